@@ -1,0 +1,36 @@
+// Bundles every *.test.ts and hands them to Node's own test runner: the same on Node 20 and later, no test framework.
+import { readdir, rm } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as esbuild from "esbuild";
+import { options } from "./build.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const out = join(here, ".test");
+const wanted = process.argv.slice(2);
+
+const entries = (await readdir(here, { recursive: true }))
+  .filter((file) => file.endsWith(".test.ts") && !file.startsWith("node_modules") && !file.startsWith(".test"))
+  .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
+  .map((file) => join(here, file));
+if (entries.length === 0) {
+  console.error("no test file matches", wanted.join(" "));
+  process.exit(1);
+}
+
+await rm(out, { recursive: true, force: true });
+await esbuild.build({
+  ...options,
+  entryPoints: entries,
+  outdir: out,
+  outbase: here,
+  outExtension: { ".js": ".mjs" },
+  minify: false,
+  platform: "node",
+  sourcemap: "inline",
+  logLevel: "warning",
+});
+const files = entries.map((file) => join(out, relative(here, file).replace(/\.ts$/, ".mjs")));
+const { status } = spawnSync(process.execPath, ["--enable-source-maps", "--test", ...files], { stdio: "inherit" });
+process.exit(status ?? 1);
