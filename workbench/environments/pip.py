@@ -1,0 +1,32 @@
+"""Run an environment's own pip, and turn its failures into one sentence."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from workbench.environments import SetupError
+
+
+def run_pip(python: Path, arguments: list[str], *, purpose: str) -> None:
+    """Run `python -m pip` quietly; `purpose` is what the error says could not be done.
+
+    Raises
+    ------
+    SetupError
+        With pip's last error line, and what to do.
+    """
+    command = [str(python), "-m", "pip", *arguments, "--quiet", "--disable-pip-version-check", "--no-input"]
+    # The Makefile, which builds the widgets itself, may run this beside that build.
+    result = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=False)
+    if result.returncode == 0:
+        return
+    errors = [line for line in result.stderr.splitlines() if line.startswith("ERROR:")] or result.stderr.splitlines()
+    last = errors[-1].removeprefix("ERROR:").strip().rstrip(".") if errors else f"exit status {result.returncode}"
+    if "No space left on device" in result.stderr:
+        raise SetupError(f"pip could not {purpose} because the disk is full: free some space, then run this again.")
+    raise SetupError(
+        f"pip could not {purpose} ({last}): check the network and pip's index settings, then run this again; "
+        "it goes on where it stopped."
+    )

