@@ -1,0 +1,116 @@
+"""What a dialect must offer, and the values it trades in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from workbench.graph.model import Graph
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a pass."""
+
+    name: str
+    type: str
+    "`int`, `bool`, `str`, ... as far as the signature or the default tells; `any` otherwise"
+    default: Any
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class PassInfo:
+    """A pass that a pipeline can name."""
+
+    name: str
+    dialect: str
+    doc: str = ""
+    options: tuple[Option, ...] = ()
+    opt_level: int | None = None
+    "TVM runs the pass in a Sequential only when the context's opt_level is at least this; None if it needs options to tell"
+    locked: str = ""
+    "why the compiler cannot do without it; empty if it can be switched off"
+    ours: bool = False
+    "a pass of the workbench rather than of TVM"
+
+
+@dataclass(eq=False)
+class Workload:
+    """A program with its parameters, a name and a dialect."""
+
+    module: Any
+    "the IRModule"
+    params: dict[str, Any]
+    "parameter name -> array"
+    name: str
+    dialect: str
+    notes: list[str] = field(default_factory=list)
+    "what was assumed or repaired while loading"
+    _graph: Graph | None = field(default=None, repr=False)
+
+    def graph(self) -> Graph:
+        """The neutral picture of the module; made once."""
+        if self._graph is None:
+            self._graph = dialect_of(self).graph(self.module, self.name)
+        return self._graph
+
+    def text(self) -> str:
+        """The module as TVM prints it, with types and without the values of constants."""
+        return dialect_of(self).text(self.module)
+
+    def __repr__(self) -> str:
+        return f"Workload({self.name!r}, {self.dialect}, {len(self.params)} parameters)"
+
+
+class Dialect(Protocol):
+    """A TVM IR behind one small door. Modules go in and out as opaque objects."""
+
+    name: str
+
+    def load(self, source: Any, params: Mapping[str, Any] | None, name: str) -> Workload | None:
+        """A Workload, or None where `source` is nothing of this dialect. Text and files are read by `read`."""
+        ...
+
+    def read(self, path: Path | None, text: str, name: str) -> Workload:
+        """A Workload from printed text or from what `dump` wrote."""
+        ...
+
+    def text(self, module: Any) -> str: ...
+
+    def graph(self, module: Any, name: str) -> Graph: ...
+
+    def passes(self) -> tuple[PassInfo, ...]: ...
+
+    def make(self, name: str, options: Mapping[str, Any]) -> Any:
+        """The TVM pass of that name with these options."""
+        ...
+
+    def apply(self, compiled: Any, module: Any, opt_level: int) -> Any:
+        """Run one pass as TVM's Sequential would at this opt_level, with types inferred after it."""
+        ...
+
+    def runs_at(self, compiled: Any) -> int:
+        """The lowest opt_level at which a Sequential runs this pass."""
+        ...
+
+    def same(self, first: Any, second: Any) -> bool:
+        """Whether two modules are structurally equal."""
+        ...
+
+    def dump(self, workload: Workload, folder: Path) -> None:
+        """Write module and parameters into a folder, for another process of the same dialect."""
+        ...
+
+    def restore(self, folder: Path) -> Workload:
+        """Read what `dump` wrote."""
+        ...
+
+
+def dialect_of(workload: Workload) -> Dialect:
+    """The dialect that a workload is written in."""
+    from workbench.dialects.registry import dialect
+
+    return dialect(workload.dialect)

@@ -1,0 +1,43 @@
+"""Relay as its text says it: expressions that refer to each other, nothing resolved yet and no TVM object inside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True, eq=False)
+class Expr:
+    """One expression. Two uses of one value are two references to the same Expr."""
+
+    kind: str
+    "var constant op global constructor call tuple get_item function let if match ref"
+    text: str = ""
+    "the name of a var, op or global, a literal, the index of a get_item, which of ref's three forms"
+    args: tuple[Expr, ...] = ()
+    """call: callee, arguments. tuple: fields. get_item: the tuple. let: variable, value, body. if: condition, then, else.
+    match: data, then each clause's body. ref: its operands. function: the body"""
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    type: str = ""
+    span: str = ""
+    line: int = 0
+    params: tuple[Expr, ...] = ()
+    "the parameters of a function"
+    patterns: tuple[Pattern, ...] = ()
+    "the clauses of a match, one pattern each"
+
+
+@dataclass(slots=True, eq=False)
+class Pattern:
+    """The left side of a match clause."""
+
+    text: str
+    variables: tuple[Expr, ...]
+
+
+@dataclass(slots=True)
+class Module:
+    """The functions of a module, in the order of the text."""
+
+    functions: dict[str, Expr]

@@ -1,0 +1,72 @@
+"""Relay's passes with their options, found by looking at the running TVM."""
+
+from __future__ import annotations
+
+import inspect
+from functools import lru_cache
+from typing import Any
+
+import tvm
+from tvm import relay
+
+from workbench.dialects.base import Option, PassInfo
+
+LOCKED = {
+    "InferType": "later passes and the picture need every type",
+    "FuseOps": "lowering takes kernels, and FuseOps makes them; to fuse less use relay.FuseOps.max_depth",
+    "SimplifyInference": "batch_norm, dropout and the like have no code generator of their own",
+    "ToBasicBlockNormalForm": "later passes rely on its scopes",
+    "LowerTE": "it turns Relay kernels into TIR",
+    "PlanDevices": "lowering needs a device for every value",
+    "Inline": "functions marked for inlining have no code generator of their own",
+}
+_MODULES = (("", relay.transform), ("qnn.", relay.qnn.transform))
+
+
+@lru_cache
+def passes() -> tuple[PassInfo, ...]:
+    """Every public pass constructor of relay.transform and relay.qnn.transform, in alphabetical order."""
+    found = [
+        _describe(prefix + name, constructor)
+        for prefix, module in _MODULES
+        for name, constructor in inspect.getmembers(module, inspect.isfunction)
+        if name[0].isupper()
+    ]
+    return tuple(sorted(found, key=lambda info: info.name.lower()))
+
+
+@lru_cache
+def constructors() -> dict[str, Any]:
+    """Pass name -> the function that makes the pass."""
+    modules = dict(_MODULES)
+    return {info.name: getattr(modules["qnn." if info.name.startswith("qnn.") else ""], info.name.removeprefix("qnn.")) for info in passes()}
+
+
+def _describe(name: str, constructor: Any) -> PassInfo:
+    options = tuple(_option(p) for p in inspect.signature(constructor).parameters.values() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL))
+    doc = (inspect.getdoc(constructor) or "").split("\n\n")[0].replace("\n", " ")
+    level = None
+    if not any(option.required for option in options):
+        made = constructor()
+        level = int(made.info.opt_level) if isinstance(made, tvm.transform.Pass) else None
+    return PassInfo(name, "relay", doc, options, level, LOCKED.get(name, ""))
+
+
+def _option(parameter: inspect.Parameter) -> Option:
+    required = parameter.default is parameter.empty
+    default = None if required else parameter.default
+    if parameter.annotation is not parameter.empty:
+        type = getattr(parameter.annotation, "__name__", str(parameter.annotation))
+    else:
+        type = "any" if default is None else default.__class__.__name__
+    return Option(parameter.name, type, default, required)
+
+
+@lru_cache(maxsize=None)
+def pattern_of(op: str) -> int | None:
+    """The fusion pattern kind that an operator registered, or None."""
+    try:
+        found = tvm.ir.Op.get(op).get_attr("TOpPattern")
+    except tvm.TVMError:
+        return None
+    return None if found is None else int(found)

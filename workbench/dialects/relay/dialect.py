@@ -1,0 +1,131 @@
+"""Relay (TVM 0.8 to 0.19) as a Dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tvm
+from tvm import relay
+
+from workbench.dialects.base import PassInfo, Workload
+from workbench.dialects.relay import catalog
+from workbench.dialects.relay.graph import build_graph
+from workbench.dialects.relay.printed import SAFE_DEPTH, constant_digests, print_module
+from workbench.dialects.relay.text import parse
+from workbench.errors import LoadError, PipelineError, TooDeep, UnknownName
+from workbench.graph.model import Graph
+from workbench.graph.walk import depth
+
+
+class Relay:
+    name = "relay"
+
+    def load(self, source: Any, params: Mapping[str, Any] | None, name: str) -> Workload | None:
+        if isinstance(source, relay.Expr):
+            source = _module_of(source)
+        if not isinstance(source, tvm.IRModule):
+            return None
+        return Workload(_typed(source), _arrays(params or {}), name, self.name)
+
+    def read(self, path: Path | None, text: str, name: str) -> Workload:
+        if path is not None and path.suffix == ".json" or path is None and text.lstrip().startswith("{"):
+            return self._read_json(text, name)
+        # Ours reads first: its errors name the place, and TVM's own parser ends the process on very deep text.
+        graph = build_graph(parse(text), name, catalog.pattern_of)
+        if depth(graph) > SAFE_DEPTH:
+            raise TooDeep(f"{name} chains {depth(graph)} operators, and TVM's parser ends the process beyond about {SAFE_DEPTH}; split the graph")
+        try:
+            module = tvm.relay.parse(_with_version(text))
+        except (tvm.TVMError, tvm.error.DiagnosticError) as error:
+            raise LoadError(f"TVM cannot read this Relay text: {_first_line(error)}") from None
+        return Workload(_typed(module), {}, name, self.name)
+
+    def _read_json(self, text: str, name: str) -> Workload:
+        try:
+            module = tvm.ir.load_json(text)
+        except (tvm.TVMError, ValueError) as error:
+            raise LoadError(f"this is not a module that tvm.ir.save_json of TVM {tvm.__version__} wrote: {_first_line(error)}") from None
+        loaded = self.load(module, None, name)
+        if loaded is None:
+            raise LoadError(f"this JSON holds a {type(module).__name__}, not an IRModule; save the whole module with tvm.ir.save_json")
+        return loaded
+
+    def text(self, module: tvm.IRModule) -> str:
+        return print_module(module).text
+
+    def graph(self, module: tvm.IRModule, name: str) -> Graph:
+        printed = print_module(module)
+        parsed = parse(printed.text)
+        plain = build_graph(parsed, name, catalog.pattern_of, names=printed.names)
+        digests = constant_digests(module, printed.text, depth(plain)) if not printed.names else {}
+        return build_graph(parsed, name, catalog.pattern_of, digests) if digests else plain
+
+    def passes(self) -> tuple[PassInfo, ...]:
+        return catalog.passes()
+
+    def make(self, name: str, options: Mapping[str, Any]) -> tvm.transform.Pass:
+        constructors = catalog.constructors()
+        if name not in constructors:
+            raise UnknownName("Relay pass", name, constructors)
+        try:
+            return constructors[name](**options)
+        except (TypeError, tvm.TVMError) as error:
+            raise PipelineError(f"{name} cannot be made with {dict(options)}: {_first_line(error)}") from None
+
+    def apply(self, compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
+        with tvm.transform.PassContext(opt_level=opt_level):
+            return tvm.transform.Sequential([relay.transform.InferType(), compiled, relay.transform.InferType()])(module)
+
+    def runs_at(self, compiled: tvm.transform.Pass) -> int:
+        return int(compiled.info.opt_level)
+
+    def same(self, first: tvm.IRModule, second: tvm.IRModule) -> bool:
+        return tvm.ir.structural_equal(first, second, map_free_vars=True)
+
+    def is_pass(self, thing: Any) -> bool:
+        return isinstance(thing, tvm.transform.Pass)
+
+    def is_module(self, thing: Any) -> bool:
+        return isinstance(thing, tvm.IRModule)
+
+    def dump(self, workload: Workload, folder: Path) -> None:
+        (folder / "module.json").write_text(tvm.ir.save_json(workload.module))
+        (folder / "params.bin").write_bytes(relay.save_param_dict(workload.params))
+
+    def restore(self, folder: Path) -> Workload:
+        module = tvm.ir.load_json((folder / "module.json").read_text())
+        params = relay.load_param_dict((folder / "params.bin").read_bytes())
+        return Workload(_typed(module), dict(params), folder.name, self.name)
+
+
+def _module_of(expr: relay.Expr) -> tvm.IRModule:
+    free = [v.name_hint for v in relay.analysis.free_vars(expr)] if isinstance(expr, relay.Function) else []
+    if free:
+        raise LoadError(f"the function uses {', '.join(free)} without binding them; make them parameters of the function")
+    return tvm.IRModule.from_expr(expr)
+
+
+def _typed(module: tvm.IRModule) -> tvm.IRModule:
+    try:
+        return relay.transform.InferType()(module)
+    except (tvm.TVMError, tvm.error.DiagnosticError) as error:
+        raise LoadError(f"the module does not type-check: {_first_line(error)}") from None
+
+
+def _arrays(params: Mapping[str, Any]) -> dict[str, tvm.nd.NDArray]:
+    return {name: value if isinstance(value, tvm.nd.NDArray) else tvm.nd.array(value) for name, value in params.items()}
+
+
+def _with_version(text: str) -> str:
+    return text if "#[version" in text else '#[version = "0.0.5"]\n' + text
+
+
+def _first_line(error: BaseException) -> str:
+    """The sentence of TVM's error that says something: its last non-empty line, without the C++ trace."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__
+
+
+DIALECT = Relay()

@@ -1,0 +1,282 @@
+"""Relay expressions to the neutral Graph, without TVM.
+
+The walk visits in TVM's own post-DFS order (operator expression, then arguments left to right; parameters, then body), so
+that node order agrees with what TVM's passes see. It keeps its own stack: chains of 20,000 operators must not end the
+process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from workbench.dialects.relay.ast import Expr, Module
+from workbench.dialects.relay.types import field_type, result_type
+from workbench.graph.model import Graph, GraphBuilder
+
+IN_PLACE = ("Primitive", "Composite", "Compiler")
+"A global function with one of these attributes is a kernel or an offloaded region, and is drawn where it is called."
+
+
+def build_graph(
+    module: Module,
+    name: str,
+    pattern_of: Callable[[str], int | None],
+    digests: Mapping[str, str] | None = None,
+    names: Mapping[str, str] | None = None,
+) -> Graph:
+    """The graph of a module.
+
+    Parameters
+    ----------
+    pattern_of
+        Gives an operator's fusion pattern kind.
+    digests
+        For the text of a tensor constant (`meta[relay.Constant][0]`), a digest of its values.
+    names
+        For a variable's name in the text, the name to show, where the text had to use another one.
+    """
+    return _Walk(module, GraphBuilder(name, "relay"), pattern_of, digests or {}, names or {}).run()
+
+
+def group_kind(attrs: Mapping[str, Any]) -> str:
+    """What kind of box a function with these attributes is."""
+    if "Compiler" in attrs:
+        return "external"
+    if attrs.get("Primitive"):
+        return "primitive"
+    return "composite" if "Composite" in attrs else "function"
+
+
+class _Env:
+    """Which node holds the value of an expression, inside one instance of a function body."""
+
+    __slots__ = ("group", "outer", "values")
+
+    def __init__(self, group: int | None, outer: _Env | None = None) -> None:
+        self.group = group
+        self.outer = outer
+        self.values: dict[Expr, int] = {}
+
+    def find(self, expr: Expr) -> int | None:
+        env: _Env | None = self
+        while env is not None:
+            found = env.values.get(expr)
+            if found is not None:
+                return found
+            env = env.outer
+        return None
+
+
+class _Walk:
+    def __init__(
+        self,
+        module: Module,
+        builder: GraphBuilder,
+        pattern_of: Callable[[str], int | None],
+        digests: Mapping[str, str],
+        names: Mapping[str, str],
+    ) -> None:
+        self.module = module
+        self.builder = builder
+        self.pattern_of = pattern_of
+        self.digests = digests
+        self.names = names
+        self.drawn_in_place: set[str] = set()
+
+    def run(self) -> Graph:
+        entry = "main" if "main" in self.module.functions else next(iter(self.module.functions), "")
+        ordered = sorted(self.module.functions, key=lambda name: name != entry)
+        for name in ordered:
+            function = self.module.functions[name]
+            if name in self.drawn_in_place or (name != entry and any(function.attrs.get(key) for key in IN_PLACE)):
+                continue
+            output = self.drive(self.global_function(name, function))
+            if name == entry and output is not None:
+                self.builder.outputs.append(output)
+        return self.builder.build()
+
+    def drive(self, start: Iterator[Any]) -> int | None:
+        """Run a generator that yields the generators it waits for: recursion without the interpreter's stack."""
+        stack, sent = [start], None
+        while stack:
+            try:
+                step = stack[-1].send(sent)  # type: ignore[attr-defined]
+            except StopIteration as done:
+                stack.pop()
+                sent = done.value
+            else:
+                stack.append(step)
+                sent = None
+        return sent
+
+    # -- functions
+
+    def global_function(self, name: str, function: Expr) -> Iterator[Any]:
+        group = self.builder.group(group_kind(function.attrs), name, None, function.attrs)
+        env = _Env(group)
+        for param in function.params:
+            env.values[param] = self.add(env, "param", self.shown(param), (), param)
+        output = yield self.value(function.args[0], env)
+        self.builder.returns(group, output)
+        return output
+
+    def in_place(self, function: Expr, name: str, arguments: list[int], env: _Env) -> Iterator[Any]:
+        """Draw the body of a called function where it is called: its parameters are its arguments."""
+        group = self.builder.group(group_kind(function.attrs), name, env.group, function.attrs)
+        inner = _Env(group, env)
+        inner.values.update(zip(function.params, arguments, strict=False))
+        output = yield self.value(function.args[0], inner)
+        self.builder.returns(group, output)
+        return output
+
+    def closure(self, function: Expr, env: _Env) -> Iterator[Any]:
+        """A function that is a value: a node for the value, its body in a box beside it."""
+        group = self.builder.group(group_kind(function.attrs), "fn", env.group, function.attrs)
+        inner = _Env(group, env)
+        for param in function.params:
+            inner.values[param] = self.add(inner, "param", self.shown(param), (), param)
+        output = yield self.value(function.args[0], inner)
+        self.builder.returns(group, output)
+        return self.add(env, "function", "fn", (output,), function)
+
+    # -- values
+
+    def value(self, expr: Expr, env: _Env) -> Iterator[Any]:
+        """The node that holds the value of `expr`, made if there is none yet."""
+        found = env.find(expr)
+        if found is not None:
+            return found
+        # Straight chains are the common case by far, so producers are walked with a plain list here, and only the
+        # constructs that open a scope of their own go through the driver.
+        stack = [expr]
+        while stack:
+            current = stack[-1]
+            if env.find(current) is not None:
+                stack.pop()
+                continue
+            if current.kind in ("let", "function", "if", "match") or self.is_in_place_call(current):
+                node = yield getattr(self, f"visit_{current.kind}")(current, env)
+            else:
+                waiting = [arg for arg in self.operands(current) if env.find(arg) is None]
+                if waiting:
+                    stack.extend(reversed(waiting))
+                    continue
+                node = self.leaf(current, env)
+            env.values[current] = node
+            stack.pop()
+        return env.values[expr]
+
+    def operands(self, expr: Expr) -> tuple[Expr, ...]:
+        """What flows into the expression as a value: a named callee does not."""
+        if expr.kind == "call" and expr.args[0].kind in ("op", "global", "constructor"):
+            return expr.args[1:]
+        return expr.args
+
+    def callee_in_place(self, expr: Expr) -> tuple[Expr, str] | None:
+        callee = expr.args[0]
+        if callee.kind == "function":
+            return callee, str(callee.attrs.get("Composite") or callee.attrs.get("global_symbol") or "")
+        if callee.kind == "global":
+            function = self.module.functions.get(callee.text)
+            if function is not None and any(function.attrs.get(key) for key in IN_PLACE):
+                return function, callee.text
+        return None
+
+    def is_in_place_call(self, expr: Expr) -> bool:
+        return expr.kind == "call" and self.callee_in_place(expr) is not None
+
+    def visit_call(self, expr: Expr, env: _Env) -> Iterator[Any]:
+        found = self.callee_in_place(expr)
+        assert found is not None
+        function, name = found
+        arguments = []
+        for argument in expr.args[1:]:
+            arguments.append((yield self.value(argument, env)))
+        self.drawn_in_place.add(expr.args[0].text)
+        return (yield self.in_place(function, name, arguments, env))
+
+    def visit_function(self, expr: Expr, env: _Env) -> Iterator[Any]:
+        return (yield self.closure(expr, env))
+
+    def visit_let(self, expr: Expr, env: _Env) -> Iterator[Any]:
+        while expr.kind == "let":
+            variable, value, body = expr.args
+            node = yield self.value(value, env)
+            env.values[variable] = node
+            self.name_node(node, self.shown(variable))
+            expr = body
+        return (yield self.value(expr, env))
+
+    def visit_if(self, expr: Expr, env: _Env) -> Iterator[Any]:
+        condition, then, other = expr.args
+        inputs = [(yield self.value(condition, env))]
+        for arm, name in ((then, "then"), (other, "else")):
+            group = self.builder.group("branch", name, env.group)
+            inputs.append((yield self.value(arm, _Env(group, env))))
+            self.builder.returns(group, inputs[-1])
+        return self.add(env, "if", "if", inputs, expr)
+
+    def visit_match(self, expr: Expr, env: _Env) -> Iterator[Any]:
+        data, *bodies = expr.args
+        inputs = [(yield self.value(data, env))]
+        for body, pattern in zip(bodies, expr.patterns, strict=True):
+            group = self.builder.group("branch", pattern.text, env.group)
+            inner = _Env(group, env)
+            for variable in pattern.variables:
+                inner.values[variable] = self.add(inner, "param", self.shown(variable), inputs[:1], variable)
+            inputs.append((yield self.value(body, inner)))
+            self.builder.returns(group, inputs[-1])
+        return self.add(env, "match", "match", inputs, expr)
+
+    def leaf(self, expr: Expr, env: _Env) -> int:
+        """A node for an expression whose operands all have one."""
+        inputs = [env.find(arg) for arg in self.operands(expr)]
+        assert None not in inputs
+        kind, text = expr.kind, expr.text
+        if kind == "call":
+            return self.call(expr, inputs, env)
+        if kind == "get_item":
+            return self.add(env, "get_item", f".{text}", inputs, expr)
+        if kind == "var":
+            return self.add(env, "param", self.shown(expr), (), expr)
+        if kind == "constructor":
+            return self.add(env, "call", text, (), expr)
+        return self.add(env, kind if kind != "op" else "global", text or kind, inputs, expr)
+
+    def call(self, expr: Expr, inputs: list[int], env: _Env) -> int:
+        callee = expr.args[0]
+        if callee.kind == "op":
+            return self.add(env, "op", callee.text, inputs, expr, attrs=expr.attrs, pattern=self.pattern_of(callee.text))
+        if callee.kind == "global":
+            return self.add(env, "call", f"@{callee.text}", inputs, expr, attrs=expr.attrs)
+        return self.add(env, "call", callee.text or "call", inputs, expr, attrs=expr.attrs)
+
+    def add(self, env: _Env, kind: str, op: str, inputs: Any, expr: Expr, **fields: Any) -> int:
+        if kind == "constant" and op in self.digests:
+            fields["attrs"] = {"digest": self.digests[op]}
+        type = expr.type or self.derived_type(expr, kind, inputs)
+        return self.builder.node(kind, op, inputs, type=type, group=env.group, span=expr.span, line=expr.line, **fields)
+
+    def derived_type(self, expr: Expr, kind: str, inputs: list[int]) -> str:
+        """The type the text leaves out: of a tuple, of one of its fields, of a call of a typed function."""
+        types = [self.builder.nodes[i].type for i in inputs]
+        if kind == "tuple" and all(types):
+            return f"({', '.join(types)}{',' if len(types) == 1 else ''})"
+        if kind == "get_item":
+            return field_type(types[0], int(expr.text))
+        if kind == "ref":
+            return {"ref": f"ref({types[0]})", "ref_read": types[0].removeprefix("ref(").removesuffix(")"), "ref_write": "()"}[expr.text]
+        if kind == "call" and types:
+            return result_type(types[0])
+        return ""
+
+    def shown(self, variable: Expr) -> str:
+        return self.names.get(variable.text, variable.text)
+
+    def name_node(self, id: int, name: str) -> None:
+        """Keep the name that a `let` gives a value; a parameter already has its own."""
+        node = self.builder.nodes[id]
+        if node.kind != "param" and not node.name:
+            self.builder.nodes[id] = replace(node, name=name)

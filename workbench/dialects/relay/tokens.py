@@ -1,0 +1,65 @@
+"""Relay text as tokens. One regular expression, one pass, no copies of the text."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+# A variable's name runs to the next delimiter: importers put `/`, `:` and `.` in names. A colon that ends it announces a
+# type. Comments come first, because they may hold anything.
+_TOKEN = re.compile(
+    r"""
+    (?P<comment>/\*.*?\*/)
+  | (?P<space>\s+)
+  | (?P<local>%[^\s,(){}\[\];=]*)
+  | (?P<global>@[\w.$\-]+)
+  | (?P<meta>meta\[[\w.]+\]\[\d+\])
+  | (?P<string>"(?:[^"\\]|\\.)*")
+  | (?P<number>-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)(?:f(?:16|32|64)?|bf16|i(?:8|16|32|64)|u(?:8|16|32|64))?\b(?![.\w]))
+  | (?P<name>[A-Za-z_][\w.]*)
+  | (?P<version>\#\[[^\]]*\])
+  | (?P<arrow>->|=>)
+  | (?P<mark>[(){}\[\],;:=?*<>-])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class Token(NamedTuple):
+    """A piece of the text: what it is, what it says, where it starts."""
+
+    kind: str
+    text: str
+    offset: int
+
+
+END = "end"
+
+
+def tokenize(text: str) -> list[Token]:
+    """Split Relay text into tokens; white space is dropped, comments are kept (they carry the types).
+
+    A character that starts no token becomes a token of kind `unknown`, for the reader to complain about.
+    """
+    tokens: list[Token] = []
+    add = tokens.append
+    position, end = 0, len(text)
+    match = _TOKEN.match
+    while position < end:
+        found = match(text, position)
+        if found is None:
+            add(Token("unknown", text[position], position))
+            position += 1
+            continue
+        kind = found.lastgroup or ""
+        if kind == "local":
+            name = found.group()
+            bare = name.rstrip(":")
+            add(Token(kind, bare, position))
+            if bare != name:
+                add(Token("mark", ":", position + len(bare)))
+        elif kind != "space":
+            add(Token(kind, found.group(), position))
+        position = found.end()
+    add(Token(END, "the end of the text", end))
+    return tokens

@@ -1,0 +1,64 @@
+"""What a person can get wrong: one sentence each, saying what was wrong and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class WorkbenchError(Exception):
+    """Base of every error that a user of the workbench can cause."""
+
+
+class LoadError(WorkbenchError):
+    """The object, text or file given is not a graph we can read."""
+
+
+class ParseError(LoadError):
+    """Text that could not be read, with the place where reading stopped.
+
+    Attributes
+    ----------
+    line, column : int
+        One-based place of the first character that could not be read.
+    """
+
+    def __init__(self, expected: str, text: str, offset: int) -> None:
+        self.line = text.count("\n", 0, offset) + 1
+        start = text.rfind("\n", 0, offset) + 1
+        self.column = offset - start + 1
+        end = text.find("\n", offset)
+        snippet = text[start : len(text) if end < 0 else end]
+        if len(snippet) > 120:
+            cut = max(0, self.column - 60)
+            snippet = "..." + snippet[cut : cut + 114] + "..."
+        super().__init__(f"line {self.line}, column {self.column}: expected {expected}, found: {snippet.strip()}")
+
+
+class PipelineError(WorkbenchError):
+    """A pipeline that cannot be read or run as it is written."""
+
+
+class MeasureError(WorkbenchError):
+    """A build or a measurement that could not be made."""
+
+
+class WorkerLost(MeasureError):
+    """The child process ended, was stopped, or ran out of time."""
+
+
+class TooDeep(WorkbenchError):
+    """A graph deeper than TVM's own recursion can take without ending the process."""
+
+
+class UnknownName(WorkbenchError):
+    """A name that is not in its list; the message offers the nearest ones."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        known = list(known)
+        near = get_close_matches(name, known, n=3, cutoff=0.5)
+        lowered = {k.lower(): k for k in known}
+        if not near and name.lower() in lowered:
+            near = [lowered[name.lower()]]
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(known)[:12])}"
+        super().__init__(f"there is no {what} named {name!r}; {hint}")

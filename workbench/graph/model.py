@@ -1,0 +1,208 @@
+"""The Graph: what a Workload looks like, whatever dialect it came from.
+
+Nodes stand in topological order and a node's id is its place in that order. A function that is called where it is
+written (a fused kernel, a composite, an offloaded region) is drawn in place: its nodes are ordinary nodes, its arguments
+are ordinary edges, and the function itself is a group around them. So a pass that only changes the grouping changes no
+node and no edge, and a diff across it is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+KINDS = ("op", "param", "constant", "tuple", "get_item", "call", "function", "if", "match", "ref", "global", "shape")
+GROUP_KINDS = ("function", "scope", "primitive", "composite", "external", "branch")
+PATTERNS = {
+    0: "ElemWise",
+    1: "Broadcast",
+    2: "Injective",
+    3: "CommReduce",
+    4: "OutEWiseFusable",
+    7: "Tuple",
+    8: "Opaque",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One value of the program."""
+
+    id: int
+    "place in `Graph.nodes`; producers come before consumers"
+    kind: str
+    "one of KINDS"
+    op: str
+    "operator name (`nn.conv2d`), parameter name, constant text, or what the kind calls itself"
+    type: str = ""
+    "as TVM prints it, dynamic dimensions too"
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    "attributes that differ from their defaults, as plain values; a tensor constant's `digest` tells its values apart"
+    group: int | None = None
+    "innermost group that holds the node"
+    name: str = ""
+    "the variable it is bound to, where the program names one"
+    scope: str = ""
+    "layer path the importer gave, `encoder/layer_0`"
+    span: str = ""
+    "source span as TVM prints it; a hint only, passes drop it"
+    pattern: int | None = None
+    "operator pattern kind for fusion, a key of PATTERNS"
+    line: int = 0
+    "line of the printed text that binds it, 1-based; 0 if unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A use of one node's value by another."""
+
+    source: int
+    target: int
+    index: int
+    "argument position at the target"
+    type: str = ""
+    "type of the value that flows"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A box around nodes."""
+
+    id: int
+    kind: str
+    "one of GROUP_KINDS"
+    name: str
+    parent: int | None = None
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    output: int | None = None
+    "node whose value the function returns"
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Nodes in topological order, edges, nested groups, and the nodes that the entry function returns."""
+
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    groups: tuple[Group, ...] = ()
+    outputs: tuple[int, ...] = ()
+    name: str = ""
+    dialect: str = ""
+
+    def __repr__(self) -> str:
+        return f"Graph({self.name!r}, {self.dialect}: {len(self.nodes)} nodes, {len(self.edges)} edges, {len(self.groups)} groups)"
+
+    @cached_property
+    def inputs(self) -> tuple[tuple[int, ...], ...]:
+        """Producer ids of each node, in argument order."""
+        found: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
+        for edge in self.edges:
+            found[edge.target].append((edge.index, edge.source))
+        return tuple(tuple(source for _, source in sorted(uses)) for uses in found)
+
+    @cached_property
+    def consumers(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """For each node, the (consumer id, argument position) pairs that use it."""
+        found: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
+        for edge in self.edges:
+            found[edge.source].append((edge.target, edge.index))
+        return tuple(tuple(sorted(uses)) for uses in found)
+
+    @cached_property
+    def members(self) -> tuple[tuple[int, ...], ...]:
+        """Node ids held directly by each group."""
+        found: list[list[int]] = [[] for _ in self.groups]
+        for node in self.nodes:
+            if node.group is not None:
+                found[node.group].append(node.id)
+        return tuple(tuple(ids) for ids in found)
+
+    def ops(self) -> tuple[Node, ...]:
+        """The operator calls, in topological order."""
+        return tuple(node for node in self.nodes if node.kind == "op")
+
+    def ancestors(self, group: int | None) -> Iterator[Group]:
+        """The group and every group around it, innermost first."""
+        while group is not None:
+            yield self.groups[group]
+            group = self.groups[group].parent
+
+    def kernel_of(self, node: int) -> int | None:
+        """The outermost fused or offloaded group that holds the node, if any."""
+        found = None
+        for group in self.ancestors(self.nodes[node].group):
+            if group.kind in ("primitive", "external"):
+                found = group.id
+        return found
+
+    def kernels(self) -> int:
+        """How many kernels the picture shows: fused and offloaded groups that compute, and every operator outside one."""
+        computing = {self.kernel_of(node.id) for node in self.nodes if node.kind in ("op", "call")}
+        lone = sum(node.kind == "op" and self.kernel_of(node.id) is None for node in self.nodes)
+        return lone + len(computing - {None})
+
+    def to_json(self) -> str:
+        """The graph as versioned JSON text; `Graph.from_json` gives an equal graph back."""
+        from workbench.graph.json import dumps
+
+        return dumps(self)
+
+    @staticmethod
+    def from_json(text: str) -> Graph:
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        LoadError
+            The text is not such a graph, is of an unknown version, or is damaged.
+        """
+        from workbench.graph.json import loads
+
+        return loads(text)
+
+    def to_networkx(self) -> Any:
+        """A `networkx.MultiDiGraph` with the node and edge fields as data (needs networkx)."""
+        from workbench.graph.export import to_networkx
+
+        return to_networkx(self)
+
+    def to_graphviz(self) -> Any:
+        """A `graphviz.Digraph` with kernels as clusters; `.pipe("svg")` draws it (needs the `dot` program)."""
+        from workbench.graph.export import to_graphviz
+
+        return to_graphviz(self)
+
+
+class GraphBuilder:
+    """Collects nodes and edges in topological order; `build` freezes them."""
+
+    def __init__(self, name: str, dialect: str) -> None:
+        self.name = name
+        self.dialect = dialect
+        self.nodes: list[Node] = []
+        self.edges: list[Edge] = []
+        self.groups: list[Group] = []
+        self.outputs: list[int] = []
+
+    def node(self, kind: str, op: str, inputs: tuple[int, ...] | list[int] = (), **fields: Any) -> int:
+        """Add a node that uses `inputs` in argument order; gives its id."""
+        id = len(self.nodes)
+        self.nodes.append(Node(id, kind, op, **fields))
+        for index, source in enumerate(inputs):
+            self.edges.append(Edge(source, id, index, self.nodes[source].type))
+        return id
+
+    def group(self, kind: str, name: str, parent: int | None, attrs: Mapping[str, Any] | None = None) -> int:
+        """Open a group; gives its id."""
+        self.groups.append(Group(len(self.groups), kind, name, parent, attrs or {}))
+        return len(self.groups) - 1
+
+    def returns(self, group: int, node: int) -> None:
+        """Record the node whose value the function `group` returns."""
+        old = self.groups[group]
+        self.groups[group] = Group(old.id, old.kind, old.name, old.parent, old.attrs, node)
+
+    def build(self) -> Graph:
+        return Graph(tuple(self.nodes), tuple(self.edges), tuple(self.groups), tuple(self.outputs), self.name, self.dialect)
