@@ -26,8 +26,6 @@ help:  ## list the targets
 
 setup: graphviz  ## make both environments (.venv, .venv-relay) and the widgets; open nothing
 	@$(MAKE) -j2 bundle relay
-	$(MAIN)/bin/python -m ipykernel install --prefix $(MAIN) --name workbench-relax \
-	  --display-name "Relax (TVM 0.27)" >/dev/null
 	echo "[setup] ready"
 
 lab: setup  ## open JupyterLab on the quickstart
@@ -41,6 +39,8 @@ $(main_made):
 	test -x $(MAIN)/bin/python || $(PYTHON) -m venv $(MAIN)
 	echo "[main] installing JupyterLab, workbench and TVM 0.27 into it"
 	$(MAIN)/bin/python -m pip install -q --no-input -e '.[relax,dev]'
+	$(MAIN)/bin/python -m ipykernel install --prefix $(MAIN) --name workbench-relax \
+	  --display-name "Relax (TVM 0.27)" >/dev/null
 	rm -f $(MAIN)/.made-*
 	touch $@
 	echo "[main] ready"
@@ -84,13 +84,13 @@ chromium:
 
 # --- tests --------------------------------------------------------------------------------------------------------
 
-LANES := static core relay relax widgets typescript browser notebooks
-
 test: setup chromium  ## run every lane, short tests only
-	@.ci/lanes short $(LANES)
+	@.ci/lanes
 
-test-all: setup chromium  ## run every lane, long tests too
-	@.ci/lanes all $(LANES)
+test-long: setup chromium  ## run the tests that take minutes
+	@.ci/lanes --long
+
+test-all: test test-long  ## run every test
 
 bench: setup  ## measure against the bars and the peers; writes benchmarks/results.json
 	@$(MAIN)/bin/python -m benchmarks
@@ -98,4 +98,4 @@ bench: setup  ## measure against the bars and the peers; writes benchmarks/resul
 clean:  ## remove the environments and what was built (not the cache of downloads)
 	rm -rf $(MAIN) $(RELAY) js/node_modules workbench/widgets/static build dist
 
-.PHONY: help setup lab main relay bundle graphviz chromium test test-all bench clean
+.PHONY: help setup lab main relay bundle graphviz chromium test test-long test-all bench clean

@@ -26,10 +26,8 @@ def find_compiler(python: Path, scratch: Path) -> list[str]:
             f"No C compiler ({', '.join(NAMES)}) is on PATH and Zig's could not be had from PyPI either: "
             "install gcc (apt-get install gcc), or mend the network, then run this again."
         ) from error
-    zig = scratch / "zig" / "ziglang" / "zig"
-    zig.chmod(0o755)
-    # Without a glibc version Zig links against an old one, where dlopen was still in libdl.
-    return [str(zig), "cc", "-target", "x86_64-linux-gnu.2.34"]
+    # With no glibc version named, Zig links against an old one, where dlopen was still in libdl.
+    return [str(scratch / "zig" / "ziglang" / "zig"), "cc", "-target", "x86_64-linux-gnu.2.34"]
 
 
 def compile_shared(compiler: list[str], source: Path, target: Path, *options: str) -> None:

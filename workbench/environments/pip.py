@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -18,8 +17,7 @@ def run_pip(python: Path, arguments: list[str], *, purpose: str) -> None:
         With pip's last error line, and what to do.
     """
     command = [str(python), "-m", "pip", *arguments, "--quiet", "--disable-pip-version-check", "--no-input"]
-    # The Makefile, which builds the widgets itself, may run this beside that build.
-    result = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode == 0:
         return
     errors = [line for line in result.stderr.splitlines() if line.startswith("ERROR:")] or result.stderr.splitlines()

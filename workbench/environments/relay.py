@@ -67,7 +67,9 @@ def install_relay(request: Request, say: Callable[[str], None], machine: Machine
         register_kernel(python, request.jupyter)
         return python
     if state == "foreign":
-        raise SetupError(f"{prefix} holds something that tvm-workbench did not make: name an empty folder with --prefix.")
+        raise SetupError(
+            f"{prefix} holds something that tvm-workbench did not make: name an empty folder with --prefix."
+        )
     check_disk(prefix, DISK_NEEDED)
     if not cached_wheel().exists():
         check_disk(cache_folder(), CACHE_NEEDED)

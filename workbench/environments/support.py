@@ -15,7 +15,7 @@ OLDEST_PYTHON = (3, 10)
 PYTHON_TOO_NEW = (3, 14)  # ast.Num and ast.Str, which TVM 0.17 reads, were removed there
 
 INSTEAD = (
-    "use Relax in the main environment, or install tvm-workbench beside a TVM with Relay that you built or got from conda"
+    "use Relax in the main environment, or install tvm-workbench beside a TVM with Relay of your own (built, or conda)"
 )
 
 

@@ -1,0 +1,106 @@
+"""Lanes: each test belongs to one, and `pytest --lane NAME` runs that one.
+
+A test's lane is the folder it is in (tests/relay/...), else its mark (`@pytest.mark.widgets`), else, when it takes the
+`dialect` fixture, the dialect it gets, else core. Without --lane, all that this environment can run is run.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+LANES = ("static", "core", "relay", "relax", "widgets", "browser", "notebooks", "device")
+# What a lane can not do without: a module of the environment.
+NEEDS = {"static": "importlinter", "browser": "playwright", "notebooks": "nbclient"}
+
+
+def installed_dialect() -> str:
+    """Return the dialect of this environment's TVM, looked up without importing it; "" with no TVM."""
+    spec = importlib.util.find_spec("tvm")
+    if spec is None or spec.origin is None:
+        return ""
+    # The Relay build carries an early Relax too, so Relay is asked for first.
+    return "relay" if (Path(spec.origin).parent / "relay").is_dir() else "relax"
+
+
+DIALECT = installed_dialect()
+
+
+@pytest.fixture(params=[DIALECT] if DIALECT else [])
+def dialect(request: pytest.FixtureRequest) -> str:
+    """Return the dialect under test; the test runs once in each environment."""
+    return request.param
+
+
+class NoTVM:
+    """The core lane has no TVM: importing it fails there as it does where none is installed."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:  # noqa: ARG002
+        if name.split(".")[0] == "tvm":
+            raise ModuleNotFoundError("No module named 'tvm' (the core lane runs without one)", name=name)
+        return None
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--lane", choices=LANES, help="run this lane only")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--lane") == "core":
+        sys.meta_path.insert(0, NoTVM())
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"lane: {config.getoption('--lane') or 'all that can run here'}; dialect: {DIALECT or 'none'}"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    folder = _folder_lane(collection_path)
+    if folder is None:
+        return None
+    lane = config.getoption("--lane")
+    return True if folder != lane and (lane is not None or not _possible(folder)) else None
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest reads the marks for -m
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    lane = config.getoption("--lane")
+    chosen, left_out = [], []
+    for item in items:
+        own = _lane(item)
+        item.add_marker(own)
+        (chosen if own == lane or (lane is None and _possible(own)) else left_out).append(item)
+    items[:] = chosen
+    config.hook.pytest_deselected(items=left_out)
+
+
+def _lane(item: pytest.Item) -> str:
+    folder = _folder_lane(item.path)
+    if folder:
+        return folder
+    for mark in item.iter_markers():
+        if mark.name in LANES:
+            return mark.name
+    callspec = getattr(item, "callspec", None)
+    takes_dialect = callspec is not None and "dialect" in callspec.params
+    return DIALECT if takes_dialect and DIALECT else "core"
+
+
+def _folder_lane(path: Path) -> str | None:
+    if not path.is_relative_to(TESTS):
+        return None
+    first = path.relative_to(TESTS).parts[:1]
+    return first[0] if first and first[0] in LANES else None
+
+
+def _possible(lane: str) -> bool:
+    if lane == "device":
+        return False  # only on request
+    if lane in ("relay", "relax"):
+        return lane == DIALECT
+    return lane not in NEEDS or importlib.util.find_spec(NEEDS[lane]) is not None

@@ -1,0 +1,124 @@
+"""What was found on this machine, one line a finding. Never raises: whatever can not be read is said so."""
+
+from __future__ import annotations
+
+import ctypes.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from workbench.environments.relay import default_prefix
+
+PROBE = Path(__file__).parent / "probe.py"
+SECONDS = 30
+"The longest that one environment is waited for."
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def report() -> Iterator[str]:
+    """Yield the lines."""
+    kernels = jupyter_kernels()
+    environments = {Path(sys.executable): "this environment"}
+    for name, python in kernels.items():
+        environments.setdefault(python, name)
+    own = default_prefix() / "bin" / "python"
+    if own.exists():
+        environments.setdefault(own, "install-relay")
+    # All started before the first is waited for: each imports its TVM, a second or so.
+    probes = [(name, python, _start(python)) for python, name in environments.items()]
+    for name, python, process in probes:
+        yield _line(name, f"{_environment(process)} [{python}]")
+    yield _line("CUDA compiler", _version(["nvcc", "--version"], "no nvcc", last=True))
+    yield _line("CUDA device", _device())
+    yield _line("dot", _version(["dot", "-V"], "not found: apt-get install graphviz (static pictures need it)"))
+    browser = next((name for name in BROWSERS if shutil.which(name)), "chromium")
+    yield _line("browser", _version([browser, "--version"], "not found: apt-get install chromium (tests need it)"))
+    yield _line("JupyterLab", _version([_beside("jupyter-lab"), "--version"], "not found in this environment"))
+    yield _line("kernels", ", ".join(kernels) or "none registered")
+
+
+def jupyter_kernels() -> dict[str, Path]:
+    """Return the Python of each registered kernel, by the name that JupyterLab shows."""
+    data = os.environ.get("JUPYTER_DATA_DIR") or Path.home() / ".local" / "share" / "jupyter"
+    named = [Path(part) for part in os.environ.get("JUPYTER_PATH", "").split(os.pathsep) if part]
+    folders = [*named, Path(data), Path(sys.prefix) / "share" / "jupyter", Path("/usr/local/share/jupyter")]
+    found: dict[str, Path] = {}
+    for folder in folders:
+        for file in sorted(folder.glob("kernels/*/kernel.json")):
+            try:
+                kernel = json.loads(file.read_text())
+                # Jupyter itself puts its own Python where a kernel says just "python".
+                python = Path(sys.executable if kernel["argv"][0].startswith("python") else kernel["argv"][0])
+                if kernel.get("language") == "python":
+                    found.setdefault(kernel["display_name"], python)
+            except (OSError, ValueError, LookupError, TypeError):
+                found.setdefault(f"{file.parent.name} (kernel.json can not be read)", Path(sys.executable))
+    return found
+
+
+def _start(python: Path) -> subprocess.Popen[str] | None:
+    # Another environment's PYTHONPATH and warnings are not this one's.
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONWARNINGS")}
+    pipe = subprocess.PIPE
+    try:
+        return subprocess.Popen([python, PROBE], stdout=pipe, stderr=pipe, text=True, env=environment)
+    except OSError:
+        return None
+
+
+def _environment(process: subprocess.Popen[str] | None) -> str:
+    if process is None:
+        return "its Python is missing: make it again"
+    try:
+        output, errors = process.communicate(timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return f"no answer in {SECONDS} s"
+    try:
+        found = json.loads(output.splitlines()[-1])
+    except (ValueError, LookupError):
+        return f"ended with status {process.returncode} ({(errors.splitlines() or ['no message'])[-1]})"
+    if "error" in found:
+        return f"Python {found['python']}, TVM can not be imported ({found['error']})"
+    if "tvm" not in found:
+        return f"Python {found['python']}, no TVM"
+    dialect = found["dialect"] or "neither relay nor relax"
+    llvm = f"LLVM {found['llvm']}" if found["llvm"] else "no LLVM"
+    return f"Python {found['python']}, TVM {found['tvm']} with {dialect}, {llvm}, CUDA: {found['cuda']}"
+
+
+def _device() -> str:
+    """Ask the driver itself, which is all that a device needs."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return "none (no NVIDIA driver: libcuda.so.1 was not found); CUDA times can not be measured"
+    count = ctypes.c_int(0)
+    status = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
+    if status != 0 or count.value == 0:
+        return f"none (the driver answers {status})"
+    name = ctypes.create_string_buffer(100)
+    driver.cuDeviceGetName(name, 100, 0)
+    return f"{count.value} x {name.value.decode(errors='replace')}"
+
+
+def _version(command: list[str], missing: str, *, last: bool = False) -> str:
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return missing
+    lines = (result.stdout + result.stderr).strip().splitlines() or ["no version printed"]
+    return f"{lines[-1] if last else lines[0]} [{shutil.which(command[0])}]"
+
+
+def _beside(program: str) -> str:
+    return str(Path(sys.executable).parent / program)
+
+
+def _line(what: str, found: str) -> str:
+    return f"{what:18} {found}"
