@@ -1,0 +1,25 @@
+"""Two branches that each cast the same int32 tensor to int8 (a question from TVM's forum: how to make them one).
+
+Kernels at opt level 0, 1, 2, 3: 8, 5, 5, 3. EliminateCommonSubexpr merges the casts, so that int8 rather than int32
+flows between the kernels.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+from tvm import relay
+
+from workbench.samples.relay._build import Builder, constant
+
+
+def build(rows: int = 1, width: int = 16) -> tuple[tvm.IRModule, dict[str, Any]]:
+    b = Builder()
+    data = relay.var("data", shape=(rows, width), dtype="float32")
+    wide = relay.cast(data, "int32")
+    left = relay.nn.relu(relay.cast(wide, "int8"))
+    right = relay.nn.relu(relay.cast(wide, "int8"))
+    left = relay.nn.dense(left, constant(b.int8("left", (width, width)), "int8"))
+    right = relay.nn.dense(right, constant(b.int8("right", (width, width)), "int8"))
+    return b.finish([data], relay.add(left, right))
