@@ -92,10 +92,14 @@ test-long: setup chromium  ## run the tests that take minutes
 
 test-all: test test-long  ## run every test
 
+format: main  ## format the Python code, and mend what ruff can mend
+	@$(MAIN)/bin/ruff check --fix --quiet . || true
+	$(MAIN)/bin/ruff format .
+
 bench: setup  ## measure against the bars and the peers; writes benchmarks/results.json
 	@$(MAIN)/bin/python -m benchmarks
 
 clean:  ## remove the environments and what was built (not the cache of downloads)
 	rm -rf $(MAIN) $(RELAY) js/node_modules workbench/widgets/static build dist
 
-.PHONY: help setup lab main relay bundle graphviz chromium test test-long test-all bench clean
+.PHONY: help setup lab main relay bundle graphviz chromium test test-long test-all format bench clean

@@ -40,7 +40,7 @@ def dialect(request: pytest.FixtureRequest) -> str:
 class NoTVM:
     """The core lane has no TVM: importing it fails there as it does where none is installed."""
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:  # noqa: ARG002
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if name.split(".")[0] == "tvm":
             raise ModuleNotFoundError("No module named 'tvm' (the core lane runs without one)", name=name)
         return None

@@ -1,0 +1,27 @@
+"""`import workbench` is light: whatever is heavy is imported by what needs it."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("tvm", "numpy", "pandas", "matplotlib", "ipywidgets", "anywidget", "IPython", "graphviz")
+LIST_MODULES = "import sys, json; {}; print(json.dumps(sorted({{name.split('.')[0] for name in sys.modules}})))"
+
+
+def top_level_modules(statement: str) -> set[str]:
+    command = [sys.executable, "-c", LIST_MODULES.format(statement)]
+    return set(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_there_is_something_heavy_to_load(name):
+    assert importlib.util.find_spec(name), "installed, or the test below would pass without showing anything"
+
+
+@pytest.mark.parametrize("module", ["workbench", "workbench.cli"])
+def test_loads_the_standard_library_only(module):
+    loaded = top_level_modules(f"import {module}") - top_level_modules("pass")
+    assert loaded - set(sys.stdlib_module_names) == {"workbench"}
