@@ -92,6 +92,18 @@ class Dialect(Protocol):
         """Run one pass as TVM's Sequential would at this opt_level, with types inferred after it."""
         ...
 
+    def typed(self, module: Any) -> Any:
+        """The module with its types inferred; raises LoadError where they do not fit."""
+        ...
+
+    def is_pass(self, thing: Any) -> bool:
+        """Whether it is one of TVM's Pass objects."""
+        ...
+
+    def is_module(self, thing: Any) -> bool:
+        """Whether it is an IRModule."""
+        ...
+
     def runs_at(self, compiled: Any) -> int:
         """The lowest opt_level at which a Sequential runs this pass."""
         ...

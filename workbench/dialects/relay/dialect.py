@@ -84,6 +84,9 @@ class Relay:
     def same(self, first: tvm.IRModule, second: tvm.IRModule) -> bool:
         return tvm.ir.structural_equal(first, second, map_free_vars=True)
 
+    def typed(self, module: tvm.IRModule) -> tvm.IRModule:
+        return _typed(module)
+
     def is_pass(self, thing: Any) -> bool:
         return isinstance(thing, tvm.transform.Pass)
 

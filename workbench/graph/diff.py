@@ -1,0 +1,266 @@
+"""What a pass did to a graph: which nodes it kept, changed, removed, added, merged and split.
+
+Two nodes are the same if they compute the same value (identity.ValueNumbers). Nodes that no longer compute the same
+value are paired outwards from those that do: a neighbour in the same argument position with the same operator is the
+same node with other inputs. What a pair is called is then checked, not assumed: `kept` means the same operator,
+attributes, type and inputs, up to the mapping itself.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from workbench.graph.identity import Label, ValueNumbers, contexts, label
+from workbench.graph.model import Graph
+
+LOOK_THROUGH = 4
+"A pass may put a few operators (casts, layout transforms) on an edge; pairing looks past at most this many of them."
+
+
+@dataclass(frozen=True)
+class GraphDiff:
+    """The difference of two graphs. Node ids of the one before and of the one after."""
+
+    kept: tuple[tuple[int, int], ...]
+    "(before, after): the same operator, attributes, type and inputs"
+    changed: tuple[tuple[int, int], ...]
+    "(before, after): the same node with other attributes, type or inputs"
+    removed: tuple[int, ...]
+    added: tuple[int, ...]
+    merged: tuple[tuple[tuple[int, ...], int], ...]
+    "(before ids, after): several nodes became one"
+    split: tuple[tuple[int, tuple[int, ...]], ...]
+    "(before, after ids): one node became several"
+
+    @cached_property
+    def mapping(self) -> dict[int, tuple[int, ...]]:
+        """Before id -> after ids, for every node that is still there."""
+        found = {b: (a,) for b, a in (*self.kept, *self.changed)}
+        found.update((b, (a,)) for many, a in self.merged for b in many)
+        found.update(self.split)
+        return found
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing changed."""
+        return not (self.changed or self.removed or self.added or self.merged or self.split)
+
+    def counts(self) -> dict[str, int]:
+        """How many of each kind; a merge or a split counts once."""
+        kinds = ("kept", "changed", "removed", "added", "merged", "split")
+        return {kind: len(getattr(self, kind)) for kind in kinds}
+
+    def __repr__(self) -> str:
+        return f"GraphDiff({', '.join(f'{kind} {n}' for kind, n in self.counts().items() if n)})"
+
+
+def diff(before: Graph, after: Graph) -> GraphDiff:
+    """Compare two graphs of one program."""
+    return _Matching(before, after).result()
+
+
+class _Side:
+    """One of the two graphs, with what matching asks of it."""
+
+    def __init__(self, graph: Graph, numbering: ValueNumbers) -> None:
+        self.graph = graph
+        self.labels: list[Label] = [label(node) for node in graph.nodes]
+        self.numbers = numbering.of(graph, self.labels)
+        self.contexts = contexts(graph, self.numbers)
+        self.partner: list[int | None] = [None] * len(graph.nodes)
+
+    def classes(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = defaultdict(list)
+        for id, number in enumerate(self.numbers):
+            found[number].append(id)
+        return found
+
+
+_Onward = Callable[[_Side, int], Iterator[int]]
+"The nodes next to a node, upstream or downstream."
+
+
+class _Matching:
+    def __init__(self, before: Graph, after: Graph) -> None:
+        numbering = ValueNumbers()
+        self.before = _Side(before, numbering)
+        self.after = _Side(after, numbering)
+        self.joined: dict[int, list[int]] = defaultdict(list)
+        "after node -> further before nodes that became it"
+        self.forked: dict[int, list[int]] = defaultdict(list)
+        "before node -> further after nodes that it became"
+        self.match_equal_values()
+        self.match_neighbours()
+        self.match_congruent()
+
+    def pair(self, b: int, a: int) -> None:
+        self.before.partner[b] = a
+        self.after.partner[a] = b
+
+    # -- nodes that compute the same value
+
+    def match_equal_values(self) -> None:
+        after_classes = self.after.classes()
+        for number, ours in self.before.classes().items():
+            theirs = after_classes.get(number, [])
+            left_b, left_a = self.pair_by_context(ours, theirs)
+            if theirs and self.before.graph.nodes[ours[0]].kind != "constant":
+                self.join(left_b, theirs[-1])
+                self.fork(left_a, ours[-1])
+
+    def pair_by_context(self, ours: list[int], theirs: list[int]) -> tuple[list[int], list[int]]:
+        """Pair equal values, those used alike first, the rest in order; gives what is left of each."""
+        by_context: dict[Hashable, list[int]] = defaultdict(list)
+        for a in reversed(theirs):
+            by_context[self.after.contexts[a]].append(a)
+        rest: list[int] = []
+        for b in ours:
+            alike = by_context.get(self.before.contexts[b])
+            if alike:
+                self.pair(b, alike.pop())
+            else:
+                rest.append(b)
+        free = [a for a in theirs if self.after.partner[a] is None]
+        for b, a in zip(rest, free, strict=False):
+            self.pair(b, a)
+        return rest[len(free) :], free[len(rest) :]
+
+    def join(self, extra: list[int], a: int) -> None:
+        for b in extra:
+            self.before.partner[b] = a
+            self.joined[a].append(b)
+
+    def fork(self, extra: list[int], b: int) -> None:
+        for a in extra:
+            self.after.partner[a] = b
+            self.forked[b].append(a)
+
+    # -- nodes that are still there with other inputs
+
+    def match_neighbours(self) -> None:
+        """Grow the mapping outwards from what is paired, best candidates first."""
+        heap: list[tuple[int, int, int]] = []
+        for b, a in enumerate(self.before.partner):
+            if a is not None:
+                self.offer_around(heap, b, a)
+        for b, a in zip(self.before.graph.outputs, self.after.graph.outputs, strict=False):
+            self.offer(heap, b, a, LOOK_THROUGH)
+        while heap:
+            _, b, a = heapq.heappop(heap)
+            if self.before.partner[b] is None and self.after.partner[a] is None:
+                self.pair(b, a)
+                self.offer_around(heap, b, a)
+
+    def offer(self, heap: list[tuple[int, int, int]], b: int, a: int, distance: int) -> None:
+        """Put a pair on the heap if its nodes are free and of one operator. Equal labels come first, then the nearest."""
+        ours, theirs = self.before.graph.nodes[b], self.after.graph.nodes[a]
+        if self.before.partner[b] is not None or self.after.partner[a] is not None:
+            return
+        if ours.kind != theirs.kind or (ours.op != theirs.op and ours.kind != "constant"):
+            return
+        differs = (self.before.labels[b] != self.after.labels[a]) + (ours.attrs != theirs.attrs)
+        heapq.heappush(heap, (4 * distance + differs, b, a))
+
+    def offer_around(self, heap: list[tuple[int, int, int]], b: int, a: int) -> None:
+        before, after = self.before.graph, self.after.graph
+        for mine, other in zip(before.inputs[b], after.inputs[a], strict=False):
+            self.offer_past(heap, mine, other, self.producers)
+        for mine, index in before.consumers[b]:
+            if self.before.partner[mine] is None:
+                for other, position in after.consumers[a]:
+                    if index == position:
+                        self.offer_past(heap, mine, other, self.users)
+
+    def producers(self, side: _Side, id: int) -> Iterator[int]:
+        yield from side.graph.inputs[id]
+
+    def users(self, side: _Side, id: int) -> Iterator[int]:
+        yield from (consumer for consumer, _ in side.graph.consumers[id])
+
+    def offer_past(self, heap: list[tuple[int, int, int]], b: int, a: int, onward: _Onward) -> None:
+        """Offer the pair itself, and each of the two with what lies past unmatched nodes that the other side lacks."""
+        self.offer(heap, b, a, 0)
+        if self.before.graph.nodes[b].op == self.after.graph.nodes[a].op:
+            return
+        for distance, far in self.past(self.after, a, onward):
+            self.offer(heap, b, far, distance)
+        for distance, far in self.past(self.before, b, onward):
+            self.offer(heap, far, a, distance)
+
+    def past(self, side: _Side, id: int, onward: _Onward) -> Iterator[tuple[int, int]]:
+        """Free nodes beyond a free node, nearest first, at most LOOK_THROUGH steps and a handful of them."""
+        if side.partner[id] is not None:
+            return
+        front, seen = [id], {id}
+        for distance in range(1, LOOK_THROUGH + 1):
+            reached = [far for near in front for far in onward(side, near) if side.partner[far] is None and far not in seen]
+            front = list(dict.fromkeys(reached))[:8]
+            seen.update(front)
+            for far in front:
+                yield distance, far
+
+    # -- nodes that became the same as another
+
+    def match_congruent(self) -> None:
+        """A free node with the label and the (mapped) inputs of a node on the other side was merged into it, or split off."""
+        known: dict[Hashable, int] = {}
+        for a, inputs in enumerate(self.after.graph.inputs):
+            known.setdefault((self.after.labels[a], tuple(inputs)), a)
+        for b, inputs in enumerate(self.before.graph.inputs):
+            if self.before.partner[b] is None and inputs:
+                mapped = tuple(self.before.partner[i] for i in inputs)
+                a = known.get((self.before.labels[b], mapped))
+                if a is not None:
+                    self.join_or_pair(b, a)
+        origin: dict[Hashable, int] = {}
+        for b, inputs in enumerate(self.before.graph.inputs):
+            origin.setdefault((self.before.labels[b], tuple(inputs)), b)
+        for a, inputs in enumerate(self.after.graph.inputs):
+            if self.after.partner[a] is None and inputs:
+                b = origin.get((self.after.labels[a], tuple(self.after.partner[i] for i in inputs)))
+                if b is not None:
+                    self.fork([a], b)
+
+    def join_or_pair(self, b: int, a: int) -> None:
+        if self.after.partner[a] is None:
+            self.pair(b, a)
+        else:
+            self.join([b], a)
+
+    # -- the result
+
+    def same_inputs(self, b: int, a: int) -> bool:
+        ours, theirs = self.before.graph.inputs[b], self.after.graph.inputs[a]
+        return len(ours) == len(theirs) and all(
+            self.before.partner[i] == j or self.after.partner[j] == i or self.before.numbers[i] == self.after.numbers[j]
+            for i, j in zip(ours, theirs, strict=True)
+        )
+
+    def result(self) -> GraphDiff:
+        kept: list[tuple[int, int]] = []
+        changed: list[tuple[int, int]] = []
+        for b, a in enumerate(self.before.partner):
+            if a is None or a in self.joined or b in self.forked:
+                continue
+            same = self.before.labels[b] == self.after.labels[a] and self.same_inputs(b, a)
+            (kept if same else changed).append((b, a))
+        return GraphDiff(
+            kept=tuple(kept),
+            changed=tuple(changed),
+            removed=tuple(b for b, a in enumerate(self.before.partner) if a is None),
+            added=tuple(a for a, b in enumerate(self.after.partner) if b is None),
+            merged=tuple((_with(self.after.partner[a], extra), a) for a, extra in sorted(self.joined.items())),
+            split=tuple(
+                (b, _with(self.before.partner[b], extra))
+                for b, extra in sorted(self.forked.items())
+                if self.before.partner[b] not in self.joined
+            ),
+        )
+
+
+def _with(first: int | None, extra: list[int]) -> tuple[int, ...]:
+    return tuple(sorted(extra if first is None else [first, *extra]))

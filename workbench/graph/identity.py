@@ -1,0 +1,53 @@
+"""When are two nodes the same? Labels say what a node is; value numbers say what it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from workbench.graph.model import Graph, Node
+
+Label = tuple[Hashable, ...]
+
+
+def label(node: Node) -> Label:
+    """What a node is, apart from its inputs: kind, operator or name, attributes, type; a constant's values, not its number."""
+    if node.kind == "constant":
+        return (node.kind, node.attrs.get("digest", node.op), node.type)
+    return (node.kind, node.op, frozen(node.attrs), node.type)
+
+
+def frozen(value: Any) -> Hashable:
+    """Attributes as a hashable value; 1 and True, 1 and 1.0 stay apart, as TVM keeps them apart."""
+    if isinstance(value, Mapping):
+        return tuple(sorted((key, frozen(item)) for key, item in value.items()))
+    if isinstance(value, (list, tuple)):
+        return tuple(frozen(item) for item in value)
+    return (type(value).__name__, value)
+
+
+class ValueNumbers:
+    """Hash-consing over several graphs: equal numbers mean equal programs from the inputs up to that node.
+
+    Alpern, Wegman, Zadeck: Detecting equality of variables in programs, POPL 1988 (the acyclic case).
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}
+
+    def of(self, graph: Graph, labels: Sequence[Label]) -> list[int]:
+        """The value number of each node, in node order."""
+        numbers: list[int] = []
+        for node, inputs in zip(graph.nodes, graph.inputs, strict=True):
+            key = (labels[node.id], tuple(numbers[i] for i in inputs))
+            numbers.append(self._numbers.setdefault(key, len(self._numbers)))
+        return numbers
+
+
+def contexts(graph: Graph, numbers: Sequence[int]) -> list[Hashable]:
+    """What uses each node: its consumers' value numbers and the argument positions; what is returned is used too."""
+    returned = set(graph.outputs)
+    return [
+        (node.id in returned, tuple(sorted((numbers[consumer], index) for consumer, index in graph.consumers[node.id])))
+        for node in graph.nodes
+    ]

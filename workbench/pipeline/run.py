@@ -1,0 +1,155 @@
+"""Runs a Pipeline over a Workload and keeps what each pass made.
+
+A `Runner` remembers the states it has made, keyed by the passes that led to them; so switching one pass of a long
+pipeline runs only the passes from there on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.dialects.base import Workload, dialect_of
+from workbench.errors import PipelineError, TooDeep, WorkbenchError
+from workbench.graph.walk import depth
+from workbench.pipeline.spec import PassStep, Pipeline
+from workbench.pipeline.trace import State, Step, Trace
+
+SAFE_DEPTH = 5000
+"TVM's own recursion ends the process at about 20,000 chained operators; passes need several frames an operator."
+
+
+def trace(workload: Workload, pipeline: Pipeline | str | list[Any], opt_level: int = 3) -> Trace:
+    """Run a pipeline, one pass at a time.
+
+    A pass that raises becomes a step with its error, and the passes after it run on the last good module. A pass whose
+    own opt_level is above `opt_level` is skipped, as TVM's Sequential skips it.
+
+    Parameters
+    ----------
+    pipeline
+        A Pipeline, its text form, or a list of names, TVM Pass objects and callables.
+
+    Raises
+    ------
+    UnknownName
+        A pass name that the dialect does not have; nothing is run.
+    TooDeep
+        TVM's passes would end the process on a graph this deep.
+    """
+    return Runner(workload).run(_pipeline(pipeline), opt_level)
+
+
+def _pipeline(given: Pipeline | str | list[Any]) -> Pipeline:
+    if isinstance(given, Pipeline):
+        return given
+    return Pipeline([given]) if isinstance(given, str) else Pipeline(given)
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    state: State
+    status: str
+    seconds: float = 0.0
+    error: str = ""
+    detail: str = ""
+
+
+class Runner:
+    """Traces of one workload, with the prefixes they share run once."""
+
+    MEMORY = 256
+    "states kept; they share most of their nodes, so a state costs what its pass changed"
+
+    def __init__(self, workload: Workload) -> None:
+        self.workload = workload
+        self.dialect = dialect_of(workload)
+        self._outcomes: OrderedDict[tuple[Any, ...], _Outcome] = OrderedDict()
+        self.start = State(workload.module, workload.graph, workload.text)
+
+    def run(
+        self,
+        pipeline: Pipeline,
+        opt_level: int = 3,
+        *,
+        cancelled: Callable[[], bool] = lambda: False,
+        progress: Callable[[int], None] = lambda done: None,
+    ) -> Trace:
+        """The trace of a pipeline; `cancelled` is asked between passes, `progress` told how many are done."""
+        found = depth(self.start.graph)
+        if found > SAFE_DEPTH:
+            raise TooDeep(
+                f"{self.workload.name} chains {found} operators, and TVM's passes end the process beyond about {SAFE_DEPTH}; "
+                "trace a part of it"
+            )
+        passes = [self._made(step) if step.enabled else None for step in pipeline]
+        steps: list[Step] = []
+        state, key = self.start, (opt_level,)
+        for step, made in zip(pipeline, passes, strict=True):
+            if cancelled():
+                raise Cancelled
+            if made is None:
+                steps.append(Step(step.text, state, state, "off"))
+            else:
+                key = (*key, step.run or step.text)
+                outcome = self._remembered(key, lambda s=state, m=made: self._apply(m, s, opt_level))
+                steps.append(Step(step.text, state, outcome.state, outcome.status, outcome.seconds, outcome.error, outcome.detail))
+                state = outcome.state
+            progress(len(steps))
+        return Trace(self.workload.name, self.workload.dialect, tuple(steps), self.start, opt_level)
+
+    def _remembered(self, key: tuple[Any, ...], make: Callable[[], _Outcome]) -> _Outcome:
+        if key not in self._outcomes:
+            self._outcomes[key] = make()
+            if len(self._outcomes) > self.MEMORY:
+                self._outcomes.popitem(last=False)
+        self._outcomes.move_to_end(key)
+        return self._outcomes[key]
+
+    def _made(self, step: PassStep) -> Any:
+        if step.run is not None:
+            return step.run
+        if step.name.startswith("<"):
+            raise PipelineError(f"{step.name} is a Python function of another notebook; give the function itself in its place")
+        return self.dialect.make(step.name, step.options)
+
+    def _apply(self, made: Any, state: State, opt_level: int) -> _Outcome:
+        is_pass = self.dialect.is_pass(made)
+        if is_pass and self.dialect.runs_at(made) > opt_level:
+            level = self.dialect.runs_at(made)
+            return _Outcome(state, "skipped", error="", detail=f"TVM runs it from opt_level {level} on; this is {opt_level}")
+        started = time.perf_counter()
+        try:
+            module = self._applied(made, is_pass, state.module, opt_level)
+        except WorkbenchError as error:
+            return _Outcome(state, "error", time.perf_counter() - started, str(error), str(error))
+        except Exception as error:  # noqa: BLE001  a pass is anybody's code; its failure is this step's result
+            return _Outcome(state, "error", time.perf_counter() - started, _sentence(error), str(error))
+        seconds = time.perf_counter() - started
+        if self.dialect.same(state.module, module):
+            return _Outcome(state, "same", seconds)
+        return _Outcome(self._state(module), "changed", seconds)
+
+    def _applied(self, made: Any, is_pass: bool, module: Any, opt_level: int) -> Any:
+        if is_pass:
+            return self.dialect.apply(made, module, opt_level)
+        result = made(module)
+        if not self.dialect.is_module(result):
+            raise PipelineError(f"it returned a {type(result).__name__}; a pass returns an IRModule")
+        return self.dialect.typed(result)
+
+    def _state(self, module: Any) -> State:
+        return State(module, lambda: self.dialect.graph(module, self.workload.name), lambda: self.dialect.text(module))
+
+
+class Cancelled(WorkbenchError):
+    """The run was given up, by its user or for a newer one."""
+
+
+def _sentence(error: BaseException) -> str:
+    """The last line of an error that says something: TVM puts its C++ stack first."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[-1]}" if lines else type(error).__name__

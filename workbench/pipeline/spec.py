@@ -1,0 +1,168 @@
+"""A Pipeline: an ordered list of passes, each with options and a switch, and its text form.
+
+    SimplifyInference,-FoldScaleAxis,FuseOps{fuse_opt_level=2}
+
+Passes are separated by commas, options stand in braces as Python literals, and a leading minus switches a pass off.
+`Pipeline.parse(str(p)) == p` for every pipeline of named passes; a Python callable or a TVM Pass object has a text form
+too, `<name>`, but only its notebook can make it again.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from workbench.errors import PipelineError
+
+_NAME = re.compile(r"\s*(-?)\s*([A-Za-z_][\w.]*|<[^<>]*>)\s*")
+
+
+@dataclass(frozen=True)
+class PassStep:
+    """One place in a pipeline."""
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    enabled: bool = True
+    run: Callable[[Any], Any] | None = field(default=None, compare=False)
+    "the Pass object or callable itself, where the person gave one"
+
+    @property
+    def text(self) -> str:
+        """`Name{option=value}`, without the switch."""
+        options = ",".join(f"{key}={value!r}" for key, value in self.options.items())
+        return f"{self.name}{{{options}}}" if options else self.name
+
+    def __str__(self) -> str:
+        return self.text if self.enabled else f"-{self.text}"
+
+
+class Pipeline:
+    """An ordered, immutable list of passes.
+
+    Parameters
+    ----------
+    steps
+        Names (with options in braces or not), TVM Pass objects, Python callables `IRModule -> IRModule`, or PassSteps.
+
+    Examples
+    --------
+    >>> p = Pipeline(["SimplifyInference", "FuseOps{fuse_opt_level=2}"])
+    >>> str(p.toggled(0))
+    '-SimplifyInference,FuseOps{fuse_opt_level=2}'
+    """
+
+    def __init__(self, steps: Iterable[str | PassStep | Callable[[Any], Any]] = ()) -> None:
+        self.steps: tuple[PassStep, ...] = tuple(made for step in steps for made in _steps_of(step))
+
+    @classmethod
+    def parse(cls, text: str) -> Pipeline:
+        """Read the text form.
+
+        Raises
+        ------
+        PipelineError
+            Says what was expected and where.
+        """
+        return cls(_parse(text))
+
+    def __str__(self) -> str:
+        return ",".join(str(step) for step in self.steps)
+
+    def __repr__(self) -> str:
+        return f"Pipeline({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pipeline) and self.steps == other.steps
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __iter__(self) -> Iterator[PassStep]:
+        return iter(self.steps)
+
+    def __getitem__(self, index: int) -> PassStep:
+        return self.steps[index]
+
+    def toggled(self, index: int, enabled: bool | None = None) -> Pipeline:
+        """The pipeline with one pass switched."""
+        step = self.steps[index]
+        new = replace(step, enabled=not step.enabled if enabled is None else enabled)
+        return Pipeline([*self.steps[:index], new, *self.steps[index + 1 :]])
+
+    def moved(self, index: int, to: int) -> Pipeline:
+        """The pipeline with one pass taken out and put in at place `to`."""
+        rest = [*self.steps[:index], *self.steps[index + 1 :]]
+        return Pipeline([*rest[:to], self.steps[index], *rest[to:]])
+
+
+def _steps_of(thing: Any) -> list[PassStep]:
+    if isinstance(thing, PassStep):
+        return [thing]
+    if isinstance(thing, str):
+        return _parse(thing)
+    info = getattr(thing, "info", None)
+    if info is not None and hasattr(info, "name"):
+        return [PassStep(f"<{info.name}>", run=thing)]
+    if callable(thing):
+        return [PassStep(f"<{getattr(thing, '__name__', type(thing).__name__)}>", run=thing)]
+    raise PipelineError(f"a {type(thing).__name__} is no pass; give a name, a TVM Pass, or a function from IRModule to IRModule")
+
+
+def _parse(text: str) -> list[PassStep]:
+    steps: list[PassStep] = []
+    place = 0
+    while text[place:].strip():
+        found = _NAME.match(text, place)
+        if found is None:
+            raise PipelineError(f"expected a pass name at character {place + 1}, found {text[place : place + 20]!r}")
+        place = found.end()
+        options: dict[str, Any] = {}
+        if place < len(text) and text[place] == "{":
+            end = _closing(text, place)
+            options = _options(text[place + 1 : end], found.group(2))
+            place = end + 1
+        steps.append(PassStep(found.group(2), options, enabled=not found.group(1)))
+        rest = text[place:].lstrip()
+        if not rest:
+            break
+        if not rest.startswith(","):
+            raise PipelineError(f"expected a comma after {found.group(2)}, found {rest[:20]!r}")
+        place = text.index(",", place) + 1
+    return steps
+
+
+def _closing(text: str, start: int) -> int:
+    """The place of the brace that closes the one at `start`; braces inside strings do not count."""
+    depth, quote, place = 0, "", start
+    while place < len(text):
+        char = text[place]
+        if quote:
+            place += char == "\\"
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        else:
+            depth += (char == "{") - (char == "}")
+            if depth == 0:
+                return place
+        place += 1
+    raise PipelineError(f"the brace at character {start + 1} is not closed")
+
+
+def _options(text: str, name: str) -> dict[str, Any]:
+    """`a=1,b=[2]` read as the keyword arguments of a call whose values are literals."""
+    try:
+        call = ast.parse(f"f({text})", mode="eval").body
+        assert isinstance(call, ast.Call)
+        if call.args or any(keyword.arg is None for keyword in call.keywords):
+            raise ValueError
+        return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+    except (SyntaxError, ValueError, AssertionError):
+        raise PipelineError(f"the options of {name} are {text!r}; write them as name=value, values as Python literals") from None

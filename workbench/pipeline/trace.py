@@ -1,0 +1,107 @@
+"""A Trace: the list of graphs that a pipeline makes, and what changed from each to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from workbench.graph.diff import GraphDiff, diff
+from workbench.graph.model import Graph
+
+
+class State:
+    """A module at one point of a trace. Its graph and text are made when somebody looks, once."""
+
+    def __init__(self, module: Any, graph: Callable[[], Graph], text: Callable[[], str]) -> None:
+        self.module = module
+        self._graph = graph
+        self._text = text
+
+    @cached_property
+    def graph(self) -> Graph:
+        return self._graph()
+
+    @cached_property
+    def text(self) -> str:
+        return self._text()
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One pass's work."""
+
+    name: str
+    "the pass with its options, as in the pipeline's text"
+    state_before: State
+    state_after: State
+    status: str
+    "changed, same, error, skipped (TVM does not run it at this opt_level) or off"
+    seconds: float = 0.0
+    error: str = ""
+    "one sentence, if the pass failed; the state after it is then the last good one"
+    detail: str = ""
+    "all that TVM said"
+
+    @property
+    def changed(self) -> bool:
+        return self.status == "changed"
+
+    @property
+    def before(self) -> Graph:
+        return self.state_before.graph
+
+    @property
+    def after(self) -> Graph:
+        return self.state_after.graph
+
+    @property
+    def text_before(self) -> str:
+        return self.state_before.text
+
+    @property
+    def text_after(self) -> str:
+        return self.state_after.text
+
+    @cached_property
+    def diff(self) -> GraphDiff:
+        """What the pass did to the graph."""
+        return diff(self.before, self.after)
+
+    def __repr__(self) -> str:
+        return f"Step({self.name}: {self.error or self.status}, {self.seconds * 1e3:.1f} ms)"
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What a pipeline did to a workload, step by step."""
+
+    name: str
+    dialect: str
+    steps: tuple[Step, ...]
+    start: State
+    opt_level: int
+
+    @property
+    def end(self) -> State:
+        return self.steps[-1].state_after if self.steps else self.start
+
+    @property
+    def result(self) -> Any:
+        """The module after the last pass."""
+        return self.end.module
+
+    @property
+    def failed(self) -> Step | None:
+        """The first step that failed, if one did."""
+        return next((step for step in self.steps if step.error), None)
+
+    @cached_property
+    def diff(self) -> GraphDiff:
+        """What the whole pipeline did to the graph."""
+        return diff(self.start.graph, self.end.graph)
+
+    def __repr__(self) -> str:
+        changed = sum(step.changed for step in self.steps)
+        return f"Trace({self.name!r}: {len(self.steps)} steps, {changed} changed the module)"
