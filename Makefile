@@ -16,7 +16,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # A stamp's name holds the hash of what it was made from: a change of branch and back makes nothing again.
 hash       = $(shell cat $(1) 2>/dev/null | sha256sum | cut -c1-12)
-js_sources := $(shell find js -name node_modules -prune -o -type f -print 2>/dev/null | sort)
+js_sources := $(shell find js \( -name node_modules -o -name '.*' \) -prune -o -type f -print 2>/dev/null | sort)
 main_made  := $(MAIN)/.made-$(call hash,pyproject.toml)
 npm_made   := js/node_modules/.made-$(call hash,js/package.json js/package-lock.json)
 js_made    := workbench/widgets/static/.made-$(call hash,$(js_sources))
@@ -29,7 +29,8 @@ setup: graphviz  ## make both environments (.venv, .venv-relay) and the widgets;
 	echo "[setup] ready"
 
 lab: setup  ## open JupyterLab on the quickstart
-	$(MAIN)/bin/jupyter lab notebooks/00_quickstart.ipynb
+	@as_root=$$([ "$$(id -u)" != 0 ] || echo --allow-root)
+	exec $(MAIN)/bin/jupyter lab $$as_root notebooks/00_quickstart.ipynb
 
 # --- the environments ---------------------------------------------------------------------------------------------
 
@@ -46,7 +47,7 @@ $(main_made):
 	echo "[main] ready"
 
 relay:
-	@$(PYTHON) -m workbench.cli install-relay --prefix $(RELAY) --jupyter $(MAIN) --extras test
+	@$(PYTHON) -m workbench.cli install-relay --prefix $(RELAY) --jupyter $(MAIN) --extras test --if-supported
 
 # --- the widgets --------------------------------------------------------------------------------------------------
 
@@ -56,7 +57,7 @@ npm := PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" npm --prefix js
 bundle: $(js_made)
 $(npm_made): $(main_made)
 	@echo "[js] installing the build's packages"
-	$(npm) $(if $(wildcard js/package-lock.json),ci,install) --no-audit --no-fund --loglevel=error
+	$(npm) $(if $(wildcard js/package-lock.json),ci,install) --no-audit --no-fund --loglevel=error >/dev/null
 	touch $@
 $(js_made): $(npm_made)
 	@echo "[js] bundling the widgets"
@@ -68,7 +69,7 @@ $(js_made): $(npm_made)
 
 # Installed where apt and root are there; otherwise one line says what is missing and what it would be for.
 define system_package
-	@command -v $(1) >/dev/null && exit 0
+	@for name in $(1); do command -v $$name >/dev/null && exit 0; done
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 	  echo "[system] installing $(2)"
 	  export DEBIAN_FRONTEND=noninteractive
@@ -80,7 +81,7 @@ endef
 graphviz:
 	$(call system_package,dot,graphviz,the dot command draws the static pictures)
 chromium:
-	$(call system_package,chromium,chromium,the browser tests run in it)
+	$(call system_package,chromium chromium-browser google-chrome,chromium,the browser tests run in it)
 
 # --- tests --------------------------------------------------------------------------------------------------------
 

@@ -41,7 +41,8 @@ class BundleWidgets(BuildHookInterface):
         bundle = Path(self.root, "workbench", "widgets", "static", "workbench.js")
         if not bundle.exists():
             return True
-        sources = (path for path in js.rglob("*") if "node_modules" not in path.parts and path.is_file())
+        parts = [path for path in js.iterdir() if path.name != "node_modules" and not path.name.startswith(".")]
+        sources = [path for part in parts for path in (part, *part.rglob("*")) if path.is_file()]
         return max(path.stat().st_mtime for path in sources) > bundle.stat().st_mtime
 
 

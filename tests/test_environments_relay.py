@@ -40,6 +40,14 @@ def test_an_unsupported_machine_is_refused_before_anything_is_made(tmp_path):
     assert not (tmp_path / "relay").exists()
 
 
+def test_where_it_can_not_run_it_may_be_left_out(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    arguments = ["install-relay", "--prefix", str(tmp_path / "relay")]
+    assert main(arguments) == 1
+    assert main([*arguments, "--if-supported"]) == 0
+    assert "left out: The Relay build of TVM runs on Linux x86-64 only" in capsys.readouterr().out
+
+
 def test_a_folder_that_is_not_ours_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(SetupError, match="name an empty folder with --prefix"):

@@ -38,6 +38,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="the environment whose JupyterLab lists the kernel (default: the one this command runs in)",
     )
+    install.add_argument(
+        "--if-supported",
+        action="store_true",
+        help="where the machine can not run it, say so and leave it at that, instead of failing",
+    )
     install.set_defaults(run=_install_relay)
 
     doctor = commands.add_parser("doctor", help="print what was found on this machine")
@@ -46,11 +51,18 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _install_relay(options: argparse.Namespace) -> int:
+    from workbench.environments import Unsupported
     from workbench.environments.relay import Request, default_prefix, install_relay
 
     extras = tuple(name for name in options.extras.split(",") if name)
     request = Request(options.prefix or default_prefix(), not options.no_cuda, extras, options.jupyter)
-    python = install_relay(request, lambda line: print(f"[relay] {line}", flush=True))
+    try:
+        python = install_relay(request, lambda line: print(f"[relay] {line}", flush=True))
+    except Unsupported as error:
+        if not options.if_supported:
+            raise
+        print(f"[relay] left out: {error}")
+        return 0
     print(f"[relay] ready: {python}")
     return 0
 

@@ -8,3 +8,7 @@ from workbench.errors import WorkbenchError
 
 class SetupError(WorkbenchError):
     """An environment could not be made; nothing half-made is left in the way of the next try."""
+
+
+class Unsupported(SetupError):
+    """The machine, or its Python, can not run the Relay environment whatever is done."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -26,6 +27,8 @@ def find_compiler(python: Path, scratch: Path) -> list[str]:
             f"No C compiler ({', '.join(NAMES)}) is on PATH and Zig's could not be had from PyPI either: "
             "install gcc (apt-get install gcc), or mend the network, then run this again."
         ) from error
+    # Its own cache, in the user's home, would outlive the scratch folder.
+    os.environ["ZIG_GLOBAL_CACHE_DIR"] = str(scratch / "zig-cache")
     # With no glibc version named, Zig links against an old one, where dlopen was still in libdl.
     return [str(scratch / "zig" / "ziglang" / "zig"), "cc", "-target", "x86_64-linux-gnu.2.34"]
 

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.environments import SetupError
+from workbench.environments import SetupError, Unsupported
 
 OLDEST_GLIBC = (2, 34)  # the newest symbol that libtvm.so asks for
 OLDEST_PYTHON = (3, 10)
@@ -39,22 +39,22 @@ class Machine:
 
 
 def check_machine(machine: Machine) -> None:
-    """Raise SetupError, saying what to do instead, where the wheel can not run."""
+    """Raise Unsupported, saying what to do instead, where the wheel can not run."""
     if machine.system != "Linux" or machine.architecture != "x86_64":
-        raise SetupError(
+        raise Unsupported(
             f"The Relay build of TVM runs on Linux x86-64 only and this is {machine.system} {machine.architecture}: "
             f"{INSTEAD}."
         )
     name, version = machine.libc
     if name != "glibc" or _numbers(version) < OLDEST_GLIBC:
         found = f"{name} {version}".strip() or "another C library"
-        raise SetupError(
+        raise Unsupported(
             f"The Relay build of TVM needs glibc 2.34 or newer (Debian 12, Ubuntu 22.04) and this machine has {found}: "
             f"{INSTEAD}."
         )
     if not OLDEST_PYTHON <= machine.python < PYTHON_TOO_NEW:
         found = ".".join(map(str, machine.python))
-        raise SetupError(
+        raise Unsupported(
             f"The Relay build of TVM runs on Python 3.10 to 3.13 and this is {found}: "
             f"run the command with one of those, or {INSTEAD}."
         )
