@@ -1,0 +1,194 @@
+/**
+ * The engine: cuts the picture into levels (hierarchy.ts), lays each level out on its own from the innermost out -
+ * a finished group is one box with fixed ports to the level around it - and puts the pieces together.
+ * Levels are remembered by content: opening a group lays out that group and the levels around it, nothing else,
+ * and twelve identical layers of a model cost one.
+ */
+import { LevelCache } from "./cache";
+import { buildHierarchy, type Hierarchy } from "./hierarchy";
+import { rowsBy, type LevelGraph, type LevelLayout, type Rows } from "./level";
+import { layoutLevel } from "./pipeline";
+import { Line } from "./routing";
+import type { LayoutInput, LayoutOptions, LayoutResult } from "./types";
+
+const DEFAULTS: Required<LayoutOptions> = { nodeGap: 24, layerGap: 36, padding: 12 };
+
+/** A level's layout and where it sits inside its group: contents are shifted by inset, below the header. */
+interface Placed {
+  layout: LevelLayout;
+  items: Uint32Array;
+  width: number;
+  height: number;
+  insetX: number;
+  insetY: number;
+}
+
+export class LayoutEngine {
+  private readonly cache = new LevelCache();
+
+  layout(input: LayoutInput): LayoutResult {
+    checkLengths(input);
+    const options = { ...DEFAULTS, ...input.options };
+    const hierarchy = buildHierarchy(input);
+    const { nodeCount, groupCount, home, wires, stubGroup, bottomUp } = hierarchy;
+    const firstStub = nodeCount + groupCount;
+    const homes = new Int32Array(firstStub + stubGroup.length);
+    homes.set(home);
+    homes.set(stubGroup, firstStub);
+    const itemsOf = rowsBy(homes, groupCount + 1), wiresOf = rowsBy(wires.level, groupCount + 1);
+
+    const seeds = levelSeeds(input, hierarchy);
+    const local = new Uint32Array(homes.length);
+    const placed: Placed[] = new Array(groupCount + 1);
+    for (const level of bottomUp) {
+      const items = itemsOf.items.subarray(itemsOf.offset[level], itemsOf.offset[level + 1]);
+      const graph = levelGraph(input, hierarchy, items, row(wiresOf, level), local, placed, seeds);
+      const layout = this.cache.get(graph, options, () => layoutLevel(graph, options));
+      placed[level] = level === groupCount
+        ? { layout, items, width: layout.width, height: layout.height, insetX: 0, insetY: 0 }
+        : inGroup(layout, items, input.groups.headerHeight[level], input.groups.minWidth[level], options.padding);
+    }
+    this.cache.tidy();
+    return assemble(hierarchy, placed, wiresOf, local);
+  }
+}
+
+function row(rows: Rows, r: number): Uint32Array {
+  return rows.items.subarray(rows.offset[r], rows.offset[r + 1]);
+}
+
+function inGroup(layout: LevelLayout, items: Uint32Array, header: number, minWidth: number, padding: number): Placed {
+  const width = Math.max(minWidth, layout.width + 2 * padding);
+  return { layout, items, width, height: layout.height + header + 2 * padding, insetX: (width - layout.width) / 2, insetY: header + padding };
+}
+
+/** The level as a flat graph with local numbers; `local` is filled in for the level's items. */
+function levelGraph(
+  input: LayoutInput, h: Hierarchy, items: Uint32Array, wireIds: Uint32Array, local: Uint32Array, placed: Placed[],
+  seeds: Float32Array | null,
+): LevelGraph {
+  const { nodeCount, groupCount, wires, stubKind } = h;
+  const firstStub = nodeCount + groupCount, n = items.length, m = wireIds.length;
+  const graph: LevelGraph = {
+    width: new Float32Array(n), height: new Float32Array(n), kind: new Uint8Array(n),
+    source: new Uint32Array(m), target: new Uint32Array(m), net: new Uint32Array(m),
+    targetPort: new Uint16Array(m), sourcePort: new Uint16Array(m),
+    targetShift: new Float32Array(m), sourceShift: new Float32Array(m), seed: new Float32Array(n).fill(NaN),
+  };
+  for (let i = 0; i < n; i++) {
+    const item = items[i];
+    local[item] = i;
+    if (seeds && item < firstStub) graph.seed[i] = seeds[item];
+    if (item < nodeCount) {
+      graph.width[i] = input.nodes.width[item];
+      graph.height[i] = input.nodes.height[item];
+    } else if (item < firstStub) {
+      graph.width[i] = placed[item - nodeCount].width;
+      graph.height[i] = placed[item - nodeCount].height;
+    } else graph.kind[i] = stubKind[item - firstStub];
+  }
+  graph.seed = relative(graph.seed);
+  // Nets are renumbered in order of appearance, so that levels with equal contents are equal.
+  const nets = new Map<number, number>();
+  const shift = (group: number, stub: number): number => {
+    const inside = placed[group - nodeCount];
+    return inside.insetX + inside.layout.x[local[firstStub + stub]] - inside.width / 2;
+  };
+  for (let k = 0; k < m; k++) {
+    const w = wireIds[k], s = wires.source[w], t = wires.target[w], net = wires.net[w];
+    if (!nets.has(net)) nets.set(net, nets.size);
+    graph.net[k] = nets.get(net)!;
+    graph.source[k] = local[s];
+    graph.target[k] = local[t];
+    graph.targetPort[k] = wires.port[w];
+    graph.sourcePort[k] = s < nodeCount && net >= nodeCount ? 1 : 0;
+    graph.sourceShift[k] = wires.sourceStub[w] < 0 ? NaN : shift(s, wires.sourceStub[w]);
+    graph.targetShift[k] = wires.targetStub[w] < 0 ? NaN : shift(t, wires.targetStub[w]);
+  }
+  return graph;
+}
+
+/** Seeds count only up to a translation: a layer that moved as a whole is the same layer. */
+function relative(seed: Float32Array): Float32Array {
+  const origin = seed.find((x) => !Number.isNaN(x));
+  return origin === undefined ? seed : seed.map((x) => Math.round(x - origin));
+}
+
+/** Previous x of nodes, and of groups as the middle of their nodes' span; null without a previous picture. */
+function levelSeeds(input: LayoutInput, h: Hierarchy): Float32Array | null {
+  if (!input.seed) return null;
+  const { nodeCount, groupCount, home } = h;
+  const low = new Float32Array(nodeCount + groupCount + 1).fill(Infinity);
+  const high = new Float32Array(nodeCount + groupCount + 1).fill(-Infinity);
+  for (let n = 0; n < nodeCount; n++) {
+    if (Number.isNaN(input.seed.x[n])) continue;
+    low[n] = high[n] = input.seed.x[n];
+    widen(low, high, nodeCount + home[n], n);
+  }
+  for (const g of h.bottomUp) if (g < groupCount) widen(low, high, nodeCount + home[nodeCount + g], nodeCount + g);
+  return Float32Array.from({ length: nodeCount + groupCount }, (_, i) => (low[i] <= high[i] ? (low[i] + high[i]) / 2 : NaN));
+}
+
+function widen(low: Float32Array, high: Float32Array, outer: number, inner: number): void {
+  low[outer] = Math.min(low[outer], low[inner]);
+  high[outer] = Math.max(high[outer], high[inner]);
+}
+
+/** Walks from the top level inwards, giving every level its origin, then strings the wires of each edge together. */
+function assemble(h: Hierarchy, placed: Placed[], wiresOf: Rows, local: Uint32Array): LayoutResult {
+  const { nodeCount, groupCount, bottomUp, wires, path, pathOffset, reversed } = h;
+  const x = new Float32Array(nodeCount), y = new Float32Array(nodeCount), groupBox = new Float32Array(4 * groupCount);
+  const originX = new Float64Array(groupCount + 1), originY = new Float64Array(groupCount + 1);
+  for (let i = groupCount; i >= 0; i--) {
+    const level = bottomUp[i], { layout, items } = placed[level];
+    for (const item of items) {
+      if (item >= nodeCount + groupCount) continue;
+      const cx = originX[level] + layout.x[local[item]], cy = originY[level] + layout.y[local[item]];
+      if (item < nodeCount) { x[item] = cx; y[item] = cy; continue; }
+      const g = item - nodeCount, box = placed[g];
+      groupBox.set([cx - box.width / 2, cy - box.height / 2, box.width, box.height], 4 * g);
+      originX[g] = groupBox[4 * g] + box.insetX;
+      originY[g] = groupBox[4 * g + 1] + box.insetY;
+    }
+  }
+  const localWire = new Uint32Array(wires.level.length);
+  for (let level = 0; level <= groupCount; level++) row(wiresOf, level).forEach((w, k) => { localWire[w] = k; });
+
+  const edgeCount = pathOffset.length - 1;
+  const edgeOffset = new Uint32Array(edgeCount + 1);
+  const points: number[] = [];
+  for (let e = 0; e < edgeCount; e++) {
+    const first = points.length, line = new Line(points);
+    for (let k = pathOffset[e]; k < pathOffset[e + 1]; k++) {
+      const w = path[k], level = wires.level[w], { points: local, offset } = placed[level].layout;
+      for (let p = offset[localWire[w]]; p < offset[localWire[w] + 1]; p++)
+        line.to(originX[level] + local[2 * p], originY[level] + local[2 * p + 1]);
+    }
+    if (reversed[e]) turnRound(points, first);
+    edgeOffset[e + 1] = points.length / 2;
+  }
+  const { width, height } = placed[groupCount];
+  return { x, y, groupBox, edgePoints: Float32Array.from(points), edgeOffset, width, height };
+}
+
+function turnRound(points: number[], first: number): void {
+  for (let i = first, j = points.length - 2; i < j; i += 2, j -= 2) {
+    const px = points[i], py = points[i + 1];
+    points[i] = points[j]; points[i + 1] = points[j + 1];
+    points[j] = px; points[j + 1] = py;
+  }
+}
+
+function checkLengths({ nodes, edges, groups, seed }: LayoutInput): void {
+  const same = (what: string, arrays: ArrayLike<number>[]): void => {
+    if (arrays.some((a) => a.length !== arrays[0].length)) throw new RangeError(`layout: columns of ${what} differ in length`);
+  };
+  same("nodes", [nodes.width, nodes.height, nodes.group, ...(seed ? [seed.x, seed.y] : [])]);
+  same("edges", [edges.source, edges.target, edges.port]);
+  same("groups", [groups.parent, groups.headerHeight, groups.minWidth]);
+}
+
+/** Synchronous and deterministic; keeps nothing between calls. */
+export function layout(input: LayoutInput): LayoutResult {
+  return new LayoutEngine().layout(input);
+}

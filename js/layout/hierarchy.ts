@@ -1,0 +1,173 @@
+/**
+ * Cuts a graph with nested groups into levels: one flat graph per group, plus one for the top.
+ *
+ * An edge that crosses group borders becomes one wire per level it passes: up through an *exit* stub at the
+ * bottom of every group it leaves, across the level where both ends first have a common home, and down
+ * through an *entry* stub at the top of every group it enters. Stubs are shared by all edges of one producer
+ * (one net), so a mask that feeds a thousand nodes of a group enters that group once.
+ *
+ * Ids: node n is n, group g is N + g, stub k is N + G + k. Level g is the inside of group g; level G the top.
+ */
+import { breakCycles } from "./cycles";
+import type { LayoutInput } from "./types";
+
+export const BOX = 0;
+export const ENTRY = 1;
+export const EXIT = 2;
+/** Argument position of a turned-round edge: right of all real arguments. */
+export const LAST_PORT = 0xffff;
+
+export interface Wires {
+  level: number[];
+  source: number[];
+  target: number[];
+  /** The stub through which the wire leaves a source group or enters a target group, or -1. */
+  sourceStub: number[];
+  targetStub: number[];
+  net: number[];
+  port: number[];
+}
+
+export interface Hierarchy {
+  nodeCount: number;
+  groupCount: number;
+  /** Level of each node and group (ids as above). */
+  home: Int32Array;
+  depth: Int32Array;
+  /** All levels, every group before its parent, the top last. */
+  bottomUp: Int32Array;
+  wires: Wires;
+  stubGroup: number[];
+  stubKind: number[];
+  /** The wires of edge e, from its upper to its lower end. */
+  pathOffset: Uint32Array;
+  path: Uint32Array;
+  /** 1 where an edge had to be turned upwards because the boxes it joins form a cycle. */
+  reversed: Uint8Array;
+}
+
+export function buildHierarchy(input: LayoutInput): Hierarchy {
+  const nodeCount = input.nodes.width.length;
+  const groupCount = input.groups.parent.length;
+  const { source, target, port } = input.edges;
+  const edgeCount = source.length;
+  const home = homes(input, nodeCount, groupCount);
+  const depth = depths(home, nodeCount, groupCount);
+
+  // Where each edge runs level: the deepest level that holds both ends, and the two items it joins there.
+  const meet = new Int32Array(edgeCount);
+  const upper = new Int32Array(edgeCount);
+  const lower = new Int32Array(edgeCount);
+  for (let e = 0; e < edgeCount; e++) {
+    let a = source[e], b = target[e];
+    let la = home[a], lb = home[b];
+    while (la !== lb) {
+      if (depth[la] >= depth[lb]) { a = nodeCount + la; la = home[a]; }
+      else { b = nodeCount + lb; lb = home[b]; }
+    }
+    meet[e] = la; upper[e] = a; lower[e] = b;
+  }
+  const reversed = breakCycles(nodeCount + groupCount, upper, lower);
+
+  const wires: Wires = { level: [], source: [], target: [], sourceStub: [], targetStub: [], net: [], port: [] };
+  const stubGroup: number[] = [], stubKind: number[] = [], stubWire: number[] = [];
+  // Last net that made an entry or exit in a group: edges are visited net by net, so one slot is enough.
+  const entryNet = new Int32Array(groupCount).fill(-1), entryStub = new Int32Array(groupCount);
+  const exitNet = new Int32Array(groupCount).fill(-1), exitStub = new Int32Array(groupCount);
+  const paths: number[][] = new Array(edgeCount);
+  const firstStub = nodeCount + groupCount;
+  const down: number[] = [];
+
+  const wire = (level: number, s: number, ss: number, t: number, ts: number, net: number, p: number): number =>
+    (wires.source.push(s), wires.sourceStub.push(ss), wires.target.push(t), wires.targetStub.push(ts),
+    wires.net.push(net), wires.port.push(p), wires.level.push(level) - 1);
+  const stub = (group: number, kind: number): number =>
+    (stubKind.push(kind), stubWire.push(-1), stubGroup.push(group) - 1);
+
+  for (const e of byNet(source, reversed, nodeCount)) {
+    const path: number[] = (paths[e] = []);
+    if (source[e] === target[e]) continue;
+    const turned = reversed[e] === 1;
+    const net = turned ? nodeCount + e : source[e];
+    const from = turned ? target[e] : source[e], to = turned ? source[e] : target[e];
+    let item = from, itemStub = -1;
+    for (let l = home[from]; l !== meet[e]; l = home[nodeCount + l]) {
+      if (exitNet[l] !== net) {
+        exitNet[l] = net;
+        const k = (exitStub[l] = stub(l, EXIT));
+        stubWire[k] = wire(l, item, itemStub, firstStub + k, -1, net, 0);
+      }
+      path.push(stubWire[exitStub[l]]);
+      item = nodeCount + l; itemStub = exitStub[l];
+    }
+    down.length = 0;
+    for (let l = home[to]; l !== meet[e]; l = home[nodeCount + l]) down.push(l);
+    let level = meet[e];
+    while (down.length > 0) {
+      const group = down.pop()!;
+      if (entryNet[group] !== net) {
+        entryNet[group] = net;
+        const k = (entryStub[group] = stub(group, ENTRY));
+        stubWire[k] = wire(level, item, itemStub, nodeCount + group, k, net, 0);
+      }
+      const k = entryStub[group];
+      path.push(stubWire[k]);
+      item = firstStub + k; itemStub = -1; level = group;
+    }
+    path.push(wire(level, item, itemStub, to, -1, net, turned ? LAST_PORT : port[e]));
+  }
+
+  const pathOffset = new Uint32Array(edgeCount + 1);
+  for (let e = 0; e < edgeCount; e++) pathOffset[e + 1] = pathOffset[e] + paths[e].length;
+  const path = new Uint32Array(pathOffset[edgeCount]);
+  for (let e = 0; e < edgeCount; e++) path.set(paths[e], pathOffset[e]);
+  return {
+    nodeCount, groupCount, home, depth, bottomUp: deepestFirst(depth, groupCount), wires, stubGroup, stubKind,
+    pathOffset, path, reversed,
+  };
+}
+
+function homes(input: LayoutInput, nodeCount: number, groupCount: number): Int32Array {
+  const home = new Int32Array(nodeCount + groupCount);
+  const put = (slot: number, group: number): void => {
+    if (group >= groupCount) throw new RangeError(`layout: there is no group ${group} (of ${groupCount})`);
+    home[slot] = group < 0 ? groupCount : group;
+  };
+  for (let n = 0; n < nodeCount; n++) put(n, input.nodes.group[n]);
+  for (let g = 0; g < groupCount; g++) put(nodeCount + g, input.groups.parent[g]);
+  for (const end of [input.edges.source, input.edges.target])
+    for (let e = 0; e < end.length; e++)
+      if (end[e] >= nodeCount) throw new RangeError(`layout: edge ${e} names node ${end[e]} of ${nodeCount}`);
+  return home;
+}
+
+/** Depth of every level; the top has 0. Each chain of parents is walked once, without recursion. */
+function depths(home: Int32Array, nodeCount: number, groupCount: number): Int32Array {
+  const depth = new Int32Array(groupCount + 1).fill(-1);
+  depth[groupCount] = 0;
+  const chain: number[] = [];
+  for (let g = 0; g < groupCount; g++) {
+    let l = g;
+    while (depth[l] === -1) {
+      chain.push(l);
+      if (chain.length > groupCount) throw new RangeError("layout: a group is inside itself");
+      l = home[nodeCount + l];
+    }
+    for (let d = depth[l]; chain.length > 0; ) depth[chain.pop()!] = ++d;
+  }
+  return depth;
+}
+
+function deepestFirst(depth: Int32Array, groupCount: number): Int32Array {
+  return Int32Array.from({ length: groupCount + 1 }, (_, l) => l).sort((a, b) => depth[b] - depth[a] || a - b);
+}
+
+/** Edges grouped by producer in producer order; turned-round edges, each its own net, come last. */
+function byNet(source: Uint32Array, reversed: Uint8Array, nodeCount: number): Uint32Array {
+  const start = new Uint32Array(nodeCount + 2);
+  for (let e = 0; e < source.length; e++) start[(reversed[e] ? nodeCount : source[e]) + 1]++;
+  for (let n = 0; n <= nodeCount; n++) start[n + 1] += start[n];
+  const order = new Uint32Array(source.length);
+  for (let e = 0; e < source.length; e++) order[start[reversed[e] ? nodeCount : source[e]]++] = e;
+  return order;
+}

@@ -1,0 +1,125 @@
+/**
+ * Layers: every wire goes at least one layer down. Longest path first, then boxes slide inside their slack to
+ * where their wires are shorter - constants and parameters, and whole trees of them, down to their consumer.
+ * Entry stubs stay in the first layer and exit stubs in the last, because the group's border is there.
+ */
+import { ENTRY, EXIT } from "./hierarchy";
+import { rowsBy, type LevelGraph, type Rows } from "./level";
+
+export interface Layering {
+  layer: Int32Array;
+  count: number;
+}
+
+const SWEEPS = 4;
+
+export function assignLayers(graph: LevelGraph): Layering {
+  const n = graph.kind.length;
+  const out = rowsBy(graph.source, n), into = rowsBy(graph.target, n);
+  const order = topologicalOrder(graph, out);
+  const layer = new Int32Array(n);
+  let hasEntry = false, hasExit = false;
+  for (let i = 0; i < n; i++) {
+    hasEntry ||= graph.kind[i] === ENTRY;
+    hasExit ||= graph.kind[i] === EXIT;
+  }
+  const top = hasEntry ? 1 : 0;
+  let bottom = top;
+  for (const v of order) {
+    if (graph.kind[v] === ENTRY) continue;
+    let l = top;
+    for (let k = into.offset[v]; k < into.offset[v + 1]; k++) l = Math.max(l, layer[graph.source[into.items[k]]] + 1);
+    layer[v] = l;
+    if (graph.kind[v] !== EXIT) bottom = Math.max(bottom, l);
+  }
+  const last = hasExit ? bottom + 1 : bottom;
+  for (let i = 0; i < n; i++) if (graph.kind[i] === EXIT) layer[i] = last;
+
+  sinkFeeders(graph, order, out, into, layer);
+  for (let sweep = 0; sweep < SWEEPS; sweep++) if (!shorten(graph, order, out, into, layer, top, bottom)) break;
+  return { layer, count: last + 1 };
+}
+
+/** Kahn's algorithm; among items that are ready, the lowest number first keeps the caller's order. */
+export function topologicalOrder(graph: LevelGraph, out: Rows): Uint32Array {
+  const n = graph.kind.length;
+  const waiting = new Uint32Array(n);
+  for (const t of graph.target) waiting[t]++;
+  const order = new Uint32Array(n);
+  let filled = 0;
+  for (let i = 0; i < n; i++) if (waiting[i] === 0) order[filled++] = i;
+  for (let done = 0; done < filled; done++)
+    for (let k = out.offset[order[done]]; k < out.offset[order[done] + 1]; k++) {
+      const t = graph.target[out.items[k]];
+      if (--waiting[t] === 0) order[filled++] = t;
+    }
+  return order;
+}
+
+/** Trees whose leaves are sources and that end in one consumer hang directly above it. */
+function sinkFeeders(graph: LevelGraph, order: Uint32Array, out: Rows, into: Rows, layer: Int32Array): void {
+  const feeder = new Uint8Array(graph.kind.length);
+  for (const v of order) {
+    let only = graph.kind[v] === 0 && out.offset[v] < out.offset[v + 1] ? 1 : 0;
+    for (let k = into.offset[v]; only && k < into.offset[v + 1]; k++) {
+      const u = graph.source[into.items[k]];
+      if (!feeder[u] || !hasOneConsumer(graph, out, u)) only = 0;
+    }
+    feeder[v] = only;
+  }
+  for (let i = order.length - 1; i >= 0; i--) {
+    const v = order[i];
+    if (feeder[v]) layer[v] = highestConsumer(graph, out, layer, v) - 1;
+  }
+}
+
+function hasOneConsumer(graph: LevelGraph, out: Rows, v: number): boolean {
+  const first = graph.target[out.items[out.offset[v]]];
+  for (let k = out.offset[v] + 1; k < out.offset[v + 1]; k++) if (graph.target[out.items[k]] !== first) return false;
+  return true;
+}
+
+function highestConsumer(graph: LevelGraph, out: Rows, layer: Int32Array, v: number): number {
+  let lowest = Infinity;
+  for (let k = out.offset[v]; k < out.offset[v + 1]; k++) lowest = Math.min(lowest, layer[graph.target[out.items[k]]]);
+  return lowest;
+}
+
+/**
+ * One sweep up and one down of local moves, each to the end of the slack with the shorter total trunk length:
+ * a net is as long as its longest wire, so moving a box down costs one per producer it is the last to read
+ * and gains one per net of its own.
+ */
+function shorten(
+  graph: LevelGraph, order: Uint32Array, out: Rows, into: Rows, layer: Int32Array, top: number, bottom: number,
+): boolean {
+  const n = graph.kind.length;
+  const reach = new Int32Array(n);
+  const measure = (u: number): void => {
+    reach[u] = -1;
+    for (let k = out.offset[u]; k < out.offset[u + 1]; k++) reach[u] = Math.max(reach[u], layer[graph.target[out.items[k]]]);
+  };
+  for (let u = 0; u < n; u++) measure(u);
+  let moved = false;
+  const visit = (v: number): void => {
+    if (graph.kind[v] !== 0) return;
+    let low = top, high = bottom, cost = 0;
+    const inputs = into.offset[v + 1] - into.offset[v];
+    for (let k = into.offset[v]; k < into.offset[v + 1]; k++) {
+      const u = graph.source[into.items[k]];
+      low = Math.max(low, layer[u] + 1);
+      if (reach[u] <= layer[v]) cost++;
+    }
+    if (out.offset[v] < out.offset[v + 1]) { high = highestConsumer(graph, out, layer, v) - 1; cost--; }
+    else if (inputs > 0) high = low;
+    else high = layer[v];
+    const want = cost > 0 ? low : cost < 0 ? high : layer[v];
+    if (want === layer[v]) return;
+    layer[v] = want;
+    moved = true;
+    for (let k = into.offset[v]; k < into.offset[v + 1]; k++) measure(graph.source[into.items[k]]);
+  };
+  for (let i = n - 1; i >= 0; i--) visit(order[i]);
+  for (let i = 0; i < n; i++) visit(order[i]);
+  return moved;
+}

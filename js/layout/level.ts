@@ -1,0 +1,54 @@
+/** One level of the picture: a flat directed acyclic graph of boxes and border stubs, and its layout. */
+
+export interface Spacing {
+  nodeGap: number;
+  layerGap: number;
+}
+
+export interface LevelGraph {
+  width: Float32Array;
+  height: Float32Array;
+  /** BOX, ENTRY or EXIT (hierarchy.ts). */
+  kind: Uint8Array;
+  /** Wires, by local item number. */
+  source: Uint32Array;
+  target: Uint32Array;
+  /** Wires of one net leave the same point of the same item and share one trunk. */
+  net: Uint32Array;
+  /** Order of the wire among those that enter the target from above, or leave the source below. */
+  targetPort: Uint16Array;
+  sourcePort: Uint16Array;
+  /** Where the end is fixed by the inside of a box: x relative to the box's centre; NaN where it is free. */
+  targetShift: Float32Array;
+  sourceShift: Float32Array;
+  /** x in the previous picture, up to a common translation; NaN where unknown. */
+  seed: Float32Array;
+}
+
+export interface LevelLayout {
+  width: number;
+  height: number;
+  /** Item centres; the level's contents start at (0, 0). */
+  x: Float32Array;
+  y: Float32Array;
+  /** Polyline of wire w: points offset[w] .. offset[w + 1], as pairs. */
+  points: Float32Array;
+  offset: Uint32Array;
+}
+
+/** Compressed rows: the members of row i are items[offset[i]] .. items[offset[i + 1] - 1]. */
+export interface Rows {
+  offset: Uint32Array;
+  items: Uint32Array;
+}
+
+/** Groups 0..keys.length-1 by key, in one pass and stably (counting sort). */
+export function rowsBy(keys: ArrayLike<number>, rowCount: number): Rows {
+  const offset = new Uint32Array(rowCount + 1);
+  for (let i = 0; i < keys.length; i++) offset[keys[i] + 1]++;
+  for (let r = 0; r < rowCount; r++) offset[r + 1] += offset[r];
+  const fill = offset.slice();
+  const items = new Uint32Array(keys.length);
+  for (let i = 0; i < keys.length; i++) items[fill[keys[i]]++] = i;
+  return { offset, items };
+}

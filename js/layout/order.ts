@@ -1,0 +1,101 @@
+/** The left-to-right order of every layer: vertices of layer l are vertex[start[l]] .. vertex[start[l + 1] - 1]. */
+import type { Strata } from "./strata";
+
+export interface Order {
+  start: Uint32Array;
+  vertex: Uint32Array;
+  /** Index of each vertex within its layer. */
+  position: Uint32Array;
+}
+
+export function emptyOrder(strata: Strata): Order {
+  const start = new Uint32Array(strata.layerCount + 1);
+  for (let v = 0; v < strata.count; v++) start[strata.layer[v] + 1]++;
+  for (let l = 0; l < strata.layerCount; l++) start[l + 1] += start[l];
+  return { start, vertex: new Uint32Array(strata.count), position: new Uint32Array(strata.count) };
+}
+
+export function renumber(order: Order, l: number): void {
+  for (let i = order.start[l]; i < order.start[l + 1]; i++) order.position[order.vertex[i]] = i - order.start[l];
+}
+
+/** Lays the vertices out in the order given, each at the end of its layer. */
+export function orderFrom(strata: Strata, sequence: ArrayLike<number>): Order {
+  const order = emptyOrder(strata);
+  const fill = order.start.slice();
+  for (let i = 0; i < sequence.length; i++) {
+    const v = sequence[i], l = strata.layer[v];
+    order.position[v] = fill[l] - order.start[l];
+    order.vertex[fill[l]++] = v;
+  }
+  return order;
+}
+
+export function copyOrder(from: Order, to: Order): void {
+  to.vertex.set(from.vertex);
+  to.position.set(from.position);
+}
+
+/** Depth-first from the sinks upwards, inputs in argument order: trees come out without a crossing. */
+export function fromSinks(strata: Strata): Order {
+  return search(strata, strata.up, strata.source, strata.down.offset);
+}
+
+/** Depth-first from the sources downwards. */
+export function fromSources(strata: Strata): Order {
+  return search(strata, strata.down, strata.target, strata.up.offset);
+}
+
+function search(strata: Strata, rows: { offset: Uint32Array; items: Uint32Array }, far: Uint32Array, back: Uint32Array): Order {
+  const { count } = strata;
+  const seen = new Uint8Array(count), next = rows.offset.slice(0, count);
+  const sequence = new Uint32Array(count);
+  let filled = 0;
+  const stack: number[] = [];
+  const visit = (v: number): void => { seen[v] = 1; sequence[filled++] = v; stack.push(v); };
+  for (let root = 0; root < count; root++) {
+    if (seen[root] || back[root] < back[root + 1]) continue;
+    visit(root);
+    while (stack.length > 0) {
+      const v = stack[stack.length - 1];
+      if (next[v] === rows.offset[v + 1]) { stack.pop(); continue; }
+      const u = far[rows.items[next[v]++]];
+      if (!seen[u]) visit(u);
+    }
+  }
+  return orderFrom(strata, sequence);
+}
+
+/**
+ * The previous picture's order. A vertex that was not in it goes where its neighbours are: estimates flow
+ * down from the layer above, then up from the layer below.
+ */
+export function fromSeed(strata: Strata, seed: Float32Array): Order {
+  const estimate = new Float64Array(strata.count).fill(NaN);
+  estimate.set(seed);
+  const byLayer = orderFrom(strata, Uint32Array.from({ length: strata.count }, (_, v) => v));
+  const guess = (v: number, rows: { offset: Uint32Array; items: Uint32Array }, far: Uint32Array): void => {
+    if (!Number.isNaN(estimate[v])) return;
+    let sum = 0, known = 0;
+    for (let k = rows.offset[v]; k < rows.offset[v + 1]; k++) {
+      const x = estimate[far[rows.items[k]]];
+      if (!Number.isNaN(x)) { sum += x; known++; }
+    }
+    if (known > 0) estimate[v] = sum / known;
+  };
+  for (const v of byLayer.vertex) guess(v, strata.up, strata.source);
+  for (let i = strata.count - 1; i >= 0; i--) guess(byLayer.vertex[i], strata.down, strata.target);
+  // Vertices with no estimate at all keep the place that a fresh picture gives them, at the end of their layer.
+  const fresh = fromSinks(strata);
+  const sequence = Array.from(fresh.vertex);
+  const known = (v: number): number => (Number.isNaN(estimate[v]) ? Infinity : estimate[v]);
+  for (let l = 0; l < strata.layerCount; l++) {
+    const row = sequence.slice(fresh.start[l], fresh.start[l + 1]);
+    row.sort((a, b) => {
+      const x = known(a), y = known(b);
+      return x === y ? fresh.position[a] - fresh.position[b] : x - y;
+    });
+    for (let i = 0; i < row.length; i++) sequence[fresh.start[l] + i] = row[i];
+  }
+  return orderFrom(strata, sequence);
+}

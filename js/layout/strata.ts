@@ -1,0 +1,120 @@
+/**
+ * The level as Sugiyama's proper layered graph: wires that cross several layers are cut into segments by
+ * bends, one bend a layer. All wires of a net share one chain of bends (a trunk), so a producer with a
+ * thousand consumers costs as many bends as its longest wire has layers. Wires that are longer than a limit,
+ * chosen so that bends stay in proportion to boxes, run beside the picture instead (lanes.ts).
+ */
+import { rowsBy, type LevelGraph, type Rows } from "./level";
+import type { Layering } from "./layering";
+
+export interface Strata {
+  itemCount: number;
+  /** Items and then bends: together, vertices. */
+  count: number;
+  layer: Int32Array;
+  layerCount: number;
+  width: Float32Array;
+  /** Segments, each between neighbouring layers. Ports are ranks among a vertex's segments; shifts are 0 if free. */
+  source: Uint32Array;
+  target: Uint32Array;
+  sourcePort: Uint16Array;
+  targetPort: Uint16Array;
+  sourceShift: Float32Array;
+  targetShift: Float32Array;
+  down: Rows;
+  up: Rows;
+  /** How many ports a vertex has above and below. */
+  portsAbove: Uint16Array;
+  portsBelow: Uint16Array;
+  /** Wire w passes the bends firstBend[w] .. firstBend[w] + bendCount[w] - 1; -1 bends: it takes a lane. */
+  firstBend: Int32Array;
+  bendCount: Int32Array;
+  /** The segment that ends wire w; -1 for a lane. */
+  lastSegment: Int32Array;
+}
+
+const LIMITS = [128, 64, 32, 16, 8, 4, 2];
+
+export function stratify(graph: LevelGraph, layering: Layering): Strata {
+  const itemCount = graph.kind.length, wireCount = graph.source.length;
+  const { layer: itemLayer, count: layerCount } = layering;
+  const span = (w: number): number => itemLayer[graph.target[w]] - itemLayer[graph.source[w]];
+  let netCount = 0;
+  for (const net of graph.net) netCount = Math.max(netCount, net + 1);
+  const longest = longestWithin(graph, span, netCount, 4 * (itemCount + wireCount) + 1000);
+
+  const trunk = new Int32Array(netCount).fill(-1);
+  const firstBend = new Int32Array(wireCount).fill(-1), bendCount = new Int32Array(wireCount).fill(-1);
+  const lastSegment = new Int32Array(wireCount).fill(-1);
+  const bendLayer: number[] = [];
+  const source: number[] = [], target: number[] = [], byWire: number[] = [];
+  const segment = (from: number, to: number, wire: number): number =>
+    (source.push(from), target.push(to), byWire.push(wire) - 1);
+
+  for (let w = 0; w < wireCount; w++) {
+    const net = graph.net[w], s = graph.source[w], layers = span(w);
+    if (layers > longest.limit) continue;
+    if (trunk[net] === -1) {
+      trunk[net] = itemCount + bendLayer.length;
+      for (let k = 1; k < longest.reach[net]; k++) {
+        const bend = itemCount + bendLayer.push(itemLayer[s] + k) - 1;
+        segment(k === 1 ? s : bend - 1, bend, k === 1 ? w : -1);
+      }
+    }
+    firstBend[w] = trunk[net];
+    bendCount[w] = layers - 1;
+    lastSegment[w] = segment(layers === 1 ? s : trunk[net] + layers - 2, graph.target[w], w);
+  }
+
+  const count = itemCount + bendLayer.length;
+  const layer = new Int32Array(count), width = new Float32Array(count);
+  layer.set(itemLayer); layer.set(bendLayer, itemCount);
+  width.set(graph.width);
+  const strata = {
+    itemCount, count, layer, layerCount, width, source: Uint32Array.from(source), target: Uint32Array.from(target),
+    sourcePort: new Uint16Array(source.length), targetPort: new Uint16Array(source.length),
+    sourceShift: new Float32Array(source.length), targetShift: new Float32Array(source.length),
+    down: rowsBy(source, count), up: rowsBy(target, count),
+    portsAbove: new Uint16Array(count), portsBelow: new Uint16Array(count), firstBend, bendCount, lastSegment,
+  };
+  rankPorts(graph, strata, byWire);
+  return strata;
+}
+
+/** The longest span drawn with bends, and how far each net's trunk then reaches. */
+function longestWithin(graph: LevelGraph, span: (w: number) => number, netCount: number, budget: number) {
+  const reach = new Int32Array(netCount);
+  for (let i = 0; ; i++) {
+    const limit = LIMITS[i];
+    reach.fill(0);
+    for (let w = 0; w < graph.net.length; w++) if (span(w) <= limit) reach[graph.net[w]] = Math.max(reach[graph.net[w]], span(w));
+    let bends = 0;
+    for (const r of reach) bends += Math.max(0, r - 1);
+    if (bends <= budget || i === LIMITS.length - 1) return { limit, reach };
+  }
+}
+
+/** Orders the segments at each end of a vertex: by argument position, or by where a box's inside put them. */
+function rankPorts(graph: LevelGraph, strata: Strata, byWire: number[]): void {
+  const rank = (
+    rows: Rows, ports: Uint16Array, ranks: Uint16Array, counts: Uint16Array, fixed: Float32Array, shifts: Float32Array,
+  ): void => {
+    const key = (s: number): number => {
+      const wire = byWire[s];
+      return Number.isNaN(fixed[wire]) ? ports[wire] : fixed[wire];
+    };
+    for (let v = 0; v < strata.itemCount; v++) {
+      const row = rows.items.subarray(rows.offset[v], rows.offset[v + 1]);
+      if (row.length > 1) row.sort((a, b) => key(a) - key(b) || a - b);
+      for (let i = 0, r = 0; i < row.length; i++) {
+        if (i > 0 && key(row[i]) !== key(row[i - 1])) r++;
+        ranks[row[i]] = r;
+        counts[v] = r + 1;
+        shifts[row[i]] = fixed[byWire[row[i]]] || 0;
+      }
+    }
+    for (let v = strata.itemCount; v < strata.count; v++) counts[v] = 1;
+  };
+  rank(strata.up, graph.targetPort, strata.targetPort, strata.portsAbove, graph.targetShift, strata.targetShift);
+  rank(strata.down, graph.sourcePort, strata.sourcePort, strata.portsBelow, graph.sourceShift, strata.sourceShift);
+}
