@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -20,11 +21,12 @@ def run_pip(python: Path, arguments: list[str], *, purpose: str) -> None:
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode == 0:
         return
-    errors = [line for line in result.stderr.splitlines() if line.startswith("ERROR:")] or result.stderr.splitlines()
-    last = errors[-1].removeprefix("ERROR:").strip().rstrip(".") if errors else f"exit status {result.returncode}"
     if "No space left on device" in result.stderr:
         raise SetupError(f"pip could not {purpose} because the disk is full: free some space, then run this again.")
-    raise SetupError(
-        f"pip could not {purpose} ({last}): check the network and pip's index settings, then run this again; "
-        "it goes on where it stopped."
-    )
+    errors = [line for line in result.stderr.splitlines() if line.lower().startswith("error:")]
+    last = errors[-1][len("error:") :].strip().rstrip(".") if errors else f"exit status {result.returncode}"
+    if "No matching distribution" in last:
+        todo = "check the network and pip's index settings, then run this again; it goes on where it stopped"
+    else:
+        todo = f"to see all that pip says, run: {shlex.join(command[:-3])}"
+    raise SetupError(f"pip could not {purpose} ({last}): {todo}.")
