@@ -1,0 +1,81 @@
+"""Every difference between the TVM versions that a dialect meets (apache-tvm 0.25, 0.26, 0.27), and nothing else.
+
+What changed: types moved from `struct_info` to `ty` (0.26), variables from `name_hint` to `name` (0.26), constants from
+`relax.Constant.data` to `ir.GenericConst.value` (0.27), `TensorStructInfo` became `TensorType` (0.26).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import relax
+
+_OLD_TYPES = hasattr(relax, "TensorStructInfo")
+_TYPE = "struct_info_" if _OLD_TYPES else "ty"
+_NAME = "name_hint" if _OLD_TYPES else "name"
+
+Constant: type = getattr(relax, "Constant", None) or tvm.ir.GenericConst
+Variable: type = relax.Var
+TupleType: type = relax.TupleStructInfo if _OLD_TYPES else relax.TupleType
+FuncType: type = relax.FuncStructInfo if _OLD_TYPES else relax.FuncType
+PrimType: type = relax.PrimStructInfo if _OLD_TYPES else tvm.ir.PrimType
+_TensorType: type = relax.TensorStructInfo if _OLD_TYPES else relax.TensorType
+
+
+def tensor_type(shape: tuple[Any, ...], dtype: str) -> Any:
+    """The type of a tensor."""
+    return _TensorType(shape, dtype)
+
+
+def identity(expr: Any) -> int:
+    """A number that two Python objects share when they stand for one TVM object.
+
+    `hash` will not do: an integer literal hashes to its value.
+    """
+    return expr.__chandle__()
+
+
+def type_of(expr: Any) -> Any:
+    """The type that TVM inferred for an expression, None where there is none yet."""
+    found = getattr(expr, _TYPE, None)
+    # since 0.26 a type that is not there yet is an instance of the base class
+    return None if type(found) is tvm.ir.Type else found
+
+
+def name_of(variable: Any) -> str:
+    """The name that a variable asks for; printed names may carry a number more."""
+    return str(getattr(variable, _NAME))
+
+
+def value_of(constant: Any) -> Any:
+    """What a constant holds: a runtime tensor, or a plain value such as a data type."""
+    return constant.data if hasattr(constant, "data") else constant.value
+
+
+def plain_value(expr: Any) -> Any:
+    """What stands inside a literal that is no tensor (a PrimValue, a DataTypeImm, a StringImm), the literal itself otherwise."""
+    return getattr(expr, "value", expr)
+
+
+def structural_equal(first: Any, second: Any) -> bool:
+    """Whether two modules are equal up to the names of what they bind."""
+    return bool(tvm_ffi.structural_equal(first, second, map_free_vars=True))
+
+
+def dtype_of(type: Any) -> str:
+    """The data type that a PrimType stands for."""
+    return str(type.dtype)
+
+
+def script_namespaces() -> dict[str, Any]:
+    """The names that TVMScript looks things up in, under every name that a text may give them."""
+    from tvm.script.parser import ir, relax, tirx
+
+    return {"I": ir, "ir": ir, "R": relax, "relax": relax, "T": tirx, "tir": tirx, "tirx": tirx}
+
+
+def script_methods() -> frozenset[str]:
+    """The attributes that a script may ask of the values it binds: those of buffers and of expressions."""
+    return frozenset(name for kind in (tvm.tirx.Buffer, tvm.tirx.Var) for name in dir(kind) if not name.startswith("_"))

@@ -1,0 +1,80 @@
+"""Attributes of calls and functions, and the values of constants, as plain Python values."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import tvm
+
+from workbench.dialects import compat
+from workbench.dialects.relax.catalog import defaults_of
+
+
+def call_attributes(op: str, attrs: Any) -> dict[str, Any]:
+    """The attributes of an operator call that differ from the defaults of its Python constructor."""
+    if attrs is None:
+        return {}
+    found = {name: plain(getattr(attrs, name)) for name in _fields(type(attrs))}
+    if isinstance(attrs, tvm.ir.DictAttrs):
+        found = {str(name): plain(value) for name, value in attrs.items()}
+    defaults = defaults_of(op)
+    return {
+        name: value for name, value in found.items() if name not in defaults or not _is_default(value, defaults[name])
+    }
+
+
+def function_attributes(function: Any) -> dict[str, Any]:
+    """The attributes of a function."""
+    return {} if function.attrs is None else {str(name): plain(value) for name, value in function.attrs.items()}
+
+
+@lru_cache
+def _fields(attrs: type) -> tuple[str, ...]:
+    info = getattr(attrs, "__tvm_ffi_type_info__", None)
+    return tuple(field.name for field in info.fields if not field.name.startswith("_")) if info is not None else ()
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    if isinstance(default, (list, tuple)):
+        return value == list(default)
+    # `strides=1` is stored as [1, 1]
+    items = value if isinstance(value, list) else [value]
+    return bool(items) and all(
+        item == default and isinstance(item, bool) == isinstance(default, bool) for item in items
+    )
+
+
+def plain(value: Any) -> Any:
+    """A number, string, None, or lists and dicts of them; anything else as TVM prints it."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (tvm.ir.Array, list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, (tvm.ir.Map, Mapping)):
+        return {str(key): plain(item) for key, item in value.items()}
+    inner = compat.plain_value(value)
+    return inner if isinstance(inner, (bool, int, float, str)) else str(value)
+
+
+def constant_text(constant: Any) -> str:
+    """A scalar's value, `constant` for a tensor, a data type's name."""
+    value = compat.value_of(constant)
+    if not isinstance(value, tvm.runtime.Tensor):
+        return str(value)
+    return str(value.numpy()[()]) if len(value.shape) == 0 else "constant"
+
+
+def checksum(constant: Any) -> str:
+    """CRC-32 of a tensor constant's bytes as hexadecimal text, empty for a constant that is no tensor."""
+    value = compat.value_of(constant)
+    if not isinstance(value, tvm.runtime.Tensor) or len(value.shape) == 0:
+        return ""
+    try:
+        array = np.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError):
+        array = value.numpy()
+    return f"{zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data):08x}"

@@ -1,0 +1,87 @@
+"""Relax's passes with their options, found by looking at the running TVM."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from operator import attrgetter
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from workbench.dialects.base import Option, PassInfo
+
+LOCKED = {
+    "LegalizeOps": "an operator without a PrimFunc has no code generator",
+}
+# The classes that a person derives a pass from, not passes.
+_BASES = (relax.transform.FunctionPass, relax.transform.DataflowBlockPass)
+
+
+@lru_cache
+def passes() -> tuple[PassInfo, ...]:
+    """Every public pass constructor of relax.transform, in alphabetical order."""
+    found = [_describe(name, constructor) for name, constructor in constructors().items()]
+    return tuple(sorted(found, key=lambda info: info.name.lower()))
+
+
+@lru_cache
+def constructors() -> dict[str, Any]:
+    """Pass name -> the function or class that makes the pass."""
+    return {
+        name: thing for name, thing in inspect.getmembers(relax.transform) if name[0].isupper() and _makes_a_pass(thing)
+    }
+
+
+def _makes_a_pass(thing: Any) -> bool:
+    if inspect.isclass(thing):
+        return issubclass(thing, tvm.transform.Pass) and thing not in _BASES
+    return inspect.isfunction(thing)
+
+
+def _describe(name: str, constructor: Any) -> PassInfo:
+    options = tuple(
+        _option(p)
+        for p in inspect.signature(constructor).parameters.values()
+        if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+    )
+    doc = (inspect.getdoc(constructor) or "").split("\n\n")[0].replace("\n", " ")
+    return PassInfo(name, "relax", doc, options, _level(constructor, options), LOCKED.get(name, ""))
+
+
+def _level(constructor: Any, options: tuple[Option, ...]) -> int | None:
+    if any(option.required for option in options):
+        return None
+    try:
+        with warnings.catch_warnings():
+            # a pass under its former name warns, and is listed all the same
+            warnings.simplefilter("ignore")
+            return int(constructor().info.opt_level)
+    except RuntimeError:
+        # MetaScheduleApplyDatabase can be made only where a target is current
+        return None
+
+
+def _option(parameter: inspect.Parameter) -> Option:
+    required = parameter.default is parameter.empty
+    default = None if required else parameter.default
+    if parameter.annotation is not parameter.empty:
+        annotation = parameter.annotation
+        type = annotation.__name__ if inspect.isclass(annotation) else str(annotation)
+    else:
+        type = "any" if default is None else default.__class__.__name__
+    return Option(parameter.name, type, default, required)
+
+
+@cache
+def defaults_of(op: str) -> Mapping[str, Any]:
+    """The defaults that an operator's Python constructor gives its attributes; empty where it has no such constructor."""
+    try:
+        constructor = attrgetter(op.removeprefix("relax."))(relax.op)
+        parameters = inspect.signature(constructor).parameters.values()
+    except (AttributeError, TypeError, ValueError):
+        return {}
+    return {p.name: p.default for p in parameters if p.default is not p.empty}

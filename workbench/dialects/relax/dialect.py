@@ -1,0 +1,157 @@
+"""Relax (apache-tvm 0.25 and later) as a Dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from workbench.dialects import compat
+from workbench.dialects.base import PassInfo, Workload
+from workbench.dialects.relax import catalog
+from workbench.dialects.relax.graph import build_graph
+from workbench.dialects.relax.source import Language, find_program
+from workbench.errors import LoadError, PipelineError, UnknownName
+from workbench.graph.model import Graph
+
+
+class Relax:
+    """The Dialect of apache-tvm."""
+
+    name = "relax"
+
+    def load(self, source: Any, params: Mapping[str, Any] | None, name: str) -> Workload | None:
+        if isinstance(source, relax.Function):
+            source = _module_of(source)
+        if not isinstance(source, tvm.IRModule):
+            return None
+        if not any(isinstance(function, relax.Function) for function in source.functions.values()):
+            raise LoadError(
+                "this module holds no Relax function, so there is no graph to show; load the module from before lowering"
+            )
+        return Workload(source, _arrays(source, params or {}), name, self.name)
+
+    def read(self, path: Path | None, text: str, name: str) -> Workload:
+        if path.suffix == ".json" if path is not None else text.lstrip().startswith("{"):
+            return self._loaded(_from_json(text), name)
+        source = find_program(text, Language(compat.script_namespaces(), compat.script_methods()))
+        workload = self._loaded(_from_script(source.program), name)
+        if source.left_out:
+            workload.notes.append(
+                f"{source.left_out} statements around the program were left out: a workload is read, not run"
+            )
+        return workload
+
+    def _loaded(self, thing: Any, name: str) -> Workload:
+        workload = self.load(thing, None, name)
+        if workload is None:
+            raise LoadError(
+                f"this holds a {type(thing).__name__}, not an IRModule; save the whole module with tvm.ir.save_json"
+            )
+        return workload
+
+    def text(self, module: tvm.IRModule) -> str:
+        return module.script()
+
+    def graph(self, module: tvm.IRModule, name: str) -> Graph:
+        return build_graph(module, name)
+
+    def passes(self) -> tuple[PassInfo, ...]:
+        return catalog.passes()
+
+    def make(self, name: str, options: Mapping[str, Any]) -> tvm.transform.Pass:
+        constructors = catalog.constructors()
+        if name not in constructors:
+            raise UnknownName("Relax pass", name, constructors)
+        try:
+            return constructors[name](**options)
+        except (TypeError, ValueError, AttributeError, RuntimeError) as error:
+            raise PipelineError(f"{name} cannot be made with {dict(options)}: {_first_line(error)}") from None
+
+    def apply(self, compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
+        # called by itself a pass ignores opt_level; only a Sequential asks for it
+        with tvm.transform.PassContext(opt_level=opt_level):
+            return tvm.transform.Sequential([compiled])(module)
+
+    def runs_at(self, compiled: tvm.transform.Pass) -> int:
+        return int(compiled.info.opt_level)
+
+    def same(self, first: tvm.IRModule, second: tvm.IRModule) -> bool:
+        return compat.structural_equal(first, second)
+
+    def typed(self, module: tvm.IRModule) -> tvm.IRModule:
+        # Relax infers types where a binding is made, so putting the module into normal form is enough
+        try:
+            return relax.transform.Normalize()(module)
+        except (ValueError, TypeError, RuntimeError) as error:
+            raise LoadError(f"the module does not type-check: {_first_line(error)}") from None
+
+    def is_pass(self, thing: Any) -> bool:
+        return isinstance(thing, tvm.transform.Pass)
+
+    def is_module(self, thing: Any) -> bool:
+        return isinstance(thing, tvm.IRModule)
+
+    def dump(self, workload: Workload, folder: Path) -> None:
+        (folder / "module.json").write_text(tvm.ir.save_json(workload.module))
+        (folder / "params.bin").write_bytes(tvm.runtime.save_param_dict(workload.params))
+
+    def restore(self, folder: Path) -> Workload:
+        module = tvm.ir.load_json((folder / "module.json").read_text())
+        params = tvm.runtime.load_param_dict((folder / "params.bin").read_bytes())
+        return Workload(module, {str(name): value for name, value in params.items()}, folder.name, self.name)
+
+
+def _module_of(function: relax.Function) -> tvm.IRModule:
+    free = [compat.name_of(v) for v in relax.analysis.free_vars(function)]
+    if free:
+        raise LoadError(
+            f"the function uses {', '.join(free)} without binding them; make them parameters of the function"
+        )
+    return tvm.IRModule.from_expr(function)
+
+
+def _from_json(text: str) -> Any:
+    try:
+        return tvm.ir.load_json(text)
+    except (ValueError, AttributeError, KeyError, TypeError, IndexError, RuntimeError) as error:
+        raise LoadError(
+            f"this is not a module that tvm.ir.save_json of TVM {tvm.__version__} wrote: {_first_line(error)}"
+        ) from None
+
+
+def _from_script(program: str) -> Any:
+    try:
+        return tvm.script.from_source(program)
+    except (tvm.error.DiagnosticError, ValueError, AttributeError, KeyError, TypeError, RuntimeError) as error:
+        hint = "; print it with script(show_meta=True), which keeps the constants" if "metadata" in str(error) else ""
+        raise LoadError(f"TVM cannot read this Relax text: {_first_line(error)}{hint}") from None
+
+
+def _arrays(module: tvm.IRModule, params: Mapping[str, Any]) -> dict[str, tvm.runtime.Tensor]:
+    """Parameters by name, also as `relax.frontend.detach_params` gives them: a list for each function."""
+    named: dict[str, Any] = {}
+    for name, value in params.items():
+        if isinstance(value, (list, tuple, tvm.ir.Array)):
+            takes = module[name].params
+            named.update(zip([compat.name_of(p) for p in takes[len(takes) - len(value) :]], value, strict=True))
+        else:
+            named[name] = value
+    return {
+        name: value if isinstance(value, tvm.runtime.Tensor) else tvm.runtime.tensor(value)
+        for name, value in named.items()
+    }
+
+
+def _first_line(error: BaseException) -> str:
+    """The first sentence of TVM's error, with the line it points at where it points at one."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    place = next((line.rsplit(":", 2)[1] for line in lines if line.startswith("--> ") and line.count(":") >= 2), "")
+    first = lines[0].removeprefix("error: ") if lines else type(error).__name__
+    return f"line {place}: {first}" if place else first
+
+
+DIALECT = Relax()

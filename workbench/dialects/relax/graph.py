@@ -1,0 +1,327 @@
+"""Relax functions to the neutral Graph, read from TVM's own objects.
+
+A Relax function is a list of bindings, so the walk is a loop over them; what nests (branches, local functions, kernels
+called in place, tuples not yet normalised) goes through a driver that keeps its own stack, as in the Relay walk: a chain
+of 20,000 operators must not end the process.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from workbench.dialects import compat
+from workbench.dialects.compat import identity, type_of
+from workbench.dialects.relax.attributes import call_attributes, checksum, constant_text, function_attributes, plain
+from workbench.dialects.relax.types import type_text
+from workbench.graph.model import Graph, GraphBuilder
+
+IN_PLACE = ("Primitive", "Composite", "Codegen")
+"A function with one of these attributes is a kernel or an offloaded region, and is drawn where it is called."
+
+OPAQUE = 8
+"What FuseOps takes every call for that is not to a PrimFunc."
+
+_CALLEE_AND_TUPLE = {
+    "relax.call_tir",
+    "relax.call_tir_inplace",
+    "relax.call_tir_with_grad",
+    "relax.call_dps_packed",
+    "relax.call_builtin_with_ctx",
+    "relax.vm.call_tir_dyn",
+}
+_CALLEE_AND_ARGUMENTS = {"relax.call_pure_packed", "relax.call_inplace_packed"}
+
+
+def build_graph(module: tvm.IRModule, name: str) -> Graph:
+    """The graph of a module."""
+    return _Walk(module, GraphBuilder(name, "relax")).run()
+
+
+def group_kind(attrs: Mapping[str, Any]) -> str:
+    """What kind of box a function with these attributes is."""
+    if "Codegen" in attrs:
+        return "external"
+    if attrs.get("Primitive"):
+        return "primitive"
+    return "composite" if "Composite" in attrs else "function"
+
+
+class _Env:
+    """Which node holds the value of an expression, inside one instance of a function body."""
+
+    __slots__ = ("functions", "group", "outer", "values")
+
+    def __init__(self, group: int | None, outer: _Env | None = None) -> None:
+        self.group = group
+        self.outer = outer
+        self.values: dict[int, int] = {}
+        self.functions: dict[int, relax.Function] = {}
+
+    def find(self, key: int) -> int | None:
+        env: _Env | None = self
+        while env is not None:
+            found = env.values.get(key)
+            if found is not None:
+                return found
+            env = env.outer
+        return None
+
+    def local_function(self, key: int) -> relax.Function | None:
+        env: _Env | None = self
+        while env is not None:
+            found = env.functions.get(key)
+            if found is not None:
+                return found
+            env = env.outer
+        return None
+
+
+class _Walk:
+    def __init__(self, module: tvm.IRModule, builder: GraphBuilder) -> None:
+        # TVM gives the functions in the order of a hash map
+        named = sorted(
+            ((var.name_hint, function) for var, function in module.functions_items()), key=lambda pair: pair[0]
+        )
+        self.functions = {name: function for name, function in named if isinstance(function, relax.Function)}
+        self.patterns = {
+            name: None if function.attrs is None else plain(function.attrs.get("op_pattern"))
+            for name, function in named
+            if not isinstance(function, relax.Function)
+        }
+        self.builder = builder
+        self.open: list[relax.Function] = []
+
+    def run(self) -> Graph:
+        entry = "main" if "main" in self.functions else next(iter(self.functions), "")
+        for name in sorted(self.functions, key=lambda name: name != entry):
+            function = self.functions[name]
+            if name != entry and self.is_in_place(function):
+                continue
+            output = self.drive(self.global_function(name, function))
+            if name == entry and output is not None:
+                self.builder.outputs.append(output)
+        return self.builder.build()
+
+    def drive(self, start: Iterator[Any]) -> int | None:
+        """Run a generator that yields the generators it waits for: recursion without the interpreter's stack."""
+        stack, sent = [start], None
+        while stack:
+            try:
+                step = stack[-1].send(sent)  # type: ignore[attr-defined]
+            except StopIteration as done:
+                stack.pop()
+                sent = done.value
+            else:
+                stack.append(step)
+                sent = None
+        return sent
+
+    # -- functions
+
+    def is_in_place(self, function: Any) -> bool:
+        return (
+            isinstance(function, relax.Function)
+            and function.attrs is not None
+            and any(function.attrs.get(key) for key in IN_PLACE)
+        )
+
+    def global_function(self, name: str, function: relax.Function) -> Iterator[Any]:
+        attrs = function_attributes(function)
+        group = self.builder.group(group_kind(attrs), name, None, attrs)
+        return (yield self.with_parameters(function, _Env(group)))
+
+    def with_parameters(self, function: relax.Function, env: _Env) -> Iterator[Any]:
+        """Draw a body whose parameters are nodes."""
+        for param in function.params:
+            env.values[identity(param)] = self.add(env, "param", compat.name_of(param), (), type_of(param))
+        output = yield self.body(function.body, env)
+        assert env.group is not None
+        self.builder.returns(env.group, output)
+        return output
+
+    def in_place(self, function: relax.Function, name: str, arguments: list[int], env: _Env) -> Iterator[Any]:
+        """Draw the body of a called function where it is called: its parameters are its arguments."""
+        attrs = function_attributes(function)
+        group = self.builder.group(group_kind(attrs), name, env.group, attrs)
+        inner = _Env(group, env)
+        inner.values.update(zip(map(identity, function.params), arguments, strict=False))
+        self.open.append(function)
+        output = yield self.body(function.body, inner)
+        self.open.pop()
+        self.builder.returns(group, output)
+        return output
+
+    def closure(self, function: relax.Function, env: _Env, name: str) -> Iterator[Any]:
+        """A function that is a value: a node for the value, its body in a box beside it."""
+        attrs = function_attributes(function)
+        group = self.builder.group(group_kind(attrs), name or "fn", env.group, attrs)
+        output = yield self.with_parameters(function, _Env(group, env))
+        return self.add(env, "function", "fn", (output,), type_of(function), name=name)
+
+    # -- bindings
+
+    def body(self, body: Any, env: _Env) -> Iterator[Any]:
+        if not isinstance(body, relax.SeqExpr):
+            return (yield self.value(body, env))
+        for block in body.blocks:
+            for binding in block.bindings:
+                variable, value = binding.var, binding.value
+                if isinstance(value, relax.Function) and self.is_in_place(value):
+                    env.functions[identity(variable)] = value
+                    continue
+                name = compat.name_of(variable)
+                node = yield self.value(value, env, name)
+                if isinstance(binding, relax.MatchCast):
+                    node = self.add(env, "match", "match_cast", (node,), type_of(variable), name=name)
+                env.values[identity(variable)] = node
+        return (yield self.value(body.body, env))
+
+    def value(self, expr: Any, env: _Env, name: str = "") -> Iterator[Any]:
+        """The node that holds the value of `expr`, made if there is none yet; `name` is the variable it is bound to."""
+        stack = [expr]
+        node = env.find(identity(expr))
+        while stack and node is None:
+            current = stack[-1]
+            if env.find(identity(current)) is not None:
+                stack.pop()
+                continue
+            bound = name if len(stack) == 1 else ""
+            scoped = self.scoped(current, env, bound)
+            if scoped is not None:
+                made = yield scoped
+            else:
+                operands = operands_of(current)
+                inputs = [env.find(identity(operand)) for operand in operands]
+                waiting = [operand for operand, found in zip(operands, inputs, strict=True) if found is None]
+                if waiting:
+                    stack.extend(reversed(waiting))
+                    continue
+                made = self.leaf(current, inputs, env, bound)
+            env.values[identity(current)] = made
+            stack.pop()
+        return env.find(identity(expr))
+
+    # -- what opens a scope of its own
+
+    def scoped(self, expr: Any, env: _Env, name: str) -> Iterator[Any] | None:
+        """How to draw an expression with a scope of its own; None for one that is just a node."""
+        if isinstance(expr, relax.Call):
+            found = self.callee_in_place(expr.op, env)
+            return None if found is None else self.visit_in_place(expr, *found, env)
+        if isinstance(expr, compat.Variable):
+            function = env.local_function(identity(expr))
+            return None if function is None else self.closure(function, env, compat.name_of(expr))
+        if isinstance(expr, relax.Function):
+            return self.closure(expr, env, name)
+        if isinstance(expr, relax.If):
+            return self.visit_if(expr, env, name)
+        return self.body(expr, env) if isinstance(expr, relax.SeqExpr) else None
+
+    def callee_in_place(self, callee: Any, env: _Env) -> tuple[relax.Function, str] | None:
+        if isinstance(callee, tvm.ir.Op):
+            return None
+        if isinstance(callee, tvm.ir.GlobalVar):
+            function, name = self.functions.get(callee.name_hint), callee.name_hint
+        else:
+            function = callee if isinstance(callee, relax.Function) else env.local_function(identity(callee))
+            name = "" if function is None or function.attrs is None else str(function.attrs.get("Composite") or "")
+        if function is None or not self.is_in_place(function) or function in self.open:
+            return None
+        return function, name
+
+    def visit_in_place(self, call: relax.Call, function: relax.Function, name: str, env: _Env) -> Iterator[Any]:
+        arguments: list[int] = []
+        for argument in call.args:
+            node = yield self.value(argument, env)
+            arguments.append(node)
+        return (yield self.in_place(function, name, arguments, env))
+
+    def visit_if(self, expr: relax.If, env: _Env, name: str) -> Iterator[Any]:
+        inputs = [(yield self.value(expr.cond, env))]
+        for arm, label in ((expr.true_branch, "then"), (expr.false_branch, "else")):
+            group = self.builder.group("branch", label, env.group)
+            inputs.append((yield self.body(arm, _Env(group, env))))
+            self.builder.returns(group, inputs[-1])
+        return self.add(env, "if", "if", inputs, type_of(expr), name=name)
+
+    # -- plain nodes
+
+    def leaf(self, expr: Any, inputs: Any, env: _Env, name: str) -> int:
+        """A node for an expression whose operands all have one."""
+        type = type_of(expr)
+        if isinstance(expr, relax.Call):
+            return self.call(expr, inputs, env, name)
+        if isinstance(expr, relax.TupleGetItem):
+            return self.add(env, "get_item", f".{expr.index}", inputs, type, name=name)
+        if isinstance(expr, relax.Tuple):
+            return self.add(env, "tuple", "tuple", inputs, type, name=name)
+        if isinstance(expr, compat.Constant):
+            digest = checksum(expr)
+            return self.add(env, "constant", constant_text(expr), (), type, attrs={"digest": digest} if digest else {})
+        if isinstance(expr, (tvm.ir.GlobalVar, relax.ExternFunc, tvm.ir.Op)):
+            return self.add(env, "global", callee_name(expr), (), type)
+        if isinstance(expr, (relax.ShapeExpr, compat.Variable)):
+            # a variable that nothing binds is a symbolic dimension used as a value
+            return self.add(env, "shape", str(expr), (), type, name=name)
+        value = plain(expr)
+        return self.add(env, "constant", json.dumps(value) if isinstance(value, str) else str(value), (), type)
+
+    def call(self, call: relax.Call, inputs: Any, env: _Env, name: str) -> int:
+        callee, type = call.op, type_of(call)
+        if isinstance(callee, tvm.ir.Op):
+            attrs = call_attributes(callee.name, call.attrs)
+            if callee.name not in _CALLEE_AND_TUPLE | _CALLEE_AND_ARGUMENTS:
+                return self.add(env, "op", callee.name, inputs, type, attrs=attrs, name=name)
+            inner = call.args[0]
+            if callee.name != "relax.call_tir":
+                attrs = {"called_by": callee.name, **attrs}
+            return self.add(
+                env, "op", callee_name(inner), inputs, type, attrs=attrs, pattern=self.pattern(inner), name=name
+            )
+        if isinstance(callee, relax.ExternFunc) or (
+            isinstance(callee, tvm.ir.GlobalVar) and callee.name_hint in self.patterns
+        ):
+            # what CallTIRRewrite leaves of a call_tir: the PrimFunc itself is called
+            return self.add(env, "op", callee_name(callee), inputs, type, pattern=self.pattern(callee), name=name)
+        shown = f"@{callee.name_hint}" if isinstance(callee, tvm.ir.GlobalVar) else callee_name(callee) or "call"
+        return self.add(env, "call", shown, inputs, type, name=name)
+
+    def pattern(self, callee: Any) -> int | None:
+        """The fusion pattern kind of a kernel; None for a PrimFunc that AnnotateTIROpPattern has not seen."""
+        return self.patterns.get(callee.name_hint) if isinstance(callee, tvm.ir.GlobalVar) else OPAQUE
+
+    def add(self, env: _Env, kind: str, op: str, inputs: Any, type: Any, **fields: Any) -> int:
+        return self.builder.node(kind, op, inputs, type=type_text(type), group=env.group, **fields)
+
+
+def operands_of(expr: Any) -> list[Any]:
+    """What flows into the expression as a value: a named callee does not, and the tuple of a `call_tir` is its fields."""
+    if isinstance(expr, relax.Call):
+        callee, arguments = expr.op, list(expr.args)
+        if not isinstance(callee, tvm.ir.Op):
+            return arguments if isinstance(callee, (tvm.ir.GlobalVar, relax.ExternFunc)) else [callee, *arguments]
+        if callee.name in _CALLEE_AND_ARGUMENTS:
+            return arguments[1:]
+        if callee.name in _CALLEE_AND_TUPLE:
+            fields = list(arguments[1].fields) if isinstance(arguments[1], relax.Tuple) else [arguments[1]]
+            return [*fields, *arguments[2:]]
+        return arguments
+    if isinstance(expr, relax.TupleGetItem):
+        return [expr.tuple_value]
+    return list(expr.fields) if isinstance(expr, relax.Tuple) else []
+
+
+def callee_name(callee: Any) -> str:
+    """What a thing that can be called is named."""
+    if isinstance(callee, tvm.ir.Op):
+        return callee.name
+    if isinstance(callee, tvm.ir.GlobalVar):
+        return callee.name_hint
+    if isinstance(callee, relax.ExternFunc):
+        return str(callee.global_symbol)
+    return compat.name_of(callee) if isinstance(callee, compat.Variable) else ""
