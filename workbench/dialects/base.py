@@ -37,6 +37,16 @@ class PassInfo:
     "a pass of the workbench rather than of TVM"
 
 
+@dataclass(frozen=True)
+class Preset:
+    """A pipeline worth starting from."""
+
+    name: str
+    pipeline: str
+    doc: str
+    opt_level: int = 3
+
+
 @dataclass(eq=False)
 class Workload:
     """A program with its parameters, a name and a dialect."""
@@ -83,6 +93,14 @@ class Dialect(Protocol):
     def graph(self, module: Any, name: str) -> Graph: ...
 
     def passes(self) -> tuple[PassInfo, ...]: ...
+
+    def presets(self) -> tuple[Preset, ...]:
+        """Pipelines worth starting from, the best one to begin with first."""
+        ...
+
+    def toggles(self) -> tuple[str, ...]:
+        """The passes of the compiler's own pipeline that a PassContext can switch."""
+        ...
 
     def make(self, name: str, options: Mapping[str, Any]) -> Any:
         """The TVM pass of that name with these options."""

@@ -7,6 +7,7 @@ pipeline runs only the passes from there on.
 from __future__ import annotations
 
 import time
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -68,6 +69,7 @@ class Runner:
         self.workload = workload
         self.dialect = dialect_of(workload)
         self._outcomes: OrderedDict[tuple[Any, ...], _Outcome] = OrderedDict()
+        self._workloads: weakref.WeakKeyDictionary[State, Workload] = weakref.WeakKeyDictionary()
         self.start = State(workload.module, workload.graph, workload.text)
 
     def run(
@@ -100,6 +102,15 @@ class Runner:
                 state = outcome.state
             progress(len(steps))
         return Trace(self.workload.name, self.workload.dialect, tuple(steps), self.start, opt_level)
+
+    def workload_of(self, state: State) -> Workload:
+        """A state of a trace as a workload of its own, the same object each time."""
+        if state is self.start:
+            return self.workload
+        found = self._workloads.get(state)
+        if found is None:
+            found = self._workloads[state] = Workload(state.module, self.workload.params, self.workload.name, self.workload.dialect)
+        return found
 
     def _remembered(self, key: tuple[Any, ...], make: Callable[[], _Outcome]) -> _Outcome:
         if key not in self._outcomes:

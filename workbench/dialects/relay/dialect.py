@@ -9,9 +9,10 @@ from typing import Any
 import tvm
 from tvm import relay
 
-from workbench.dialects.base import PassInfo, Workload
+from workbench.dialects.base import PassInfo, Preset, Workload
 from workbench.dialects.relay import catalog
 from workbench.dialects.relay.graph import build_graph
+from workbench.dialects.relay.presets import PRESETS, TOGGLES
 from workbench.dialects.relay.printed import SAFE_DEPTH, constant_digests, print_module
 from workbench.dialects.relay.text import parse
 from workbench.errors import LoadError, PipelineError, TooDeep, UnknownName
@@ -64,6 +65,12 @@ class Relay:
 
     def passes(self) -> tuple[PassInfo, ...]:
         return catalog.passes()
+
+    def presets(self) -> tuple[Preset, ...]:
+        return PRESETS
+
+    def toggles(self) -> tuple[str, ...]:
+        return TOGGLES
 
     def make(self, name: str, options: Mapping[str, Any]) -> tvm.transform.Pass:
         constructors = catalog.constructors()

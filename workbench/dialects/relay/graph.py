@@ -117,7 +117,7 @@ class _Walk:
         group = self.builder.group(group_kind(function.attrs), name, None, function.attrs)
         env = _Env(group)
         for param in function.params:
-            env.values[param] = self.add(env, "param", self.shown(param), (), param)
+            env.values[param] = self.add(env, "param", self.shown(param), (), param, attrs=param.attrs)
         output = yield self.value(function.args[0], env)
         self.builder.returns(group, output)
         return output

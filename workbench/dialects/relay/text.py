@@ -225,13 +225,18 @@ class _Reader:
         line = self.line()
         name = self.token.text[1:]
         self.at += 1
+        attrs: dict[str, Any] = {}
+        if self.accept("{"):
+            # PlanDevices writes where a parameter lives: `%x {virtual_device=...}: type`
+            while not self.accept("}"):
+                self.attribute(attrs)
+                self.accept(",")
         type, _ = self.annotation()
-        if self.token.text == ":":
-            self.at += 1
+        if self.accept(":"):
             written = self.type_text((",", ")", "=", "}"))
-            after, span = self.annotation()
+            after, _ = self.annotation()
             type = after or type or written
-        variable = Expr("var", name, type=type, line=line)
+        variable = Expr("var", name, attrs=attrs, type=type, line=line)
         scope.values[name] = variable
         return variable
 

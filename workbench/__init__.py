@@ -1,0 +1,79 @@
+"""See what a tensor compiler does to a graph, pass by pass; change it; measure the effect.
+
+A trace is a list of graphs; everything else is a view of it. The names below are the public interface. Importing this
+module loads none of TVM, pandas, matplotlib or ipywidgets: each name brings what it needs when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import WorkbenchError
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Graph": "graph.model",
+    "diff": "graph.diff",
+    "load": "dialects.registry",
+    "Workload": "dialects.base",
+    "passes": "dialects.passes",
+    "samples": "samples",
+    "Pipeline": "pipeline.spec",
+    "Trace": "pipeline.trace",
+    "trace": "pipeline.run",
+    "Config": "measure.config",
+    "kernels": "measure.kernels",
+    "measure": "measure.local",
+    "GraphView": "widgets.graph_view",
+    "CompareView": "widgets.compare_view",
+    "Workbench": "widgets.workbench",
+}
+
+__all__ = ["WorkbenchError", "__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'workbench' has no attribute {name!r}")
+    home = importlib.import_module(f"workbench.{_HOMES[name]}")
+    value = home if _HOMES[name] == name else getattr(home, name)
+    globals()[name] = value
+    return value
+
+
+class _Interface(ModuleType):
+    """The package, whose public names win over its folders: `wb.measure` is the function, whatever was imported before."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # the import system sets a folder's module on the package when anything below it is first imported
+        if not (isinstance(value, ModuleType) and name in _HOMES and _HOMES[name] != name):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Interface
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+if TYPE_CHECKING:
+    from workbench import samples as samples
+    from workbench.dialects.base import Workload as Workload
+    from workbench.dialects.passes import passes as passes
+    from workbench.dialects.registry import load as load
+    from workbench.graph.diff import diff as diff
+    from workbench.graph.model import Graph as Graph
+    from workbench.measure.config import Config as Config
+    from workbench.measure.kernels import kernels as kernels
+    from workbench.measure.local import measure as measure
+    from workbench.pipeline.run import trace as trace
+    from workbench.pipeline.spec import Pipeline as Pipeline
+    from workbench.pipeline.trace import Trace as Trace
+    from workbench.widgets.compare_view import CompareView as CompareView
+    from workbench.widgets.graph_view import GraphView as GraphView
+    from workbench.widgets.workbench import Workbench as Workbench

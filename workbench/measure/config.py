@@ -1,0 +1,80 @@
+"""A Config: one way to compile a workload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from workbench.errors import MeasureError
+from workbench.pipeline.spec import Pipeline
+
+AS_IS = ("SimplifyExpr", "FoldConstant")
+"Passes that run even at opt_level 0; off, the compiler takes a module as a pipeline left it."
+
+
+@dataclass(frozen=True)
+class Config:
+    """How to compile: a PassContext for the compiler's own pipeline, or a pipeline of ours compiled as it stands."""
+
+    name: str = ""
+    "what plots and tables call it; from the other fields if empty"
+    opt_level: int = 3
+    disabled: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    "PassContext config, `{'relay.FuseOps.max_depth': 4}`"
+    pipeline: str = ""
+    "text of a Pipeline; its result is compiled without further optimisation"
+
+    @property
+    def label(self) -> str:
+        """A short name that says what differs from the compiler's default."""
+        if self.name:
+            return self.name
+        if self.pipeline:
+            return self.pipeline
+        parts = [f"opt {self.opt_level}", *(f"-{name}" for name in self.disabled), *(f"+{name}" for name in self.required)]
+        return " ".join(parts + [f"{key.rsplit('.', 1)[-1]}={value}" for key, value in self.options.items()])
+
+    def context(self) -> Config:
+        """The PassContext that this configuration compiles under."""
+        if not self.pipeline:
+            return self
+        return replace(self, opt_level=0, disabled=AS_IS, required=(), pipeline="")
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+    @staticmethod
+    def of(given: Any) -> Config:
+        """A Config from what people write: an opt level, a pipeline or its text, a dict of fields, a Config.
+
+        Raises
+        ------
+        MeasureError
+            It is none of these.
+        """
+        if isinstance(given, Config):
+            return given
+        if isinstance(given, bool) or not isinstance(given, (int, str, Mapping, Pipeline)):
+            raise MeasureError(f"a {type(given).__name__} is no configuration; give an opt level, a pipeline, or a dict of Config's fields")
+        if isinstance(given, int):
+            return Config(opt_level=given)
+        if isinstance(given, Mapping):
+            return _from_fields(given)
+        return Config(pipeline=str(given))
+
+
+def _from_fields(fields: Mapping[str, Any]) -> Config:
+    known = Config.__dataclass_fields__
+    unknown = [key for key in fields if key not in known]
+    if unknown:
+        raise MeasureError(f"a configuration has no field {unknown[0]!r}; it has {', '.join(known)}")
+    listed = {key: _tuple(value) if key in ("disabled", "required") else value for key, value in fields.items()}
+    return Config(**{**listed, "pipeline": str(listed.get("pipeline", ""))})
+
+
+def _tuple(names: str | Iterable[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)

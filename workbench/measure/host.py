@@ -1,0 +1,50 @@
+"""What this machine is: the conditions that a time depends on."""
+
+from __future__ import annotations
+
+import os
+import platform
+from functools import lru_cache
+from pathlib import Path
+
+# LLVM's names for what a CPU can do, best first. The LLVM inside a TVM may be older than the CPU and then answers
+# `generic`, which costs a factor of 8 to 10; what the kernel says the CPU can do is known whatever LLVM's age.
+_LEVELS = (
+    ("skylake-avx512", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx2", "fma", "bmi2"}),
+    ("core-avx2", {"avx2", "fma", "bmi2"}),
+    ("nehalem", {"sse4_2", "popcnt"}),
+)
+
+
+@lru_cache
+def _cpuinfo() -> dict[str, str]:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return {}
+    lines = (line.partition(":") for line in text.split("\n\n")[0].splitlines())
+    return {key.strip(): value.strip() for key, _, value in lines}
+
+
+def cpu_model() -> str:
+    """The CPU's name, as the system tells it."""
+    return _cpuinfo().get("model name") or platform.processor() or platform.machine()
+
+
+def mcpu(llvm_says: str) -> str:
+    """The `-mcpu` for code that runs here.
+
+    Parameters
+    ----------
+    llvm_says
+        What the TVM's own LLVM takes this CPU for; `generic` if it does not know it.
+    """
+    if llvm_says and llvm_says != "generic":
+        return llvm_says
+    has = set(_cpuinfo().get("flags", "").split())
+    return next((name for name, needs in _LEVELS if needs <= has), "")
+
+
+def cores() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

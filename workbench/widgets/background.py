@@ -1,0 +1,81 @@
+"""Work beside the notebook: one thread, the newest request wins, and it can be cancelled."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+GRACE_SECONDS = 2.0
+"""A request that a newer one replaces may still run this long: ending its build means starting a new child process, which
+costs about as much."""
+
+
+class Task:
+    """One request, and whether it is still wanted."""
+
+    def __init__(self, work: Callable[[Task], None]) -> None:
+        self.work = work
+        self._stop_at = float("inf")
+
+    def cancelled(self) -> bool:
+        """Whether to stop now; work asks this between its steps."""
+        return time.monotonic() >= self._stop_at
+
+    @property
+    def wanted(self) -> bool:
+        """Whether no newer request and no cancel has come."""
+        return self._stop_at == float("inf")
+
+    def give_up(self, after: float) -> None:
+        self._stop_at = min(self._stop_at, time.monotonic() + after)
+
+
+class Background:
+    """Runs requests in a thread of its own, one at a time; a waiting request is replaced by a newer one."""
+
+    def __init__(self, name: str, failed: Callable[[Exception], None]) -> None:
+        self._name = name
+        self._failed = failed
+        self._lock = threading.Condition()
+        self._running: Task | None = None
+        self._waiting: Task | None = None
+        self._thread: threading.Thread | None = None
+
+    def submit(self, work: Callable[[Task], None]) -> None:
+        """Ask for work; what runs now is given up after GRACE_SECONDS."""
+        with self._lock:
+            self._waiting = Task(work)
+            if self._running is not None:
+                self._running.give_up(GRACE_SECONDS)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._loop, name=self._name, daemon=True)
+                self._thread.start()
+            self._lock.notify_all()
+
+    def cancel(self) -> None:
+        """Give up what runs now and what waits."""
+        with self._lock:
+            self._waiting = None
+            if self._running is not None:
+                self._running.give_up(0.0)
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until there is nothing to do; whether that happened in time."""
+        with self._lock:
+            return self._lock.wait_for(lambda: self._running is None and self._waiting is None, timeout)
+
+    def _loop(self) -> None:
+        while True:
+            with self._lock:
+                self._lock.wait_for(lambda: self._waiting is not None)
+                task, self._waiting = self._waiting, None
+                self._running = task
+            assert task is not None
+            try:
+                task.work(task)
+            except Exception as error:  # noqa: BLE001  the thread must outlive its work; the widget shows the error
+                self._failed(error)
+            with self._lock:
+                self._running = None
+                self._lock.notify_all()

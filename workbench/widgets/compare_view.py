@@ -1,0 +1,42 @@
+"""Two graphs side by side, with what changed between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import traitlets
+
+from workbench.dialects.base import Workload
+from workbench.graph.diff import GraphDiff, diff
+from workbench.graph.model import Graph
+from workbench.widgets.bundle import View
+from workbench.widgets.payload import encode_diff, encode_graph
+
+
+class CompareView(View):
+    """Shows two graphs with synchronised pan, zoom, selection and hover; what changed has a colour and a mark."""
+
+    _view = traitlets.Unicode("compare").tag(sync=True)
+    before = traitlets.Dict().tag(sync=True)
+    after = traitlets.Dict().tag(sync=True)
+    diff = traitlets.Dict().tag(sync=True)
+    titles = traitlets.List(traitlets.Unicode(), default_value=["before", "after"]).tag(sync=True)
+    selection = traitlets.Dict(default_value={"before": [], "after": []}).tag(sync=True)
+    mode = traitlets.Enum(("split", "changed", "overlay"), default_value="split").tag(sync=True)
+
+    def __init__(self, before: Graph | Workload, after: Graph | Workload, **traits: Any) -> None:
+        super().__init__(**traits)
+        self.compare(_graph(before), _graph(after))
+
+    def compare(self, before: Graph, after: Graph, changes: GraphDiff | None = None) -> None:
+        """Show two other graphs."""
+        self.changes = changes or diff(before, after)
+        with self.hold_sync():
+            self.before = encode_graph(before)
+            self.after = encode_graph(after)
+            self.diff = encode_diff(self.changes, before, after)
+            self.selection = {"before": [], "after": []}
+
+
+def _graph(thing: Graph | Workload) -> Graph:
+    return thing.graph() if isinstance(thing, Workload) else thing

@@ -1,0 +1,98 @@
+"""Graphs and diffs as columns of bytes: what the page reads without parsing."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterable
+from typing import Any
+
+from workbench.graph.diff import GraphDiff
+from workbench.graph.model import GROUP_KINDS, KINDS, Graph, Group
+
+VERSION = 1
+MARKS = ("kept", "changed", "removed", "added", "merged", "split")
+_NO_PATTERN = -1
+
+
+class _Strings:
+    """A table of strings, each once; number 0 is the empty one."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {"": 0}
+
+    def __call__(self, text: str) -> int:
+        return self.numbers.setdefault(text, len(self.numbers))
+
+
+def encode_graph(graph: Graph) -> dict[str, Any]:
+    """The graph for the page. Column types are in the keys' contract: js/graph/payload.ts reads this."""
+    strings = _Strings()
+    nodes, edges, groups, renumbered = graph.nodes, graph.edges, *_shown_groups(graph)
+
+    def attrs(value: Any) -> int:
+        return strings(json.dumps(value, default=str) if value else "")
+
+    return {
+        "version": VERSION,
+        "node": {
+            "kind": _column("B", (KINDS.index(n.kind) for n in nodes)),
+            "label_s": _column("I", (strings(n.op) for n in nodes)),
+            "type_s": _column("I", (strings(n.type) for n in nodes)),
+            "attrs_s": _column("I", (attrs(n.attrs) for n in nodes)),
+            "name_s": _column("I", (strings(n.name) for n in nodes)),
+            "span_s": _column("I", (strings(n.span) for n in nodes)),
+            "group": _column("i", (renumbered.get(n.group, -1) for n in nodes)),
+            "pattern": _column("b", (_NO_PATTERN if n.pattern is None else n.pattern for n in nodes)),
+        },
+        "edge": {
+            "source": _column("I", (e.source for e in edges)),
+            "target": _column("I", (e.target for e in edges)),
+            "index": _column("H", (e.index for e in edges)),
+            "type_s": _column("I", (strings(e.type) for e in edges)),
+        },
+        "group": {
+            "kind": _column("B", (GROUP_KINDS.index(g.kind) for g in groups)),
+            "name_s": _column("I", (strings(g.name) for g in groups)),
+            "attrs_s": _column("I", (attrs(g.attrs) for g in groups)),
+            "parent": _column("i", (renumbered.get(g.parent, -1) for g in groups)),
+        },
+        "output": _column("I", graph.outputs),
+        # last, when every string has its number
+        "strings": list(strings.numbers),
+    }
+
+
+def _shown_groups(graph: Graph) -> tuple[list[Group], dict[int | None, int]]:
+    """The groups to draw: a lone function around everything says nothing, so it is left out."""
+    roots = [g for g in graph.groups if g.parent is None]
+    hidden = roots[0].id if len(roots) == 1 and roots[0].kind == "function" else None
+    shown = [g for g in graph.groups if g.id != hidden]
+    return shown, {g.id: place for place, g in enumerate(shown)}
+
+
+def encode_diff(diff: GraphDiff, before: Graph, after: Graph) -> dict[str, Any]:
+    """Marks for every node of both graphs, and the pairs that selection and hover follow."""
+    before_mark = bytearray(len(before.nodes))
+    after_mark = bytearray(len(after.nodes))
+    for b, a in diff.changed:
+        before_mark[b] = after_mark[a] = MARKS.index("changed")
+    for b in diff.removed:
+        before_mark[b] = MARKS.index("removed")
+    for a in diff.added:
+        after_mark[a] = MARKS.index("added")
+    for many, a in diff.merged:
+        after_mark[a] = MARKS.index("merged")
+        for b in many:
+            before_mark[b] = MARKS.index("merged")
+    for b, many in diff.split:
+        before_mark[b] = MARKS.index("split")
+        for a in many:
+            after_mark[a] = MARKS.index("split")
+    pairs = (id for b, many in diff.mapping.items() for a in many for id in (b, a))
+    return {"before_mark": bytes(before_mark), "after_mark": bytes(after_mark), "pairs": _column("I", pairs)}
+
+
+def _column(code: str, values: Iterable[int]) -> bytes:
+    """Little-endian bytes; every platform Jupyter runs on is little-endian, and array() writes the platform's order."""
+    return array(code, values).tobytes()

@@ -1,0 +1,86 @@
+"""What a person has chosen in the Workbench: a value that can be undone, and the configuration it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from workbench.dialects.base import PassInfo, Preset
+from workbench.measure.config import Config
+from workbench.pipeline.spec import Pipeline
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Everything a person can change that changes the result."""
+
+    mode: str
+    "`pipeline`: our own list of passes; `context`: the compiler's pipeline under a PassContext"
+    pipeline: Pipeline
+    opt_level: int = 3
+    disabled: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+
+    def config(self, presets: Sequence[Preset]) -> Config:
+        """The configuration to build; its name says what differs from the preset it started from."""
+        if self.mode == "context":
+            return Config(opt_level=self.opt_level, disabled=self.disabled, required=self.required)
+        running = Pipeline(step for step in self.pipeline if step.enabled)
+        return Config(name=self._name(presets), opt_level=self.opt_level, pipeline=str(running))
+
+    def _name(self, presets: Sequence[Preset]) -> str:
+        off = " ".join(f"-{step.text}" for step in self.pipeline if not step.enabled)
+        passes = [step.text for step in self.pipeline]
+        for preset in presets:
+            if preset.opt_level == self.opt_level and [step.text for step in Pipeline.parse(preset.pipeline)] == passes:
+                return f"{preset.name} passes {off}".strip()
+        return str(Pipeline(step for step in self.pipeline if step.enabled)) or "no passes"
+
+    def runs(self, info: PassInfo) -> bool:
+        """Whether the PassContext lets this pass run."""
+        if info.name in self.disabled:
+            return False
+        return info.name in self.required or self.opt_level >= (info.opt_level or 0)
+
+    def context_toggled(self, info: PassInfo, enabled: bool) -> Choice:
+        """The choice with one pass of the PassContext switched, by `required_pass` where the opt level leaves it out."""
+        disabled = tuple(name for name in self.disabled if name != info.name)
+        required = tuple(name for name in self.required if name != info.name)
+        bare = replace(self, disabled=disabled, required=required)
+        if bare.runs(info) == enabled:
+            return bare
+        if enabled:
+            return replace(bare, required=(*required, info.name))
+        return replace(bare, disabled=(*disabled, info.name))
+
+
+class History:
+    """Choices made, with undo and redo."""
+
+    def __init__(self, first: Choice) -> None:
+        self._choices = [first]
+        self._place = 0
+
+    @property
+    def current(self) -> Choice:
+        return self._choices[self._place]
+
+    def choose(self, choice: Choice) -> bool:
+        """Take a new choice; whether it differs from the current one. What was undone is forgotten."""
+        if choice == self.current:
+            return False
+        self._choices[self._place + 1 :] = [choice]
+        self._place += 1
+        return True
+
+    def undo(self) -> bool:
+        """Go back one; whether there was one."""
+        moved = self._place > 0
+        self._place -= moved
+        return moved
+
+    def redo(self) -> bool:
+        """Go forward one; whether there was one."""
+        moved = self._place + 1 < len(self._choices)
+        self._place += moved
+        return moved

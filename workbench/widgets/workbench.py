@@ -1,0 +1,509 @@
+"""The whole thing: passes to toggle, the graph before and after, kernels and time of everything tried.
+
+Three parts share the state: the person's `Choice` (session.py), the newest `Trace` (pipeline), and the rows measured. The
+page sends messages; each becomes a new Choice or a new picture. Pictures and measurements are made beside the notebook
+(background.py), the newest wins, and the picture before stays until the new one is ready.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import traitlets
+
+from workbench.dialects.base import PassInfo, Workload, dialect_of
+from workbench.dialects.registry import load
+from workbench.errors import UnknownName, WorkbenchError
+from workbench.graph.diff import diff
+from workbench.graph.json import from_data
+from workbench.graph.model import Graph
+from workbench.measure.config import Config
+from workbench.measure.legal import check
+from workbench.measure.local import measure_one
+from workbench.measure.worker import worker
+from workbench.pipeline.run import Runner
+from workbench.pipeline.spec import Pipeline
+from workbench.pipeline.trace import Step, Trace
+from workbench.widgets.background import Background, Task
+from workbench.widgets.bundle import View
+from workbench.widgets.payload import encode_diff, encode_graph
+from workbench.widgets.session import Choice, History
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WHOLE = -1
+"the step number of the whole pipeline: its input against its result"
+
+
+class Workbench(View):
+    """Toggle passes and see the graph, the kernel count and the time change.
+
+    Parameters
+    ----------
+    workload
+        A Workload, or anything `wb.load` takes.
+    pipeline
+        The passes to start with; the dialect's first preset by default.
+    opt_level
+        Opt level of the pipeline or of the PassContext.
+    target
+        Where code is built for.
+    auto_measure
+        Build and time each configuration as it is chosen; otherwise on request.
+    budget
+        Seconds of timing a configuration.
+    """
+
+    _view = traitlets.Unicode("workbench").tag(sync=True)
+    before = traitlets.Dict().tag(sync=True)
+    after = traitlets.Dict().tag(sync=True)
+    diff = traitlets.Dict().tag(sync=True)
+    titles = traitlets.List(traitlets.Unicode(), default_value=["before", "after"]).tag(sync=True)
+    selection = traitlets.Dict(default_value={"before": [], "after": []}).tag(sync=True)
+    mode = traitlets.Enum(("split", "changed", "overlay"), default_value="split").tag(sync=True)
+    state = traitlets.Dict().tag(sync=True)
+    plots = traitlets.Dict().tag(sync=True)
+    seq = traitlets.Int(0).tag(sync=True)
+
+    def __init__(
+        self,
+        workload: Any,
+        pipeline: Pipeline | str | list[Any] | None = None,
+        *,
+        opt_level: int = 3,
+        target: str = "llvm",
+        auto_measure: bool = True,
+        budget: float = 0.5,
+        **traits: Any,
+    ) -> None:
+        super().__init__(**{"height": 760, **traits})
+        self.workload = load(workload)
+        self.target = target
+        self.auto_measure = auto_measure
+        self.budget = budget
+        self._dialect = dialect_of(self.workload)
+        self._runner = Runner(self.workload)
+        self._infos = {info.name: info for info in self._dialect.passes()}
+        self._presets = self._dialect.presets()
+        first = self._presets[0].pipeline if pipeline is None else pipeline
+        self._history = History(Choice("pipeline", Pipeline([first] if isinstance(first, str) else first), opt_level))
+        self._lock = threading.RLock()
+        self._trace: Trace | None = None
+        self._shown: tuple[Graph, Graph] | None = None
+        self._step = WHOLE
+        self._rows: dict[Config, dict[str, Any]] = {}
+        self._pictures = Background("workbench-pictures", self._failed)
+        self._measures = Background("workbench-measures", self._failed)
+        self.on_msg(self._on_message)
+        self._push(
+            title=self.workload.name,
+            dialect=self.workload.dialect,
+            presets=[{"name": preset.name, "doc": preset.doc} for preset in self._presets],
+            busy=None,
+            error=None,
+            rows=[],
+            passes=[],
+            counts={},
+            step=WHOLE,
+        )
+        self._changed()
+
+    # -- what a person can do from Python
+
+    @property
+    def choice(self) -> Choice:
+        """What is chosen now."""
+        return self._history.current
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The passes, on and off; assign a Pipeline or its text to change them."""
+        return self.choice.pipeline
+
+    @pipeline.setter
+    def pipeline(self, value: Pipeline | str) -> None:
+        made = value if isinstance(value, Pipeline) else Pipeline.parse(value)
+        self._choose(replace(self.choice, mode="pipeline", pipeline=made))
+
+    @property
+    def trace(self) -> Trace:
+        """The newest trace; waits for the one being made.
+
+        Raises
+        ------
+        WorkbenchError
+            The last run gave none; the message says why.
+        """
+        self._pictures.wait(600)
+        if self._trace is None:
+            error = self.state.get("error") or {}
+            raise WorkbenchError(error.get("text") or "there is no trace in PassContext mode; switch to pipeline mode")
+        return self._trace
+
+    @property
+    def kernels(self) -> int:
+        """Kernels in the picture after the passes; waits for the picture being made."""
+        self._pictures.wait(600)
+        return int(self.state["counts"]["after_kernels"])
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """Everything measured so far, one row a configuration."""
+        import pandas as pd
+
+        with self._lock:
+            return pd.DataFrame([row for row in self._rows.values() if row["status"] in ("ok", "failed")])
+
+    def toggle(self, name: str, enabled: bool | None = None) -> None:
+        """Switch every pass of that name, in the pipeline or in the PassContext, whichever is shown.
+
+        Raises
+        ------
+        UnknownName
+            There is no such pass here.
+        """
+        if self.choice.mode == "context":
+            info = self._toggleable(name)
+            self._choose(self.choice.context_toggled(info, not self.choice.runs(info) if enabled is None else enabled))
+            return
+        places = [place for place, step in enumerate(self.pipeline) if name in (step.name, step.text)]
+        if not places:
+            raise UnknownName("pass in this pipeline", name, [step.name for step in self.pipeline])
+        pipeline = self.pipeline
+        for place in places:
+            pipeline = pipeline.toggled(place, enabled)
+        self._choose(replace(self.choice, pipeline=pipeline))
+
+    def measure(self) -> None:
+        """Build and time the configuration that is chosen, beside the notebook."""
+        self._measure(again=True)
+
+    def cancel(self) -> None:
+        """Give up what is being made or measured; what is shown stays."""
+        self._pictures.cancel()
+        self._measures.cancel()
+
+    def wait(self, timeout: float = 120) -> bool:
+        """Wait until pictures and measurements are done; whether they were in time."""
+        ends = time.monotonic() + timeout
+        return self._pictures.wait(timeout) and self._measures.wait(max(0.0, ends - time.monotonic()))
+
+    # -- messages from the page
+
+    def _on_message(self, _: Any, message: dict[str, Any], __: Any) -> None:
+        handler = getattr(self, f"_on_{message.get('type')}", None)
+        if handler is None:
+            return
+        try:
+            handler(message)
+        except WorkbenchError as error:
+            self._fail("That cannot be done", str(error))
+
+    def _on_toggle(self, message: dict[str, Any]) -> None:
+        self._choose(replace(self.choice, pipeline=self.pipeline.toggled(message["index"], message["enabled"])))
+
+    def _on_toggle_context(self, message: dict[str, Any]) -> None:
+        self._choose(self.choice.context_toggled(self._toggleable(message["name"]), message["enabled"]))
+
+    def _on_opt_level(self, message: dict[str, Any]) -> None:
+        self._choose(replace(self.choice, opt_level=int(message["value"])))
+
+    def _on_mode(self, message: dict[str, Any]) -> None:
+        self._choose(replace(self.choice, mode="context" if message["value"] == "context" else "pipeline"))
+
+    def _on_preset(self, message: dict[str, Any]) -> None:
+        named = {preset.name: preset for preset in self._presets}
+        if message["name"] not in named:
+            raise UnknownName("preset", str(message["name"]), named)
+        preset = named[message["name"]]
+        self._choose(Choice("pipeline", Pipeline.parse(preset.pipeline), preset.opt_level))
+
+    def _on_move(self, message: dict[str, Any]) -> None:
+        self._choose(replace(self.choice, pipeline=self.pipeline.moved(message["index"], message["to"])))
+
+    def _on_step(self, message: dict[str, Any]) -> None:
+        self._step = int(message["index"])
+        self._push(step=self._step)
+        self._pictures.submit(lambda task: self._draw_step())
+
+    def _on_measure(self, _: dict[str, Any]) -> None:
+        self._measure(again=True)
+
+    def _on_cancel(self, _: dict[str, Any]) -> None:
+        self.cancel()
+
+    def _on_undo(self, _: dict[str, Any]) -> None:
+        if self._history.undo():
+            self._changed()
+
+    def _on_redo(self, _: dict[str, Any]) -> None:
+        if self._history.redo():
+            self._changed()
+
+    def _on_clear_rows(self, _: dict[str, Any]) -> None:
+        with self._lock:
+            self._rows = {key: row for key, row in self._rows.items() if row["status"] in ("pending", "running")}
+        self._push_rows()
+
+    # -- from a choice to a picture
+
+    def _choose(self, choice: Choice) -> None:
+        if self._history.choose(choice):
+            self._changed()
+
+    def _changed(self) -> None:
+        choice = self.choice
+        self._push(
+            mode=choice.mode,
+            context=self._context_state(choice),
+            pipeline_text=str(choice.pipeline),
+            code=self._code(choice),
+            passes=self._pass_states(choice, None),
+            error=None,
+        )
+        draw = self._draw_pipeline if choice.mode == "pipeline" else self._draw_context
+        self._pictures.submit(lambda task: draw(choice, task))
+
+    def _draw_pipeline(self, choice: Choice, task: Task) -> None:
+        total = len(choice.pipeline)
+        busy = _Throttle(lambda done: self._push(busy=_busy(f"Running passes ({done} of {total})", done / max(total, 1))))
+        try:
+            trace = self._runner.run(choice.pipeline, choice.opt_level, cancelled=task.cancelled, progress=busy)
+        except WorkbenchError as error:
+            self._trace = None
+            self._fail("The passes were not run", str(error))
+            return
+        if not task.wanted:
+            return
+        self._trace = trace
+        self._step = min(self._step, len(trace.steps) - 1)
+        self._draw_step()
+        self._push(passes=self._pass_states(choice, trace), busy=None)
+        if trace.failed is not None:
+            self._fail(f"{trace.failed.name} failed", trace.failed.error)
+        elif self.auto_measure:
+            self._measure()
+
+    def _draw_step(self) -> None:
+        trace = self._trace
+        if trace is None:
+            return
+        if self._step == WHOLE:
+            self._show(trace.start.graph, trace.end.graph, ("before", "after"))
+        else:
+            step = trace.steps[self._step]
+            self._show(step.before, step.after, (f"before {step.name}", f"after {step.name}"))
+
+    def _draw_context(self, choice: Choice, task: Task) -> None:
+        self._trace = None
+        config = choice.config(self._presets)
+        try:
+            check(self.workload, config)
+            result = worker().run(
+                "optimize",
+                self.workload,
+                {"target": self.target, "config": config.to_data()},
+                progress=lambda what, fraction: self._push(busy=_busy(what, fraction)),
+                cancelled=task.cancelled,
+            )
+        except WorkbenchError as error:
+            self._fail("This PassContext gives no graph", str(error))
+            return
+        if task.wanted:
+            self._show(self.workload.graph(), from_data(result["graph"]), ("as loaded", f"as compiled ({config.label})"))
+            self._push(busy=None)
+            if self.auto_measure:
+                self._measure()
+
+    def _show(self, before: Graph, after: Graph, titles: tuple[str, str]) -> None:
+        changes = diff(before, after)
+        counts = {
+            "before_kernels": before.kernels(),
+            "after_kernels": after.kernels(),
+            "before_nodes": len(before.nodes),
+            "after_nodes": len(after.nodes),
+            **changes.counts(),
+        }
+        with self._lock, self.hold_sync():
+            self._shown = (before, after)
+            self.before = encode_graph(before)
+            self.after = encode_graph(after)
+            self.diff = encode_diff(changes, before, after)
+            self.titles = list(titles)
+            self.selection = {"before": [], "after": []}
+            self.state = {**self.state, "counts": counts, "step": self._step}
+            self.seq += 1
+
+    # -- measuring
+
+    def _measure(self, again: bool = False) -> None:
+        config = self.choice.config(self._presets)
+        with self._lock:
+            known = self._rows.get(config)
+            if known is None or again or known["status"] == "cancelled":
+                self._rows[config] = {**(known or {}), "config": config.label, "status": "pending", "message": ""}
+        self._push_rows()
+        if known is None or again or known["status"] == "cancelled":
+            self._measures.submit(lambda task: self._measure_now(config, task))
+
+    def _measure_now(self, config: Config, task: Task) -> None:
+        workload = self._to_compile(config)
+        if workload is None:
+            return
+        self._set_row(config, {**self._rows[config], "status": "running"})
+        row = measure_one(
+            workload,
+            config,
+            self.target,
+            budget=self.budget,
+            progress=_Throttle(lambda what, fraction: self._push(busy=_busy(f"{what}: {config.label}", fraction))),
+            cancelled=task.cancelled,
+        )
+        if row["status"] == "failed" and task.cancelled():
+            row = {**row, "status": "cancelled", "message": "cancelled"}
+        self._set_row(config, row)
+        self._push(busy=None)
+
+    def _to_compile(self, config: Config) -> Workload | None:
+        if not config.pipeline:
+            return self.workload
+        trace = self._trace
+        return None if trace is None else self._runner.workload_of(trace.end)
+
+    def _set_row(self, config: Config, row: dict[str, Any]) -> None:
+        with self._lock:
+            self._rows[config] = row
+        self._push_rows()
+
+    def _push_rows(self) -> None:
+        current = self.choice.config(self._presets)
+        with self._lock:
+            rows = [
+                {**{k: v for k, v in row.items() if k != "samples"}, "samples": len(row.get("samples", ())), "id": i, "current": key == current}
+                for i, (key, row) in enumerate(self._rows.items())
+            ]
+            measured = [row for row in self._rows.values() if row["status"] == "ok"]
+        self._push(rows=rows, target=measured[-1]["target"] if measured else self.target)
+        if measured:
+            self.plots = _plots(measured)
+
+    # -- the state that the page shows
+
+    def _push(self, **changes: Any) -> None:
+        with self._lock:
+            self.state = {**self.state, **changes}
+
+    def _fail(self, title: str, text: str) -> None:
+        self._push(error={"title": title, "text": text}, busy=None)
+
+    def _failed(self, error: Exception) -> None:
+        self._fail("The workbench itself failed", f"{type(error).__name__}: {error}")
+
+    def _toggleable(self, name: str) -> PassInfo:
+        names = self._dialect.toggles()
+        if name not in names:
+            raise UnknownName("pass to switch in a PassContext", name, names)
+        info = self._infos[name]
+        if info.locked:
+            raise WorkbenchError(f"{name} cannot be switched off: {info.locked}")
+        return info
+
+    def _context_state(self, choice: Choice) -> dict[str, Any]:
+        toggles = [
+            {
+                "name": name,
+                "enabled": choice.runs(self._infos[name]),
+                "locked": bool(self._infos[name].locked),
+                "reason": self._infos[name].locked,
+                "doc": self._infos[name].doc,
+                "opt_level": self._infos[name].opt_level,
+            }
+            for name in self._dialect.toggles()
+        ]
+        return {
+            "opt_level": choice.opt_level,
+            "disabled": list(choice.disabled),
+            "required": list(choice.required),
+            "toggles": toggles,
+        }
+
+    def _pass_states(self, choice: Choice, trace: Trace | None) -> list[dict[str, Any]]:
+        steps = trace.steps if trace is not None else [None] * len(choice.pipeline)
+        return [self._pass_state(place, choice, step) for place, step in enumerate(steps)]
+
+    def _pass_state(self, place: int, choice: Choice, step: Step | None) -> dict[str, Any]:
+        chosen = choice.pipeline[place]
+        info = self._infos.get(chosen.name)
+        state: dict[str, Any] = {
+            "name": chosen.name,
+            "text": chosen.text,
+            "enabled": chosen.enabled,
+            "locked": False,
+            "reason": info.locked if info else "",
+            "doc": info.doc if info else "",
+            "status": "pending" if chosen.enabled else "off",
+        }
+        if step is None:
+            return state
+        state |= {"status": step.status, "message": step.error or step.detail, "seconds": step.seconds}
+        if step.changed:
+            state |= {"nodes": len(step.after.nodes), "kernels": step.after.kernels(), **_without_kept(step)}
+        return state
+
+    def _code(self, choice: Choice) -> str:
+        if choice.mode == "pipeline":
+            return (
+                "import workbench as wb\n\n"
+                "w = wb.load(module, params)\n"
+                f"t = wb.trace(w, wb.Pipeline.parse({str(choice.pipeline)!r}), opt_level={choice.opt_level})\n"
+                f"df = wb.measure(w, [{{'pipeline': {choice.config(self._presets).pipeline!r}, 'opt_level': {choice.opt_level}}}], [{self.target!r}])\n"
+            )
+        return (
+            "import workbench as wb\n\n"
+            "w = wb.load(module, params)\n"
+            f"k = wb.kernels(w, {self.target!r}, opt_level={choice.opt_level}, disabled={list(choice.disabled)!r}, required={list(choice.required)!r})\n"
+        )
+
+
+def _busy(what: str, fraction: float | None) -> dict[str, Any]:
+    return {"what": what, "fraction": fraction, "since": time.time()}
+
+
+def _without_kept(step: Step) -> dict[str, int]:
+    return {kind: n for kind, n in step.diff.counts().items() if kind != "kept"}
+
+
+def _plots(rows: list[dict[str, Any]]) -> dict[str, str]:
+    import pandas as pd
+
+    from workbench.plots.kernel_count import kernel_count
+    from workbench.plots.runtime import runtime
+    from workbench.plots.style import DARK, LIGHT, to_svg
+
+    data = pd.DataFrame(rows)
+    return {
+        name + suffix: to_svg(plot, data, theme, len(data))
+        for name, plot in (("kernels", kernel_count), ("runtime", runtime))
+        for suffix, theme in (("", LIGHT), (".dark", DARK))
+    }
+
+
+class _Throttle:
+    """Passes calls on at most ten times a second: progress is for eyes."""
+
+    def __init__(self, call: Callable[..., None], seconds: float = 0.1) -> None:
+        self._call = call
+        self._seconds = seconds
+        # nothing is shown for work that is over sooner than this
+        self._last = time.monotonic()
+
+    def __call__(self, *arguments: Any) -> None:
+        now = time.monotonic()
+        if now - self._last >= self._seconds:
+            self._last = now
+            self._call(*arguments)
