@@ -1,0 +1,41 @@
+/** Which constants and parameters are drawn as badges on their consumers instead of as nodes of their own. */
+import type { Adjacency } from "./csr.ts";
+import { Kind } from "./payload.ts";
+import { sideOf, type Picture } from "./picture.ts";
+
+/**
+ * Every constant that something consumes; and a parameter wherever each of its consumers has another input that
+ * comes first or is computed. So weights and biases become badges, and what flows through the model stays a node.
+ */
+export function foldable(picture: Picture, inEdges: Adjacency, outEdges: Adjacency): Uint8Array {
+  const kind = new Uint8Array(picture.nodeCount);
+  for (let u = 0; u < picture.nodeCount; u++) {
+    const s = sideOf(picture, u, 1);
+    kind[u] = picture.sides[s].kind[picture.id[s][u]];
+  }
+  const fold = new Uint8Array(picture.nodeCount);
+  for (let u = 0; u < picture.nodeCount; u++) {
+    if (outEdges.offset[u] === outEdges.offset[u + 1] || picture.output[u]) continue;
+    if (kind[u] === Kind.constant) fold[u] = 1;
+    else if (kind[u] === Kind.param) fold[u] = isWeight(picture, u, kind, inEdges, outEdges) ? 1 : 0;
+  }
+  return fold;
+}
+
+function isWeight(picture: Picture, u: number, kind: Uint8Array, inEdges: Adjacency, outEdges: Adjacency): boolean {
+  for (let i = outEdges.offset[u]; i < outEdges.offset[u + 1]; i++) {
+    const e = outEdges.list[i];
+    const consumer = picture.target[e];
+    if (kind[consumer] !== Kind.op && kind[consumer] !== Kind.call) return false;
+    let carried = false;
+    for (let j = inEdges.offset[consumer]; j < inEdges.offset[consumer + 1] && !carried; j++) {
+      const other = inEdges.list[j];
+      if ((picture.edgeSide[other] & picture.edgeSide[e]) === 0) continue;
+      const from = picture.source[other];
+      if (from === u || kind[from] === Kind.constant) continue;
+      carried = kind[from] !== Kind.param || picture.index[other] < picture.index[e];
+    }
+    if (!carried) return false;
+  }
+  return true;
+}

@@ -1,0 +1,104 @@
+/** TVM's strings made short enough for a box: types, constants, attributes. Everything here is plain text. */
+
+const DTYPE_BITS: Record<string, number> = { bool: 8, handle: 64 };
+/** Longest text looked at: hostile names and huge tuple types must not cost a frame. */
+const LIMIT = 2000;
+
+/** "Tensor[(1, 64), float32]" and 'R.Tensor((1, 64), dtype="float32")' both give "(1, 64) float32". */
+export function compactType(type: string): string {
+  return type
+    .slice(0, LIMIT)
+    .replace(/Tensor\[(\([^()\]]*\)|[^,\]]*), ([\w.]+)\]/g, "$1 $2")
+    .replace(/R\.Tensor\((\([^()]*\)|None)?(?:, )?(?:dtype="([^"]*)")?(?:, ndim=(-?\d+))?\)/g,
+      (_all, shape?: string, dtype?: string, rank?: string) => `${shape ?? (rank ? `rank ${rank}` : "?")} ${dtype ?? ""}`.trim())
+    .replace(/R\.(Tuple|Shape|Prim|Object)\b/g, "$1");
+}
+
+/** The dimensions of a single tensor type, or null: "(1, 64)" gives ["1", "64"]. */
+export function shape(type: string): string[] | null {
+  const found = /^\(([^()]*)\)/.exec(compactType(type));
+  if (!found) return null;
+  return found[1].split(",").map((d) => d.trim()).filter((d) => d !== "");
+}
+
+/** "(64, 64, 3, 3) float32" as "64x64x3x3"; a scalar gives "". */
+export function shortShape(type: string): string {
+  return shape(type)?.join("x") ?? "";
+}
+
+export function dtype(type: string): string {
+  return /\)\s*([a-z]\w*)\s*$/.exec(compactType(type))?.[1] ?? "";
+}
+
+/** Bytes of all tensors in a type; a dynamic dimension counts as 1, since only the order of magnitude is drawn. */
+export function bytes(type: string): number {
+  let total = 0;
+  for (const [, dims, name] of compactType(type).matchAll(/\(([^()]*)\) ([a-z]\w*)/g)) {
+    const bits = DTYPE_BITS[name] ?? Number(/\d+/.exec(name)?.[0] ?? 32);
+    const count = dims.split(",").reduce((product, d) => (d.trim() === "" ? product : product * (Number(d) || 1)), 1);
+    total += (count * bits) / 8;
+  }
+  return total;
+}
+
+/** What stands on a constant's or weight's badge: "w 64x64x3x3", or the value itself where it is a scalar. */
+export function badgeText(kind: "param" | "constant", label: string, name: string, type: string): string {
+  const dims = shortShape(type);
+  if (kind === "constant") {
+    const value = label.slice(0, 40);
+    if (dims === "" && value !== "" && !value.startsWith("meta[")) return value.replace(/f$/, "");
+    return `${name.slice(0, 40) || "const"} ${dims}`.trim();
+  }
+  return `${(label || name).slice(0, 40)} ${dims}`.trim();
+}
+
+/** Values that every TVM operator has unless somebody chose otherwise; saying them would bury what was chosen. */
+const USUAL: Record<string, readonly string[]> = {
+  strides: ["[1]", "[1,1]", "[1,1,1]", "1"],
+  padding: ["[0]", "[0,0]", "[0,0,0,0]", "[0,0,0,0,0,0]", "0"],
+  dilation: ["[1]", "[1,1]", "[1,1,1]", "1"],
+  groups: ["1"],
+  data_layout: ['"NCHW"', '"NCW"', '"NCDHW"'],
+  kernel_layout: ['"OIHW"', '"OIW"', '"OIDHW"'],
+  layout: ['"NCHW"', '"NCW"'],
+  out_layout: ['""'], out_dtype: ['""', '"void"'], auto_scheduler_rewritten_layout: ['""'], meta_schedule_original_shape: ["[]", "null"],
+  ceil_mode: ["false", "0"], count_include_pad: ["false", "0"], keepdims: ["false", "0"], exclude: ["false", "0"],
+  transpose_a: ["false", "0"], transpose_b: ["true", "1"], allowzero: ["false", "0"],
+};
+
+/** Attributes as [name, value] pairs, all of them, in the sender's order. */
+export function attributes(json: string): [string, string][] {
+  if (json === "") return [];
+  try {
+    const value: unknown = JSON.parse(json);
+    if (value === null || typeof value !== "object") return [];
+    return Object.entries(value).map(([key, v]) => [key, typeof v === "string" ? JSON.stringify(v) : JSON.stringify(v) ?? ""]);
+  } catch {
+    return [["attributes", json]];
+  }
+}
+
+/** One line with what was chosen: "strides 2,2  padding 1,1,1,1". */
+export function chosenAttributes(json: string): string {
+  const parts: string[] = [];
+  for (const [key, value] of attributes(json)) {
+    if (value === "null" || value === '""' || USUAL[key]?.includes(value)) continue;
+    parts.push(`${key} ${value.replace(/^\[(.*)\]$/, "$1").replace(/"/g, "").slice(0, 60)}`);
+    if (parts.length === 6) break;
+  }
+  return parts.join("  ");
+}
+
+const SMALL_WORDS = /^(relay|relax|R|T)\./;
+
+/** An op's name in plain words: the dialect's prefix says nothing on a picture of one dialect. */
+export function opName(label: string): string {
+  return label.replace(SMALL_WORDS, "");
+}
+
+export function formatBytes(count: number): string {
+  if (count < 1024) return `${count} B`;
+  const unit = Math.min(4, Math.floor(Math.log(count) / Math.log(1024)));
+  const value = count / 1024 ** unit;
+  return `${value.toFixed(value < 10 ? 1 : 0)} ${["B", "KiB", "MiB", "GiB", "TiB"][unit]}`;
+}

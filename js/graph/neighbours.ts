@@ -1,0 +1,75 @@
+/** Walks on the picture: neighbourhoods for "changed only", and the arrow keys' steps along edges. */
+import { adjacency } from "./csr.ts";
+import { type Picture } from "./picture.ts";
+import { type Visible } from "./visible.ts";
+
+/** Every node within `hops` edges of a seed, in either direction; 1 where it is. */
+export function neighbourhood(picture: Picture, seeds: Iterable<number>, hops: number): Uint8Array {
+  const near = new Uint8Array(picture.nodeCount);
+  const into = adjacency(picture.target, picture.nodeCount);
+  const out = adjacency(picture.source, picture.nodeCount);
+  let edge: number[] = [];
+  for (const u of seeds) if (u >= 0 && u < near.length && !near[u]) { near[u] = 1; edge.push(u); }
+  for (let hop = 0; hop < hops; hop++) {
+    const next: number[] = [];
+    for (const u of edge) {
+      for (let i = into.offset[u]; i < into.offset[u + 1]; i++) visit(picture.source[into.list[i]], near, next);
+      for (let i = out.offset[u]; i < out.offset[u + 1]; i++) visit(picture.target[out.list[i]], near, next);
+    }
+    edge = next;
+  }
+  return near;
+}
+
+function visit(u: number, near: Uint8Array, next: number[]): void {
+  if (near[u]) return;
+  near[u] = 1;
+  next.push(u);
+}
+
+/** Nodes with a mark on either side. */
+export function changedNodes(picture: Picture): number[] {
+  const out: number[] = [];
+  for (let u = 0; u < picture.nodeCount; u++) if (picture.mark[0][u] !== 0 || picture.mark[1][u] !== 0) out.push(u);
+  return out;
+}
+
+export type Arrow = "up" | "down" | "left" | "right";
+
+/**
+ * The item an arrow key leads to. Up and down follow edges, straightest first; left and right go to the nearest
+ * neighbour of the same height. -1 where there is none. Only items of the wanted sides count.
+ */
+export function step(scene: Visible, x: ArrayLike<number>, y: ArrayLike<number>, item: number, arrow: Arrow, sides = 3): number {
+  if (item < 0) return first(scene, y, sides);
+  return arrow === "up" || arrow === "down" ? along(scene, x, item, arrow, sides) : beside(scene, x, y, item, arrow, sides);
+}
+
+function first(scene: Visible, y: ArrayLike<number>, sides: number): number {
+  let best = -1;
+  for (let i = 0; i < scene.count; i++) if (scene.side[i] & sides && (best < 0 || y[i] < y[best])) best = i;
+  return best;
+}
+
+function along(scene: Visible, x: ArrayLike<number>, item: number, arrow: Arrow, sides: number): number {
+  const [near, far] = arrow === "down" ? [scene.source, scene.target] : [scene.target, scene.source];
+  let best = -1;
+  for (let e = 0; e < scene.edgeCount; e++) {
+    if (near[e] !== item || !(scene.edgeSide[e] & sides)) continue;
+    if (best < 0 || Math.abs(x[far[e]] - x[item]) < Math.abs(x[best] - x[item])) best = far[e];
+  }
+  return best;
+}
+
+function beside(scene: Visible, x: ArrayLike<number>, y: ArrayLike<number>, item: number, arrow: Arrow, sides: number): number {
+  let best = -1;
+  let bestCost = Infinity;
+  for (let i = 0; i < scene.count; i++) {
+    const dx = arrow === "right" ? x[i] - x[item] : x[item] - x[i];
+    if (i === item || dx <= 1 || !(scene.side[i] & sides)) continue;
+    // A step to the side must not become a jump down the graph, so height weighs more.
+    const cost = dx + 4 * Math.abs(y[i] - y[item]);
+    if (cost < bestCost) { bestCost = cost; best = i; }
+  }
+  return bestCost < 2000 ? best : -1;
+}

@@ -1,0 +1,130 @@
+/**
+ * The graph as Python sends it: one string table and little-endian columns. Columns stay typed arrays here,
+ * because 50,000 nodes as objects would cost more memory and time than everything drawn from them.
+ */
+
+export const KINDS = [
+  "op", "param", "constant", "tuple", "get_item", "call", "function", "if", "match", "ref", "global", "shape",
+] as const;
+export const GROUP_KINDS = ["function", "scope", "primitive", "composite", "external", "branch"] as const;
+export const PATTERNS: Record<number, string> = {
+  0: "element-wise", 1: "broadcast", 2: "injective", 3: "reduction", 4: "fusable output", 7: "tuple", 8: "opaque",
+};
+
+export const Kind = { op: 0, param: 1, constant: 2, tuple: 3, getItem: 4, call: 5, global: 10 } as const;
+export const GroupKind = { function: 0, scope: 1, primitive: 2, composite: 3, external: 4, branch: 5 } as const;
+
+export type Bytes = ArrayBufferView | ArrayBuffer | readonly number[];
+type Columns<K extends string> = Record<K, Bytes>;
+
+export interface Payload {
+  version: number;
+  strings: string[];
+  node: Columns<"kind" | "label_s" | "type_s" | "attrs_s" | "name_s" | "span_s" | "group" | "pattern">;
+  edge: Columns<"source" | "target" | "index" | "type_s">;
+  group: Columns<"kind" | "name_s" | "attrs_s" | "parent">;
+  output: Bytes;
+}
+
+export interface Graph {
+  strings: string[];
+  nodeCount: number;
+  edgeCount: number;
+  groupCount: number;
+  kind: Uint8Array;
+  label: Uint32Array;
+  type: Uint32Array;
+  attrs: Uint32Array;
+  name: Uint32Array;
+  span: Uint32Array;
+  group: Int32Array;
+  pattern: Int8Array;
+  source: Uint32Array;
+  target: Uint32Array;
+  index: Uint16Array;
+  edgeType: Uint32Array;
+  groupKind: Uint8Array;
+  groupName: Uint32Array;
+  groupAttrs: Uint32Array;
+  groupParent: Int32Array;
+  output: Uint32Array;
+}
+
+type Column = Uint8Array | Int8Array | Uint16Array | Uint32Array | Int32Array;
+type ColumnType<T extends Column> = { new (length: number): T; new (buffer: ArrayBuffer): T; BYTES_PER_ELEMENT: number };
+
+/** One column. The bytes are copied: a comm message's views start anywhere, and typed arrays need alignment. */
+export function column<T extends Column>(type: ColumnType<T>, bytes: Bytes | undefined): T {
+  if (bytes === undefined || bytes === null) return new type(0);
+  if (Array.isArray(bytes)) {
+    const out = new type(bytes.length);
+    out.set(bytes as readonly number[]);
+    return out;
+  }
+  const view = ArrayBuffer.isView(bytes)
+    ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    : new Uint8Array(bytes as ArrayBuffer);
+  const whole = view.byteLength - (view.byteLength % type.BYTES_PER_ELEMENT);
+  return new type(view.slice(0, whole).buffer as ArrayBuffer);
+}
+
+export const EMPTY: Graph = decode({
+  version: 1, strings: [""],
+  node: { kind: [], label_s: [], type_s: [], attrs_s: [], name_s: [], span_s: [], group: [], pattern: [] },
+  edge: { source: [], target: [], index: [], type_s: [] },
+  group: { kind: [], name_s: [], attrs_s: [], parent: [] },
+  output: [],
+});
+
+/** Decodes a payload; throws with one sentence where a column's length or an id can't be right. */
+export function decode(payload: Partial<Payload> | null | undefined): Graph {
+  if (!payload || !payload.node) return EMPTY;
+  if (payload.version !== 1) throw new Error(`This page reads graphs of version 1, not ${String(payload.version)}: update tvm-workbench.`);
+  const { node, edge, group } = payload as Payload;
+  const graph: Graph = {
+    strings: payload.strings ?? [""],
+    nodeCount: 0, edgeCount: 0, groupCount: 0,
+    kind: column(Uint8Array, node.kind),
+    label: column(Uint32Array, node.label_s),
+    type: column(Uint32Array, node.type_s),
+    attrs: column(Uint32Array, node.attrs_s),
+    name: column(Uint32Array, node.name_s),
+    span: column(Uint32Array, node.span_s),
+    group: column(Int32Array, node.group),
+    pattern: column(Int8Array, node.pattern),
+    source: column(Uint32Array, edge?.source),
+    target: column(Uint32Array, edge?.target),
+    index: column(Uint16Array, edge?.index),
+    edgeType: column(Uint32Array, edge?.type_s),
+    groupKind: column(Uint8Array, group?.kind),
+    groupName: column(Uint32Array, group?.name_s),
+    groupAttrs: column(Uint32Array, group?.attrs_s),
+    groupParent: column(Int32Array, group?.parent),
+    output: column(Uint32Array, payload.output),
+  };
+  graph.nodeCount = graph.kind.length;
+  graph.edgeCount = graph.source.length;
+  graph.groupCount = graph.groupKind.length;
+  check(graph);
+  return graph;
+}
+
+function check(graph: Graph): void {
+  const { nodeCount: n, edgeCount: m, groupCount: g } = graph;
+  const short = [graph.label, graph.type, graph.attrs, graph.name, graph.span, graph.group, graph.pattern].some((c) => c.length !== n)
+    || [graph.target, graph.index, graph.edgeType].some((c) => c.length !== m)
+    || [graph.groupName, graph.groupAttrs, graph.groupParent].some((c) => c.length !== g);
+  if (short) throw new Error("The graph's columns differ in length: the Python side and this page disagree.");
+  const below = (ids: ArrayLike<number>, limit: number) => {
+    for (let i = 0; i < ids.length; i++) if (ids[i] >= limit) return false;
+    return true;
+  };
+  const inside = below(graph.source, n) && below(graph.target, n) && below(graph.output, n)
+    && below(graph.group, g) && below(graph.groupParent, g);
+  if (!inside) throw new Error("The graph refers to a node or group that is not in it.");
+}
+
+/** A string of the table; "" where there is none. */
+export function text(graph: Graph, id: number): string {
+  return graph.strings[id] ?? "";
+}

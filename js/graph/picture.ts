@@ -1,0 +1,167 @@
+/**
+ * Two graphs as one picture: a node that a pass kept or changed is one node of the picture, present on both sides.
+ * One picture means one layout, so what a pass did not touch is at the same place in both panes by construction;
+ * each pane, and the overlay, draws its own subset. A single graph is a picture whose second side is empty.
+ */
+import { cyclic } from "./csr.ts";
+import { EMPTY, text, type Graph } from "./payload.ts";
+import { mergeGroups, type PictureGroups } from "./picture_groups.ts";
+
+export const MARKS = ["kept", "changed", "removed", "added", "merged", "split"] as const;
+export type MarkName = (typeof MARKS)[number];
+export const Mark = { kept: 0, changed: 1, removed: 2, added: 3, merged: 4, split: 5 } as const;
+
+/** Bits of a `side` column. */
+export const BEFORE = 1;
+export const AFTER = 2;
+export const BOTH = 3;
+
+export interface Diff {
+  before_mark: Uint8Array;
+  after_mark: Uint8Array;
+  pairs: Uint32Array;
+}
+
+export interface Picture {
+  sides: readonly [Graph, Graph];
+  compares: boolean;
+  nodeCount: number;
+  /** Which sides a node is on, and its id there (-1: not there). */
+  side: Uint8Array;
+  id: readonly [Int32Array, Int32Array];
+  /** The picture's node for each side's node. */
+  node: readonly [Int32Array, Int32Array];
+  mark: readonly [Uint8Array, Uint8Array];
+  /** The other ends of merges and splits, which are nodes of their own here. */
+  partners: Map<number, number[]>;
+  edgeCount: number;
+  source: Uint32Array;
+  target: Uint32Array;
+  index: Uint16Array;
+  edgeSide: Uint8Array;
+  /** Type string per edge, as text: the two sides have two string tables. */
+  edgeType: string[];
+  /** Edges that would close a cycle between the two sides: drawn, but no concern of the layout. */
+  weak: Uint8Array;
+  groups: PictureGroups;
+  group: Int32Array;
+  /** Bits of the sides on which the node is what the function returns. */
+  output: Uint8Array;
+}
+
+const NO_DIFF: Diff = { before_mark: new Uint8Array(0), after_mark: new Uint8Array(0), pairs: new Uint32Array(0) };
+
+export function single(graph: Graph): Picture {
+  return build([graph, EMPTY], NO_DIFF, false);
+}
+
+export function compare(before: Graph, after: Graph, diff: Diff): Picture {
+  return build([before, after], diff, true);
+}
+
+function build(sides: [Graph, Graph], diff: Diff, compares: boolean): Picture {
+  const [a, b] = sides;
+  const partners = new Map<number, number[]>();
+  const wanted = onePartnerEach(diff.pairs, a.nodeCount, b.nodeCount);
+  // Boxes that cross each other can't be drawn in one layout: their nodes part, and stay linked as partners.
+  let merged = mergeGroups(sides, wanted);
+  for (let round = 0; merged.conflict && round < 4; round++) {
+    for (const v of merged.conflict) wanted[v] = -1;
+    merged = mergeGroups(sides, wanted);
+  }
+
+  const node: [Int32Array, Int32Array] = [new Int32Array(a.nodeCount), new Int32Array(b.nodeCount).fill(-1)];
+  let count = a.nodeCount;
+  for (let v = 0; v < a.nodeCount; v++) {
+    node[0][v] = v;
+    if (wanted[v] >= 0) node[1][wanted[v]] = v;
+  }
+  for (let v = 0; v < b.nodeCount; v++) if (node[1][v] < 0) node[1][v] = count++;
+
+  const id: [Int32Array, Int32Array] = [new Int32Array(count).fill(-1), new Int32Array(count).fill(-1)];
+  const side = new Uint8Array(count);
+  const mark: [Uint8Array, Uint8Array] = [new Uint8Array(count), new Uint8Array(count)];
+  const output = new Uint8Array(count);
+  for (const s of [0, 1] as const) {
+    const marks = s === 0 ? diff.before_mark : diff.after_mark;
+    node[s].forEach((u, v) => {
+      id[s][u] = v;
+      side[u] |= 1 << s;
+      mark[s][u] = marks[v] ?? 0;
+    });
+    for (const v of sides[s].output) output[node[s][v]] |= 1 << s;
+  }
+  for (let i = 0; i + 1 < diff.pairs.length; i += 2) {
+    const u = node[0][diff.pairs[i]];
+    const w = node[1][diff.pairs[i + 1]];
+    if (u === undefined || w === undefined || u === w) continue;
+    link(partners, u, w);
+    link(partners, w, u);
+  }
+  const edges = mergeEdges(sides, node, count);
+  const group = new Int32Array(count);
+  for (let u = 0; u < count; u++) {
+    group[u] = id[0][u] >= 0 ? merged.nodeGroup[0][id[0][u]] : merged.nodeGroup[1][id[1][u]];
+  }
+  return { sides, compares, nodeCount: count, side, id, node, mark, partners, ...edges, groups: merged.groups, group, output };
+}
+
+function link(partners: Map<number, number[]>, from: number, to: number): void {
+  const list = partners.get(from);
+  if (list) list.push(to);
+  else partners.set(from, [to]);
+}
+
+/** For each node before, the one node after that shares its place; the first pair wins, the rest are partners. */
+function onePartnerEach(pairs: Uint32Array, before: number, after: number): Int32Array {
+  const wanted = new Int32Array(before).fill(-1);
+  const taken = new Uint8Array(after);
+  for (let i = 0; i + 1 < pairs.length; i += 2) {
+    const v = pairs[i];
+    const w = pairs[i + 1];
+    if (v >= before || w >= after || wanted[v] >= 0 || taken[w]) continue;
+    wanted[v] = w;
+    taken[w] = 1;
+  }
+  return wanted;
+}
+
+function mergeEdges(sides: readonly [Graph, Graph], node: readonly [Int32Array, Int32Array], count: number) {
+  const most = sides[0].edgeCount + sides[1].edgeCount;
+  const source = new Uint32Array(most);
+  const target = new Uint32Array(most);
+  const index = new Uint16Array(most);
+  const edgeSide = new Uint8Array(most);
+  const edgeType: string[] = [];
+  const seen = new Map<string, number>();
+  let m = 0;
+  for (const s of [0, 1] as const) {
+    const graph = sides[s];
+    for (let e = 0; e < graph.edgeCount; e++) {
+      const u = node[s][graph.source[e]];
+      const v = node[s][graph.target[e]];
+      // Only an edge between nodes of both sides can be on both; a key for the others would be wasted.
+      const key = `${u},${v},${graph.index[e]}`;
+      const known = s === 1 ? seen.get(key) : undefined;
+      if (known !== undefined) {
+        edgeSide[known] |= AFTER;
+        continue;
+      }
+      if (s === 0 && sides[1].nodeCount > 0) seen.set(key, m);
+      source[m] = u;
+      target[m] = v;
+      index[m] = graph.index[e];
+      edgeSide[m] = 1 << s;
+      edgeType.push(text(graph, graph.edgeType[e]));
+      m++;
+    }
+  }
+  const cut = { source: source.slice(0, m), target: target.slice(0, m), index: index.slice(0, m), edgeSide: edgeSide.slice(0, m) };
+  const weak = cyclic(cut.source, cut.target, count, (e) => cut.edgeSide[e] === BEFORE);
+  return { edgeCount: m, ...cut, edgeType, weak };
+}
+
+/** The side whose text a pane shows: its own where the node is there, else the other (in the overlay). */
+export function sideOf(picture: Picture, node: number, preferred: 0 | 1): 0 | 1 {
+  return picture.id[preferred][node] >= 0 ? preferred : preferred === 0 ? 1 : 0;
+}

@@ -1,0 +1,203 @@
+/**
+ * The boxes of both sides as one hierarchy. A box before and a box after are one where they are of one kind and
+ * hold the same nodes (or bear the same name); a box that only one side has is put in wherever it fits.
+ */
+import { text, type Graph } from "./payload.ts";
+
+export interface PictureGroups {
+  count: number;
+  kind: Uint8Array;
+  parent: Int32Array;
+  /** Sides that have this box, and its id there (-1: not there). */
+  side: Uint8Array;
+  id: readonly [Int32Array, Int32Array];
+  name: string[];
+}
+
+export interface MergedGroups {
+  groups: PictureGroups;
+  /** Innermost picture group per side's node. */
+  nodeGroup: readonly [Int32Array, Int32Array];
+  /** Nodes of the before side whose box crosses one of the after side's; null where all boxes nest. */
+  conflict: number[] | null;
+}
+
+/** `wanted[v]` is the node after that shares the place of node v before, or -1. */
+export function mergeGroups(sides: readonly [Graph, Graph], wanted: Int32Array): MergedGroups {
+  const [a, b] = sides;
+  const parent: number[] = Array.from(b.groupParent);
+  const kind: number[] = Array.from(b.groupKind);
+  const name: string[] = Array.from(b.groupName, (s) => text(b, s));
+  const id: [number[], number[]] = [new Array<number>(b.groupCount).fill(-1), Array.from({ length: b.groupCount }, (_, g) => g)];
+  const afterGroup = Int32Array.from(b.group);
+  const beforeGroup = new Int32Array(a.nodeCount).fill(-1);
+  const matched = match(sides, wanted);
+
+  const direct = members(a);
+  const total = transitive(a, direct);
+  const mapped = new Int32Array(a.groupCount).fill(-1);
+  const conflict: number[] = [];
+  const size = sizes(parent, afterGroup);
+  // Parents first, so that a box's parent already has its place.
+  for (const g of byDepth(a.groupParent)) {
+    if (matched[g] >= 0) {
+      mapped[g] = matched[g];
+      id[0][matched[g]] = g;
+      continue;
+    }
+    const held = total[g].filter((v) => wanted[v] >= 0).map((v) => wanted[v]);
+    const place = fit(held, parent, afterGroup, size);
+    if (place === null) {
+      conflict.push(...total[g].filter((v) => wanted[v] >= 0));
+      continue;
+    }
+    const fresh = parent.length;
+    const above = a.groupParent[g] >= 0 ? mapped[a.groupParent[g]] : -1;
+    parent.push(held.length === 0 ? above : place.parent);
+    kind.push(a.groupKind[g]);
+    name.push(text(a, a.groupName[g]));
+    id[0].push(g);
+    id[1].push(-1);
+    mapped[g] = fresh;
+    size.push(held.length);
+    for (const child of place.groups) parent[child] = fresh;
+    for (const v of place.nodes) afterGroup[v] = fresh;
+  }
+  if (conflict.length === 0) conflict.push(...misplaced(a, wanted, mapped, parent, id[0], afterGroup));
+  if (conflict.length > 0) return { groups: pack(parent, kind, name, id), nodeGroup: [beforeGroup, afterGroup], conflict };
+  for (let v = 0; v < a.nodeCount; v++) {
+    beforeGroup[v] = wanted[v] >= 0 ? afterGroup[wanted[v]] : a.group[v] >= 0 ? mapped[a.group[v]] : -1;
+  }
+  return { groups: pack(parent, kind, name, id), nodeGroup: [beforeGroup, afterGroup], conflict: null };
+}
+
+function pack(parent: number[], kind: number[], name: string[], id: readonly [number[], number[]]): PictureGroups {
+  const side = Uint8Array.from(parent, (_, g) => (id[0][g] >= 0 ? 1 : 0) | (id[1][g] >= 0 ? 2 : 0));
+  return {
+    count: parent.length, kind: Uint8Array.from(kind), parent: Int32Array.from(parent), side, name,
+    id: [Int32Array.from(id[0]), Int32Array.from(id[1])],
+  };
+}
+
+interface Place {
+  parent: number;
+  groups: number[];
+  nodes: number[];
+}
+
+/** Where a set of nodes can have a box of its own: under which parent, around which whole groups and loose nodes. */
+function fit(nodes: number[], parent: number[], nodeGroup: Int32Array, size: number[]): Place | null {
+  if (nodes.length === 0) return { parent: -1, groups: [], nodes: [] };
+  const inside = new Map<number, number>();
+  for (const v of nodes) for (let g = nodeGroup[v]; g >= 0; g = parent[g]) inside.set(g, (inside.get(g) ?? 0) + 1);
+  let home = -1;
+  const whole = new Set<number>();
+  for (const [g, count] of inside) {
+    if (count < nodes.length) {
+      if (count < size[g]) return null;
+      whole.add(g);
+    } else if (home < 0 || depth(g, parent) > depth(home, parent)) home = g;
+  }
+  return {
+    parent: home,
+    groups: [...whole].filter((g) => parent[g] === home),
+    nodes: nodes.filter((v) => nodeGroup[v] === home),
+  };
+}
+
+function sizes(parent: number[], nodeGroup: Int32Array): number[] {
+  const size = new Array<number>(parent.length).fill(0);
+  for (let v = 0; v < nodeGroup.length; v++) for (let g = nodeGroup[v]; g >= 0; g = parent[g]) size[g]++;
+  return size;
+}
+
+/** Nodes of both sides that one side has in a box and the other side has outside of the same box. */
+function misplaced(a: Graph, wanted: Int32Array, mapped: Int32Array, parent: number[], before: number[], afterGroup: Int32Array): number[] {
+  const out: number[] = [];
+  for (let v = 0; v < a.nodeCount; v++) {
+    if (wanted[v] < 0) continue;
+    let shared = 0;
+    for (let g = afterGroup[wanted[v]]; g >= 0; g = parent[g]) if (before[g] >= 0) shared++;
+    let chain = 0;
+    let astray = false;
+    for (let g = a.group[v]; g >= 0; g = a.groupParent[g]) {
+      chain++;
+      let found = false;
+      for (let h = afterGroup[wanted[v]]; h >= 0 && !found; h = parent[h]) found = h === mapped[g];
+      astray ||= !found;
+    }
+    if (astray || chain !== shared) out.push(v);
+  }
+  return out;
+}
+
+function depth(group: number, parent: ArrayLike<number>): number {
+  let d = 0;
+  for (let g = group; g >= 0; g = parent[g]) d++;
+  return d;
+}
+
+function byDepth(parent: Int32Array): number[] {
+  const depths = Array.from(parent, (_, g) => depth(g, parent));
+  return depths.map((_, g) => g).sort((x, y) => depths[x] - depths[y] || x - y);
+}
+
+/** Groups before and after that hold the same place: best overlap in both directions, of one kind; else one name. */
+function match(sides: readonly [Graph, Graph], wanted: Int32Array): Int32Array {
+  const [a, b] = sides;
+  const overlap = new Map<number, number>();
+  for (let v = 0; v < a.nodeCount; v++) {
+    if (wanted[v] < 0) continue;
+    // The whole chain of boxes around the node, each against each of its own kind: chains are short.
+    for (let g = a.group[v]; g >= 0; g = a.groupParent[g]) {
+      for (let h = b.group[wanted[v]]; h >= 0; h = b.groupParent[h]) {
+        if (a.groupKind[g] === b.groupKind[h]) {
+          const key = g * b.groupCount + h;
+          overlap.set(key, (overlap.get(key) ?? 0) + 1);
+        }
+      }
+    }
+  }
+  const found = new Int32Array(a.groupCount).fill(-1);
+  const taken = new Uint8Array(b.groupCount);
+  const ranked = [...overlap].sort((x, y) => y[1] - x[1] || x[0] - y[0]);
+  const same = (key: number) => text(a, a.groupName[Math.floor(key / b.groupCount)]) === text(b, b.groupName[key % b.groupCount]);
+  for (const sameName of [true, false]) {
+    for (const [key] of ranked) {
+      const g = Math.floor(key / b.groupCount);
+      const h = key % b.groupCount;
+      if (found[g] >= 0 || taken[h] || same(key) !== sameName) continue;
+      found[g] = h;
+      taken[h] = 1;
+    }
+  }
+  dropTwisted(a, b, found);
+  return found;
+}
+
+/** A match that puts a box inside what it was around would be no hierarchy: such matches are let go. */
+function dropTwisted(a: Graph, b: Graph, found: Int32Array): void {
+  for (let g = 0; g < a.groupCount; g++) {
+    for (let up = a.groupParent[g]; found[g] >= 0 && up >= 0; up = a.groupParent[up]) {
+      if (found[up] < 0) continue;
+      let above = false;
+      for (let h = b.groupParent[found[g]]; h >= 0; h = b.groupParent[h]) above ||= h === found[up];
+      if (!above) found[g] = -1;
+      break;
+    }
+  }
+}
+
+function members(graph: Graph): number[][] {
+  const list: number[][] = Array.from({ length: graph.groupCount }, () => []);
+  for (let v = 0; v < graph.nodeCount; v++) if (graph.group[v] >= 0) list[graph.group[v]].push(v);
+  return list;
+}
+
+function transitive(graph: Graph, direct: number[][]): number[][] {
+  const all = direct.map((list) => list.slice());
+  for (const g of byDepth(graph.groupParent).reverse()) {
+    if (graph.groupParent[g] >= 0) for (const v of all[g]) all[graph.groupParent[g]].push(v);
+  }
+  return all;
+}

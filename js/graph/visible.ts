@@ -1,0 +1,273 @@
+/**
+ * What of a picture is drawn: collapsed groups become one item, constants and weights become badges on their
+ * consumers, tuples and tuple gets become a mark on the edge, and a producer that feeds very many consumers
+ * becomes a badge at each of them, since fifty long edges from one mask would hide everything else.
+ */
+import { adjacency, cyclic } from "./csr.ts";
+import { foldable } from "./fold.ts";
+import { bytes } from "./labels.ts";
+import { GroupKind, Kind, text } from "./payload.ts";
+import { sideOf, type Picture } from "./picture.ts";
+
+export interface ViewOptions {
+  collapsed: ReadonlySet<number>;
+  showConstants: boolean;
+  showTuples: boolean;
+  /** A producer with more visible consumers than this is drawn as stubs. */
+  fanOutLimit: number;
+  /** Nodes to draw; undefined means all. */
+  only?: Uint8Array;
+}
+
+export const DEFAULT_OPTIONS: ViewOptions = { collapsed: new Set(), showConstants: false, showTuples: false, fanOutLimit: 12 };
+
+export interface Badge {
+  /** The picture's node this badge stands for. */
+  node: number;
+  port: number;
+  side: number;
+  kind: "constant" | "param" | "stub";
+}
+
+export interface Visible {
+  picture: Picture;
+  count: number;
+  /** The picture's node, or -1 where the item is a collapsed group. */
+  node: Int32Array;
+  collapsedGroup: Int32Array;
+  side: Uint8Array;
+  /** Index into `open`, -1 at the top. */
+  parent: Int32Array;
+  open: Int32Array;
+  openParent: Int32Array;
+  badges: Map<number, Badge[]>;
+  /** Item on which each node of the picture is found (its own, its group's, its consumer's), -1: nowhere. */
+  itemOf: Int32Array;
+  edgeCount: number;
+  source: Uint32Array;
+  target: Uint32Array;
+  port: Uint16Array;
+  edgeSide: Uint8Array;
+  weak: Uint8Array;
+  /** How many of the graph's edges this one stands for, the bytes on them, ".0" and the like, and the first's type. */
+  edgeFold: Uint32Array;
+  edgeBytes: Float64Array;
+  edgeLabel: string[];
+  edgeType: string[];
+}
+
+const HIDDEN = -1;
+const FOLDED = -2;
+
+export function visible(picture: Picture, options: ViewOptions): Visible {
+  const inEdges = adjacency(picture.target, picture.nodeCount);
+  const outEdges = adjacency(picture.source, picture.nodeCount);
+  const hiding = outermostCollapsed(picture, options.collapsed);
+  const node: number[] = [];
+  const collapsedGroup: number[] = [];
+  const side: number[] = [];
+  const itemOf = new Int32Array(picture.nodeCount).fill(HIDDEN);
+  const groupItem = new Map<number, number>();
+  const folds = options.showConstants ? null : foldable(picture, inEdges, outEdges);
+
+  for (let u = 0; u < picture.nodeCount; u++) {
+    if (options.only && !options.only[u]) continue;
+    const box = picture.group[u] >= 0 ? hiding[picture.group[u]] : -1;
+    if (folds?.[u]) itemOf[u] = FOLDED;
+    else if (!options.showTuples && elided(picture, u, outEdges.offset[u + 1] > outEdges.offset[u])) itemOf[u] = FOLDED;
+    else if (box >= 0) {
+      let item = groupItem.get(box);
+      if (item === undefined) {
+        item = node.length;
+        groupItem.set(box, item);
+        node.push(-1);
+        collapsedGroup.push(box);
+        side.push(0);
+      }
+      itemOf[u] = item;
+      side[item] |= picture.side[u];
+    } else {
+      itemOf[u] = node.length;
+      node.push(u);
+      collapsedGroup.push(-1);
+      side.push(picture.side[u]);
+    }
+  }
+  const { open, openParent, parent } = openGroups(picture, node, collapsedGroup);
+  const edges = gather(picture, itemOf, inEdges, node, folds);
+  stub(picture, edges, node, options.fanOutLimit);
+  settle(picture, itemOf, outEdges);
+  const kept = edges.list.filter((e) => !e.dropped);
+  const source = Uint32Array.from(kept, (e) => e.source);
+  const target = Uint32Array.from(kept, (e) => e.target);
+  // Collapsed groups can wait for each other (a scope that is left and entered again), and so can the two sides.
+  const weak = cyclic(source, target, node.length, (e) => kept[e].weak || kept[e].side !== 2);
+  for (const badge of edges.badges.values()) badge.sort((x, y) => x.port - y.port || x.node - y.node);
+  return {
+    picture, count: node.length,
+    node: Int32Array.from(node), collapsedGroup: Int32Array.from(collapsedGroup), side: Uint8Array.from(side),
+    parent, open, openParent, badges: edges.badges, itemOf,
+    edgeCount: kept.length, source, target,
+    port: Uint16Array.from(kept, (e) => e.port), edgeSide: Uint8Array.from(kept, (e) => e.side), weak,
+    edgeFold: Uint32Array.from(kept, (e) => e.fold), edgeBytes: Float64Array.from(kept, (e) => e.bytes),
+    edgeLabel: kept.map((e) => e.label), edgeType: kept.map((e) => e.type),
+  };
+}
+
+/** For each group, the outermost collapsed group it is in (itself included), or -1. */
+function outermostCollapsed(picture: Picture, collapsed: ReadonlySet<number>): Int32Array {
+  const { parent, count } = picture.groups;
+  const out = new Int32Array(count).fill(-1);
+  for (let g = 0; g < count; g++) for (let h = g; h >= 0; h = parent[h]) if (collapsed.has(h)) out[g] = h;
+  return out;
+}
+
+function elided(picture: Picture, u: number, consumed: boolean): boolean {
+  const s = sideOf(picture, u, 1);
+  const kind = picture.sides[s].kind[picture.id[s][u]];
+  return (kind === Kind.tuple || kind === Kind.getItem) && (consumed || kind === Kind.tuple);
+}
+
+/** Open groups that hold something, parents first. A lone function around everything says nothing and is left out. */
+function openGroups(picture: Picture, node: number[], collapsedGroup: number[]) {
+  const { parent: above, kind, count } = picture.groups;
+  const used = new Uint8Array(count);
+  const home = (i: number) => (node[i] >= 0 ? picture.group[node[i]] : above[collapsedGroup[i]]);
+  for (let i = 0; i < node.length; i++) for (let g = home(i); g >= 0 && !used[g]; g = above[g]) used[g] = 1;
+  const top: number[] = [];
+  for (let g = 0; g < count; g++) if (above[g] < 0) top.push(g);
+  if (top.length === 1 && kind[top[0]] === GroupKind.function) used[top[0]] = 0;
+  const depths = new Int32Array(count);
+  for (let g = 0; g < count; g++) for (let h = above[g]; h >= 0; h = above[h]) depths[g]++;
+  const open = Int32Array.from([...used.keys()].filter((g) => used[g])).sort((x, y) => depths[x] - depths[y] || x - y);
+  const place = new Int32Array(count).fill(-1);
+  open.forEach((g, i) => { place[g] = i; });
+  const openParent = open.map((g) => (above[g] >= 0 ? place[above[g]] : -1));
+  const parent = Int32Array.from(node, (_, i) => (home(i) >= 0 ? place[home(i)] : -1));
+  return { open, openParent, parent };
+}
+
+interface Link {
+  source: number; target: number; port: number; side: number; weak: boolean;
+  fold: number; bytes: number; label: string; type: string; producer: number; dropped: boolean;
+}
+
+function gather(picture: Picture, itemOf: Int32Array, inEdges: { offset: Uint32Array; list: Uint32Array }, node: number[], folds: Uint8Array | null) {
+  const list: Link[] = [];
+  const known = new Map<string, Link>();
+  const badges = new Map<number, Badge[]>();
+  for (let e = 0; e < picture.edgeCount; e++) {
+    const target = itemOf[picture.target[e]];
+    if (target < 0) continue;
+    for (const from of producers(picture, e, itemOf, inEdges, folds)) {
+      const source = itemOf[from.node];
+      if (folds?.[from.node]) {
+        if (node[target] >= 0) addBadge(badges, target, { node: from.node, port: picture.index[e], side: from.side, kind: badgeKind(picture, from.node) });
+        continue;
+      }
+      if (source < 0 || source === target) continue;
+      const grouped = node[source] < 0 || node[target] < 0;
+      const key = grouped ? `${source},${target}` : `${source},${target},${picture.index[e]},${from.label}`;
+      const size = bytes(picture.edgeType[e]);
+      const same = known.get(key);
+      if (same) {
+        same.fold++;
+        same.side |= from.side;
+        same.bytes = Math.max(same.bytes, size);
+        same.weak &&= from.weak;
+        if (same.label !== from.label) same.label = "";
+        continue;
+      }
+      const link: Link = {
+        source, target, port: picture.index[e], side: from.side, weak: from.weak, fold: 1, bytes: size,
+        label: from.label, type: from.type, producer: from.node, dropped: false,
+      };
+      known.set(key, link);
+      list.push(link);
+    }
+  }
+  return { list, badges };
+}
+
+interface Producer { node: number; label: string; side: number; weak: boolean; type: string }
+
+/** Where an edge's value really comes from, seen through elided tuples and tuple gets. */
+function producers(picture: Picture, edge: number, itemOf: Int32Array, inEdges: { offset: Uint32Array; list: Uint32Array }, folds: Uint8Array | null): Producer[] {
+  const found: Producer[] = [];
+  // Fields still to be taken from a tuple further up, innermost last.
+  const stack: { edge: number; fields: string[]; side: number; weak: boolean; type: string; steps: number }[] = [
+    { edge, fields: [], side: picture.edgeSide[edge], weak: picture.weak[edge] === 1, type: picture.edgeType[edge], steps: 0 },
+  ];
+  while (stack.length > 0) {
+    const at = stack.pop()!;
+    const from = picture.source[at.edge];
+    const through = itemOf[from] === FOLDED && !folds?.[from] && at.steps < 64;
+    if (!through) {
+      found.push({ node: from, label: at.fields.slice().reverse().join(""), side: at.side, weak: at.weak, type: at.type });
+      continue;
+    }
+    const s = sideOf(picture, from, 1);
+    const graph = picture.sides[s];
+    const v = picture.id[s][from];
+    const get = graph.kind[v] === Kind.getItem;
+    const field = get ? text(graph, graph.label[v]) : "";
+    const wanted = !get && at.fields.length > 0 ? Number(at.fields[at.fields.length - 1].slice(1)) : -1;
+    for (let i = inEdges.offset[from + 1] - 1; i >= inEdges.offset[from]; i--) {
+      const e = inEdges.list[i];
+      const side = at.side & picture.edgeSide[e];
+      if (side === 0 || (wanted >= 0 && picture.index[e] !== wanted)) continue;
+      const fields = get ? [...at.fields, field] : wanted >= 0 ? at.fields.slice(0, -1) : at.fields;
+      stack.push({ edge: e, fields, side, weak: at.weak || picture.weak[e] === 1, type: get || wanted >= 0 ? at.type : picture.edgeType[e], steps: at.steps + 1 });
+    }
+  }
+  return found;
+}
+
+function badgeKind(picture: Picture, u: number): Badge["kind"] {
+  const s = sideOf(picture, u, 1);
+  return picture.sides[s].kind[picture.id[s][u]] === Kind.param ? "param" : "constant";
+}
+
+function addBadge(badges: Map<number, Badge[]>, item: number, badge: Badge): void {
+  const list = badges.get(item);
+  if (!list) badges.set(item, [badge]);
+  else {
+    const same = list.find((b) => b.node === badge.node && b.port === badge.port);
+    if (same) same.side |= badge.side;
+    else list.push(badge);
+  }
+}
+
+/** Turns the edges of producers with very many consumers into badges at the consumers. */
+function stub(picture: Picture, edges: { list: Link[]; badges: Map<number, Badge[]> }, node: number[], limit: number): void {
+  // Counted per side, so that a node with ten consumers before and ten others after is not taken for one with twenty.
+  const fan = [new Map<number, number>(), new Map<number, number>()];
+  for (const e of edges.list) for (const s of [0, 1]) if (e.side & (1 << s)) fan[s].set(e.source, (fan[s].get(e.source) ?? 0) + 1);
+  for (const e of edges.list) {
+    const most = Math.max(fan[0].get(e.source) ?? 0, fan[1].get(e.source) ?? 0);
+    if (most <= limit || node[e.source] < 0) continue;
+    e.dropped = true;
+    addBadge(edges.badges, e.target, { node: e.producer, port: e.port, side: e.side, kind: "stub" });
+  }
+  void picture;
+}
+
+/** A folded node is found on its first consumer that is drawn: search and "show" need to point somewhere. */
+function settle(picture: Picture, itemOf: Int32Array, outEdges: { offset: Uint32Array; list: Uint32Array }): void {
+  for (let u = itemOf.length - 1; u >= 0; u--) {
+    if (itemOf[u] !== FOLDED) continue;
+    let at = u;
+    let found = HIDDEN;
+    for (let steps = 0; steps < 64 && found < 0; steps++) {
+      let next = -1;
+      for (let i = outEdges.offset[at]; i < outEdges.offset[at + 1] && found < 0; i++) {
+        const v = picture.target[outEdges.list[i]];
+        if (itemOf[v] >= 0) found = itemOf[v];
+        else if (next < 0) next = v;
+      }
+      if (next < 0) break;
+      at = next;
+    }
+    itemOf[u] = found;
+  }
+}

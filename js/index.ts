@@ -1,0 +1,14 @@
+/** The module that anywidget loads: `render` draws the view that the model asks for and returns its end. */
+import { compareView } from "./views/compare_view.ts";
+import { graphView } from "./views/graph_view.ts";
+import { type Model } from "./views/model.ts";
+import { workbench } from "./views/workbench.ts";
+
+const VIEWS: Record<string, (model: Model, el: HTMLElement) => () => void> = { graph: graphView, compare: compareView, workbench };
+
+function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
+  const view = VIEWS[String(model.get("_view"))] ?? graphView;
+  return view(model, el);
+}
+
+export default { render };

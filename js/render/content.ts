@@ -1,0 +1,146 @@
+/** What stands in each item's box, and how large the box is. Both sides of a picture share one size. */
+import { badgeText, chosenAttributes, compactType, opName } from "../graph/labels.ts";
+import { Kind, text } from "../graph/payload.ts";
+import { sideOf, type Picture } from "../graph/picture.ts";
+import { type Badge, type Visible } from "../graph/visible.ts";
+import { oneLine, type Ruler } from "./text.ts";
+
+export const LABEL = 13;
+export const SMALL = 11;
+export const PAD = 10;
+export const BADGE_HEIGHT = 17;
+export const BADGE_GAP = 4;
+export const HEADER = 24;
+const NARROWEST = 76;
+const WIDEST = 236;
+const MOST_BADGES = 6;
+
+export interface Content {
+  label: string;
+  /** Small print, top to bottom: type, then attributes. */
+  lines: string[];
+  badges: { text: string; kind: Badge["kind"]; node: number; side: number }[];
+  /** Drawn as a pill (a parameter, a constant), a box (an op) or a stack (a collapsed group). */
+  shape: "pill" | "box" | "stack";
+}
+
+export function contentOf(scene: Visible, item: number, preferred: 0 | 1): Content {
+  const { picture } = scene;
+  const badges = badgesOf(scene, item, preferred);
+  if (scene.node[item] < 0) return { ...groupContent(scene, item), badges, shape: "stack" };
+  const u = scene.node[item];
+  const s = sideOf(picture, u, preferred);
+  const graph = picture.sides[s];
+  const v = picture.id[s][u];
+  const kind = graph.kind[v];
+  const label = oneLine(text(graph, graph.label[v]));
+  const type = oneLine(compactType(text(graph, graph.type[v])));
+  if (kind === Kind.constant) {
+    const full = text(graph, graph.type[v]);
+    return { label: badgeText("constant", label, oneLine(text(graph, graph.name[v])), full), lines: [type], badges, shape: "pill" };
+  }
+  const attrs = oneLine(chosenAttributes(text(graph, graph.attrs[v])));
+  const lines = [type, attrs].filter((line) => line !== "");
+  return { label: opName(label) || "(no name)", lines, badges, shape: kind === Kind.param ? "pill" : "box" };
+}
+
+function badgesOf(scene: Visible, item: number, preferred: 0 | 1): Content["badges"] {
+  const list = scene.badges.get(item);
+  if (!list) return [];
+  const { picture } = scene;
+  const shown = list.filter((b) => b.side & (1 << preferred));
+  const out: Content["badges"] = shown.slice(0, MOST_BADGES).map((b) => {
+    const s = sideOf(picture, b.node, preferred);
+    const graph = picture.sides[s];
+    const v = picture.id[s][b.node];
+    const label = oneLine(text(graph, graph.label[v]), 60);
+    const name = oneLine(text(graph, graph.name[v]), 60);
+    const words = b.kind === "stub" ? `↑ ${opName(label)}` : badgeText(b.kind, label, name, text(graph, graph.type[v]));
+    return { text: words, kind: b.kind, node: b.node, side: b.side };
+  });
+  if (shown.length > MOST_BADGES) out.push({ text: `+${shown.length - MOST_BADGES} more`, kind: "stub", node: shown[MOST_BADGES].node, side: 3 });
+  return out;
+}
+
+function groupContent(scene: Visible, item: number): { label: string; lines: string[] } {
+  const { picture } = scene;
+  const box = scene.collapsedGroup[item];
+  const counts = opCounts(picture, scene).get(box) ?? new Map<string, number>();
+  const total = [...counts.values()].reduce((sum, n) => sum + n, 0);
+  const often = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 3).map(([op, n]) => (n > 1 ? `${op} ×${n}` : op));
+  return { label: oneLine(picture.groups.name[box]) || "group", lines: [`${total} ${total === 1 ? "op" : "ops"}: ${often.join(", ")}`] };
+}
+
+const counted = new WeakMap<Visible, Map<number, Map<string, number>>>();
+
+/** Ops by name in each collapsed group, counted once a picture. */
+function opCounts(picture: Picture, scene: Visible): Map<number, Map<string, number>> {
+  const known = counted.get(scene);
+  if (known) return known;
+  const all = new Map<number, Map<string, number>>();
+  for (let u = 0; u < picture.nodeCount; u++) {
+    const item = scene.itemOf[u];
+    if (item < 0 || scene.node[item] >= 0) continue;
+    const s = sideOf(picture, u, 1);
+    const graph = picture.sides[s];
+    if (graph.kind[picture.id[s][u]] !== Kind.op) continue;
+    const op = opName(oneLine(text(graph, graph.label[picture.id[s][u]]), 40));
+    const box = scene.collapsedGroup[item];
+    const tally = all.get(box) ?? new Map<string, number>();
+    tally.set(op, (tally.get(op) ?? 0) + 1);
+    all.set(box, tally);
+  }
+  counted.set(scene, all);
+  return all;
+}
+
+export interface Sizes {
+  width: Float32Array;
+  height: Float32Array;
+}
+
+export function sizes(scene: Visible, ruler: Ruler): Sizes {
+  const width = new Float32Array(scene.count);
+  const height = new Float32Array(scene.count);
+  const known = new Map<string, [number, number]>();
+  for (let i = 0; i < scene.count; i++) {
+    for (const s of [0, 1] as const) {
+      if (!(scene.side[i] & (1 << s))) continue;
+      const content = contentOf(scene, i, s);
+      const key = `${content.shape}|${content.label}|${content.lines.join("|")}|${content.badges.map((b) => b.text).join("|")}`;
+      let size = known.get(key);
+      if (!size) known.set(key, (size = measure(content, ruler)));
+      width[i] = Math.max(width[i], size[0]);
+      height[i] = Math.max(height[i], size[1]);
+    }
+  }
+  return { width, height };
+}
+
+function measure(content: Content, ruler: Ruler): [number, number] {
+  // Room for the chevron of a stack; a mark sits in the corner and needs none.
+  const extra = content.shape === "stack" ? 18 : 0;
+  let inner = ruler.width(content.label, LABEL, true) + extra;
+  for (const line of content.lines) inner = Math.max(inner, ruler.width(line, SMALL));
+  for (const badge of content.badges) inner = Math.max(inner, ruler.width(badge.text, SMALL) + 12);
+  const width = Math.min(WIDEST, Math.max(NARROWEST, Math.ceil(inner) + 2 * PAD));
+  const rows = badgeRows(content, width - 2 * PAD, ruler).length;
+  const height = 7 + 18 + 15 * content.lines.length + rows * (BADGE_HEIGHT + BADGE_GAP) + 6;
+  return [width, height];
+}
+
+/** Badges in rows: which badge goes where, with the width each gets. */
+export function badgeRows(content: Content, room: number, ruler: Ruler): { index: number; x: number; width: number }[][] {
+  const rows: { index: number; x: number; width: number }[][] = [];
+  let x = room + 1;
+  content.badges.forEach((badge, index) => {
+    const width = Math.min(room, ruler.width(badge.text, SMALL) + 12);
+    if (x + width > room) {
+      rows.push([]);
+      x = 0;
+    }
+    rows[rows.length - 1].push({ index, x, width });
+    x += width + BADGE_GAP;
+  });
+  return rows;
+}

@@ -1,0 +1,94 @@
+/** What is under the pointer: a badge, a node, a group's header or chevron, an edge. */
+import { type Camera, type Size, toWorld } from "./camera.ts";
+import { BADGE_GAP, BADGE_HEIGHT, HEADER, PAD, badgeRows, contentOf } from "./content.ts";
+import { detail } from "./frame.ts";
+import { type Scene } from "./scene.ts";
+import { type Ruler } from "./text.ts";
+
+export interface Hit {
+  item: number;
+  /** The picture's node of a badge under the pointer, or -1. */
+  badge: number;
+  /** Group (in the picture's numbering) whose header, or whose collapsed box, is under the pointer. */
+  group: number;
+  chevron: boolean;
+  edge: number;
+}
+
+export const NOTHING: Hit = { item: -1, badge: -1, group: -1, chevron: false, edge: -1 };
+
+export function hit(scene: Scene, camera: Camera, view: Size, px: number, py: number, sides: number, ruler: Ruler): Hit {
+  const [x, y] = toWorld(camera, view, px, py);
+  const { visible } = scene;
+  let item = -1;
+  scene.items.query(x, y, x, y, (i) => {
+    if (visible.side[i] & sides) item = Math.max(item, i);
+  });
+  if (item >= 0) return onItem(scene, camera.scale, item, x, y, sides, ruler);
+  const group = onHeader(scene, camera.scale, x, y, sides);
+  if (group) return group;
+  return { ...NOTHING, edge: nearestEdge(scene, x, y, 5 / camera.scale, sides) };
+}
+
+function onItem(scene: Scene, scale: number, item: number, x: number, y: number, sides: number, ruler: Ruler): Hit {
+  const { visible } = scene;
+  const group = visible.collapsedGroup[item];
+  const left = scene.x[item] - scene.size.width[item] / 2;
+  const top = scene.y[item] - scene.size.height[item] / 2;
+  const chevron = group >= 0 && detail(scale) === "full" && x < left + PAD + 14 && y < top + 28;
+  return { item, badge: onBadge(scene, scale, item, x - left, y - top, sides, ruler), group, chevron, edge: -1 };
+}
+
+function onBadge(scene: Scene, scale: number, item: number, x: number, y: number, sides: number, ruler: Ruler): number {
+  if (detail(scale) !== "full" || !scene.visible.badges.has(item)) return -1;
+  const content = contentOf(scene.visible, item, sides === 1 ? 0 : 1);
+  const top = 7 + 18 + 15 * content.lines.length + 2;
+  const rows = badgeRows(content, scene.size.width[item] - 2 * PAD, ruler);
+  const row = rows[Math.floor((y - top) / (BADGE_HEIGHT + BADGE_GAP))];
+  const found = row?.find((at) => x - PAD >= at.x && x - PAD <= at.x + at.width);
+  return found ? content.badges[found.index].node : -1;
+}
+
+function onHeader(scene: Scene, scale: number, x: number, y: number, sides: number): Hit | null {
+  const { visible, groupBox } = scene;
+  // From afar a header is a pixel or two; a whole band at the top stands in for it.
+  const height = Math.max(HEADER, 12 / scale);
+  for (let i = visible.open.length - 1; i >= 0; i--) {
+    const g = visible.open[i];
+    if (!(visible.picture.groups.side[g] & sides)) continue;
+    const [gx, gy, gw, gh] = groupBox.subarray(4 * i, 4 * i + 4);
+    if (x < gx || x > gx + gw || y < gy || y > gy + Math.min(height, gh)) continue;
+    return { ...NOTHING, group: g, chevron: x < gx + PAD + 14 };
+  }
+  return null;
+}
+
+export function nearestEdge(scene: Scene, x: number, y: number, reach: number, sides: number): number {
+  const { visible, points, pointOffset } = scene;
+  let best = -1;
+  let cost = reach;
+  scene.edges.query(x - reach, y - reach, x + reach, y + reach, (e) => {
+    if (!(visible.edgeSide[e] & sides)) return;
+    for (let p = pointOffset[e]; p + 1 < pointOffset[e + 1]; p++) {
+      const d = distance(x, y, points[2 * p], points[2 * p + 1], points[2 * p + 2], points[2 * p + 3]);
+      if (d < cost) { cost = d; best = e; }
+    }
+  });
+  return best;
+}
+
+/** To the drawn curve, which leaves and arrives vertically; sampled, since a pixel's accuracy is enough. */
+function distance(x: number, y: number, x0: number, y0: number, x1: number, y1: number): number {
+  if (Math.abs(x1 - x0) < 1) {
+    const inside = Math.min(Math.max(y, Math.min(y0, y1)), Math.max(y0, y1));
+    return Math.hypot(x - x0, y - inside);
+  }
+  let best = Infinity;
+  for (let i = 0; i <= 12; i++) {
+    const t = i / 12;
+    const bend = 3 * t * t - 2 * t * t * t;
+    const cy = y0 + (y1 - y0) * (1.5 * t * (1 - t) * (1 - t) + 1.5 * t * t * (1 - t) + t * t * t);
+    best = Math.min(best, Math.hypot(x - (x0 + (x1 - x0) * bend), y - cy));
+  }
+  return best;
+}

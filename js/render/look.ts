@@ -1,0 +1,21 @@
+/** Everything about a frame that is not the scene itself: what is selected, hovered, found, coloured. */
+import { type Overlay } from "./overlay.ts";
+
+export interface Look {
+  /** Items. */
+  selected: ReadonlySet<number>;
+  hovered: number;
+  hoveredGroup: number;
+  hoveredEdge: number;
+  /** Items that are the hovered or selected one's other ends in a merge or split. */
+  linked: ReadonlySet<number>;
+  /** Items that match the search; null when nothing is searched for. */
+  found: ReadonlySet<number> | null;
+  overlay: Overlay | null;
+  /** Overlay value per item, summed over a group. */
+  values: Map<number, number> | null;
+}
+
+export const PLAIN: Look = {
+  selected: new Set(), hovered: -1, hoveredGroup: -1, hoveredEdge: -1, linked: new Set(), found: null, overlay: null, values: null,
+};

@@ -1,0 +1,95 @@
+/** From one scene to the next: where each item was, so that what moves glides and what is watched stays put. */
+import { carriedGroups } from "../graph/carry.ts";
+import { type Scene, type Seed } from "./scene.ts";
+
+export interface Earlier {
+  /** Place of each new item in the old scene, NaN where it was not there. */
+  seed: Seed;
+  /** Old box of each new open group, NaN where there was none. */
+  boxes: Float32Array;
+}
+
+/** `nodes[u]` is the old picture's node that became node u of the new one, or -1. */
+export function earlier(old: Scene, next: { visible: Scene["visible"] }, nodes: Int32Array): Earlier {
+  const { visible } = next;
+  const seed = { x: new Float32Array(visible.count).fill(NaN), y: new Float32Array(visible.count).fill(NaN) };
+  const boxes = new Float32Array(4 * visible.open.length).fill(NaN);
+  const same = visible.picture === old.visible.picture;
+  const groups = same ? null : carriedGroups(old.visible.picture, visible.picture, nodes);
+  const oldGroup = (g: number) => (groups ? groups[g] : g);
+  const oldOpen = new Map<number, number>();
+  old.visible.open.forEach((g, i) => oldOpen.set(g, i));
+  const oldItem = new Map<number, number>();
+  old.visible.collapsedGroup.forEach((g, i) => { if (g >= 0) oldItem.set(g, i); });
+
+  for (let i = 0; i < visible.count; i++) {
+    const u = visible.node[i];
+    if (u >= 0) {
+      const from = nodes[u] >= 0 ? old.visible.itemOf[nodes[u]] : -1;
+      // Only if it was drawn as itself: where a group has just been opened, its inside has no place yet.
+      if (from < 0 || old.visible.node[from] !== nodes[u]) continue;
+      seed.x[i] = old.x[from];
+      seed.y[i] = old.y[from];
+      continue;
+    }
+    const g = oldGroup(visible.collapsedGroup[i]);
+    const item = oldItem.get(g);
+    const box = oldOpen.get(g);
+    if (item !== undefined) {
+      seed.x[i] = old.x[item];
+      seed.y[i] = old.y[item];
+    } else if (box !== undefined) {
+      seed.x[i] = old.groupBox[4 * box] + old.groupBox[4 * box + 2] / 2;
+      seed.y[i] = old.groupBox[4 * box + 1] + old.groupBox[4 * box + 3] / 2;
+    }
+  }
+  visible.open.forEach((g, i) => {
+    const was = oldGroup(g);
+    const box = oldOpen.get(was);
+    const item = oldItem.get(was);
+    if (box !== undefined) boxes.set(old.groupBox.subarray(4 * box, 4 * box + 4), 4 * i);
+    else if (item !== undefined) {
+      const [w, h] = [old.size.width[item], old.size.height[item]];
+      boxes.set([old.x[item] - w / 2, old.y[item] - h / 2, w, h], 4 * i);
+    }
+  });
+  return { seed, boxes };
+}
+
+export type Anchor = { item: number } | { group: number };
+
+/** How far the anchor moved: the camera moves as far, so that on the screen it does not move at all. */
+export function shift(next: Scene, before: Earlier, anchor: { node: number } | { group: number }): [number, number] | null {
+  if ("group" in anchor) {
+    const open = next.visible.open.indexOf(anchor.group);
+    if (open >= 0 && !Number.isNaN(before.boxes[4 * open])) {
+      return [next.groupBox[4 * open] - before.boxes[4 * open], next.groupBox[4 * open + 1] - before.boxes[4 * open + 1]];
+    }
+    const item = next.visible.collapsedGroup.indexOf(anchor.group);
+    return item >= 0 ? moved(next, before, item) : null;
+  }
+  const item = next.visible.itemOf[anchor.node] ?? -1;
+  return item >= 0 ? moved(next, before, item) : null;
+}
+
+export function moved(next: Scene, before: Earlier, item: number): [number, number] | null {
+  const dx = next.x[item] - before.seed.x[item];
+  const dy = next.y[item] - before.seed.y[item];
+  return Number.isNaN(dx) || Number.isNaN(dy) ? null : [dx, dy];
+}
+
+/** The item that was nearest to a point and is still there: what a person was probably looking at. */
+export function nearestKept(next: Scene, before: Earlier, x: number, y: number): number {
+  let best = -1;
+  let cost = Infinity;
+  for (let i = 0; i < next.visible.count; i++) {
+    const d = (before.seed.x[i] - x) ** 2 + (before.seed.y[i] - y) ** 2;
+    if (d < cost) { cost = d; best = i; }
+  }
+  return best;
+}
+
+/** Slows down towards the end, so that the eye can follow where things come to rest. */
+export function ease(t: number): number {
+  return 1 - (1 - t) ** 3;
+}

@@ -1,0 +1,25 @@
+/** Draws a frame: boxes of groups, then edges, then nodes, so that nothing a person reads is crossed by a line. */
+import { type Frame, detail, window } from "./frame.ts";
+import { paintEdges, paintEdgeLabels } from "./paint_edges.ts";
+import { paintGroups } from "./paint_groups.ts";
+import { paintNodes } from "./paint_nodes.ts";
+
+export function paint(context: CanvasRenderingContext2D, ratio: number, frame: Frame): void {
+  const { view, theme } = frame;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.globalAlpha = 1;
+  context.fillStyle = theme.background;
+  context.fillRect(0, 0, view.width, view.height);
+  const [x0, y0, x1, y1] = window(frame);
+  const items: number[] = [];
+  frame.scene.items.query(x0, y0, x1, y1, (i) => {
+    if (frame.scene.visible.side[i] & frame.sides) items.push(i);
+  });
+  // Cells come in the order of the grid; the order on the page must not depend on it.
+  if (items.length < 5000) items.sort((a, b) => a - b);
+  const level = detail(frame.camera.scale);
+  paintGroups(context, frame, level);
+  paintEdges(context, frame, level, [x0, y0, x1, y1]);
+  paintNodes(context, frame, level, items);
+  paintEdgeLabels(context, frame, level);
+}

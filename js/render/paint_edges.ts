@@ -1,0 +1,160 @@
+/** Edges: width by the logarithm of the bytes on them, curved between layers, straight beside boxes. */
+import { compactType } from "../graph/labels.ts";
+import { lag, presence, sx, sy, type Detail, type Frame } from "./frame.ts";
+import { oneLine } from "./text.ts";
+
+/** World pixels: 1 for a few bytes, about 3 for 100 MB. */
+export function edgeWidth(bytes: number): number {
+  return 1 + Math.min(2.2, Math.max(0, Math.log2(Math.max(1, bytes / 256)) * 0.11));
+}
+
+type Style = "plain" | "removed" | "added";
+
+export function paintEdges(context: CanvasRenderingContext2D, f: Frame, level: Detail, area: [number, number, number, number]): void {
+  const { visible } = f.scene;
+  const plain: number[] = [];
+  const strong: number[] = [];
+  f.scene.edges.query(...area, (e) => {
+    if (!(visible.edgeSide[e] & f.sides)) return;
+    if (isStrong(f, e)) strong.push(e);
+    else plain.push(e);
+  });
+  context.lineJoin = "round";
+  if (level === "box") paintFar(context, f, plain);
+  else for (const e of plain) paintOne(context, f, e, level, f.theme.edge, false);
+  for (const e of strong) paintOne(context, f, e, level, f.theme.accent, true);
+  context.globalAlpha = 1;
+  context.setLineDash([]);
+}
+
+/** Edges at a selected or hovered item, and the hovered edge itself. */
+function isStrong(f: Frame, e: number): boolean {
+  const { source, target } = f.scene.visible;
+  const { hovered, hoveredEdge, selected } = f.look;
+  if (e === hoveredEdge || source[e] === hovered || target[e] === hovered) return true;
+  return selected.size > 0 && selected.size <= 200 && (selected.has(source[e]) || selected.has(target[e]));
+}
+
+function styleOf(f: Frame, e: number): Style {
+  const { visible } = f.scene;
+  if (!visible.picture.compares || visible.edgeSide[e] === 3) return "plain";
+  return visible.edgeSide[e] === 1 ? "removed" : "added";
+}
+
+/** Thousands of edges at once: one path a colour, no arrows, and nothing shorter than a pixel. */
+function paintFar(context: CanvasRenderingContext2D, f: Frame, edges: number[]): void {
+  const { points, pointOffset } = f.scene;
+  context.lineWidth = Math.max(0.5, Math.min(1, f.camera.scale * 4));
+  for (const style of ["plain", "removed", "added"] as const) {
+    context.beginPath();
+    let any = false;
+    for (const e of edges) {
+      if (styleOf(f, e) !== style) continue;
+      const from = pointOffset[e];
+      const to = pointOffset[e + 1];
+      let x = sx(f, points[2 * from]);
+      let y = sy(f, points[2 * from + 1]);
+      const length = Math.abs(sx(f, points[2 * to - 2]) - x) + Math.abs(sy(f, points[2 * to - 1]) - y);
+      if (length < 1.5) continue;
+      any = true;
+      context.moveTo(x, y);
+      for (let p = from + 1; p < to; p++) {
+        const [nx, ny] = [sx(f, points[2 * p]), sy(f, points[2 * p + 1])];
+        if (p + 1 < to && Math.abs(nx - x) + Math.abs(ny - y) < 2) continue;
+        context.lineTo(nx, ny);
+        [x, y] = [nx, ny];
+      }
+    }
+    if (!any) continue;
+    context.strokeStyle = style === "plain" ? f.theme.edge : f.theme.mark[style === "removed" ? 2 : 3];
+    context.globalAlpha = 0.75 * (f.earlier ? 0.4 + 0.6 * f.t : 1);
+    context.stroke();
+  }
+  context.globalAlpha = 1;
+}
+
+function paintOne(context: CanvasRenderingContext2D, f: Frame, e: number, level: Detail, color: string, strong: boolean): void {
+  const { visible, points, pointOffset } = f.scene;
+  const k = f.camera.scale;
+  const style = styleOf(f, e);
+  const [ax, ay] = lag(f, visible.source[e]);
+  const [bx, by] = lag(f, visible.target[e]);
+  const from = pointOffset[e];
+  const last = pointOffset[e + 1] - 1;
+  const at = (p: number): [number, number] => {
+    const part = last > from ? (p - from) / (last - from) : 0;
+    return [sx(f, points[2 * p] + ax + (bx - ax) * part), sy(f, points[2 * p + 1] + ay + (by - ay) * part)];
+  };
+  let [x, y] = at(from);
+  context.beginPath();
+  context.moveTo(x, y);
+  for (let p = from + 1; p <= last; p++) {
+    const [nx, ny] = at(p);
+    if (Math.abs(nx - x) < 0.5) context.lineTo(nx, ny);
+    else context.bezierCurveTo(x, (y + ny) / 2, nx, (y + ny) / 2, nx, ny);
+    [x, y] = [nx, ny];
+  }
+  context.globalAlpha = Math.min(presence(f, visible.source[e]), presence(f, visible.target[e])) * (dimmed(f, e) ? 0.3 : 1);
+  context.lineWidth = Math.max(strong ? 1.2 : 0.7, edgeWidth(visible.edgeBytes[e]) * k * (strong ? 1.35 : 1));
+  context.strokeStyle = strong || style === "plain" ? color : f.theme.mark[style === "removed" ? 2 : 3];
+  context.setLineDash(style === "removed" ? [5 * Math.max(0.6, k), 4 * Math.max(0.6, k)] : []);
+  context.stroke();
+  if (level !== "box") arrow(context, x, y, Math.min(7, Math.max(3, 5.5 * k)), context.strokeStyle as string);
+}
+
+function dimmed(f: Frame, e: number): boolean {
+  const { found } = f.look;
+  return found !== null && !found.has(f.scene.visible.source[e]) && !found.has(f.scene.visible.target[e]);
+}
+
+function arrow(context: CanvasRenderingContext2D, x: number, y: number, r: number, color: string): void {
+  context.beginPath();
+  context.moveTo(x, y + 0.5);
+  context.lineTo(x - r * 0.6, y - r);
+  context.lineTo(x + r * 0.6, y - r);
+  context.closePath();
+  context.fillStyle = color;
+  context.fill();
+}
+
+/** What flows: on the edges of what is hovered or selected, and field numbers always where there is room. */
+export function paintEdgeLabels(context: CanvasRenderingContext2D, f: Frame, level: Detail): void {
+  if (level !== "full" || f.t < 1) return;
+  const { visible, points, pointOffset } = f.scene;
+  const placed: [number, number, number, number][] = [];
+  const wanted = new Set<number>();
+  const { hovered, hoveredEdge, selected } = f.look;
+  if (hoveredEdge >= 0) wanted.add(hoveredEdge);
+  for (const item of [hovered, ...(selected.size <= 8 ? selected : [])]) if (item >= 0) for (const e of f.scene.edgesOf(item)) wanted.add(e);
+  const size = Math.max(10, 10.5 * f.camera.scale);
+  context.font = `${size}px ${f.theme.font}`;
+  context.textBaseline = "middle";
+  context.textAlign = "center";
+  for (const e of wanted) {
+    if (!(visible.edgeSide[e] & f.sides)) continue;
+    const words = f.ruler.fit(edgeText(f, e), 260, 10.5);
+    const p = pointOffset[e];
+    const q = pointOffset[e + 1] - 1;
+    // Nearer to the end where edges of one producer have parted, in the gap above the consumer.
+    const x = sx(f, points[2 * q]);
+    const y = q > p ? sy(f, points[2 * q + 1]) - size : sy(f, points[2 * p + 1]);
+    const width = f.ruler.width(words, size) + 8;
+    const box: [number, number, number, number] = [x - width / 2, y - size * 0.8, x + width / 2, y + size * 0.8];
+    if (placed.some(([a, b, c, d]) => box[0] < c && box[2] > a && box[1] < d && box[3] > b)) continue;
+    placed.push(box);
+    context.fillStyle = f.theme.background;
+    context.globalAlpha = 0.92;
+    context.fillRect(box[0], box[1], width, size * 1.6);
+    context.globalAlpha = 1;
+    context.fillStyle = f.theme.ink;
+    context.fillText(words, x, y);
+  }
+}
+
+export function edgeText(f: Pick<Frame, "scene">, e: number): string {
+  const { visible } = f.scene;
+  const type = oneLine(compactType(visible.edgeType[e]));
+  const label = oneLine(visible.edgeLabel[e], 20);
+  const more = visible.edgeFold[e] > 1 ? ` ×${visible.edgeFold[e]}` : "";
+  return `${label ? `${label} ` : ""}${type}${more}`;
+}

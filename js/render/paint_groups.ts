@@ -1,0 +1,96 @@
+/** Groups as soft boxes with a header; what kind of group it is shows in its line. */
+import { GroupKind } from "../graph/payload.ts";
+import { HEADER, PAD } from "./content.ts";
+import { sx, sy, type Detail, type Frame } from "./frame.ts";
+import { oneLine } from "./text.ts";
+
+export function paintGroups(context: CanvasRenderingContext2D, f: Frame, level: Detail): void {
+  const { visible } = f.scene;
+  const { groups } = visible.picture;
+  const plates: { x: number; y: number; width: number; text: string }[] = [];
+  for (let i = 0; i < visible.open.length; i++) {
+    const g = visible.open[i];
+    if (!(groups.side[g] & f.sides)) continue;
+    const [x, y, w, h] = place(f, i);
+    if (x > f.view.width || y > f.view.height || x + w < 0 || y + h < 0 || w < 1) continue;
+    const kernel = groups.kind[g] === GroupKind.primitive || groups.kind[g] === GroupKind.external;
+    const hovered = f.look.hoveredGroup === g;
+    const radius = Math.min(8 * f.camera.scale + 2, w / 2, h / 2);
+    context.beginPath();
+    context.roundRect(Math.round(x) + 0.5, Math.round(y) + 0.5, Math.round(w), Math.round(h), radius);
+    context.fillStyle = kernel ? f.theme.kernel : f.theme.group;
+    context.fill();
+    context.lineWidth = hovered ? 1.5 : 1;
+    context.strokeStyle = hovered ? f.theme.accent : kernel ? f.theme.kernelLine : f.theme.groupLine;
+    context.setLineDash(groups.kind[g] === GroupKind.composite ? [6, 3] : groups.kind[g] === GroupKind.branch ? [2, 3] : []);
+    context.stroke();
+    context.setLineDash([]);
+    const name = oneLine(groups.name[g]);
+    if (11 * f.camera.scale >= 7) header(context, f, name, x, y, w, hovered);
+    else if (level === "box" && h >= 30 && w >= 40) plates.push({ x, y, width: w, text: name });
+  }
+  // From afar the boxes carry their names as a map does, largest first, and only where there is room.
+  paintPlates(context, f, plates);
+}
+
+/** Screen rectangle of an open group, on its way from where it was. */
+function place(f: Frame, i: number): [number, number, number, number] {
+  const now = f.scene.groupBox.subarray(4 * i, 4 * i + 4);
+  let [x, y, w, h] = now;
+  const was = f.earlier?.boxes;
+  if (f.t < 1 && was && !Number.isNaN(was[4 * i])) {
+    const mix = (k: number) => was[4 * i + k] + (now[k] - was[4 * i + k]) * f.t;
+    [x, y, w, h] = [mix(0), mix(1), mix(2), mix(3)];
+  }
+  return [sx(f, x), sy(f, y), w * f.camera.scale, h * f.camera.scale];
+}
+
+function header(context: CanvasRenderingContext2D, f: Frame, name: string, x: number, y: number, w: number, hovered: boolean): void {
+  const k = f.camera.scale;
+  const size = 11 * k;
+  const middle = y + (HEADER / 2) * k;
+  chevron(context, x + (PAD + 4) * k, middle, 3.5 * k, true, hovered ? f.theme.accent : f.theme.dim, k);
+  context.font = `600 ${size}px ${f.theme.font}`;
+  context.textBaseline = "middle";
+  context.textAlign = "left";
+  context.fillStyle = hovered ? f.theme.accent : f.theme.dim;
+  const words = f.ruler.fit(name, w / k - PAD * 2 - 16, 11, true);
+  if (words) context.fillText(words, x + (PAD + 13) * k, middle);
+}
+
+export function chevron(context: CanvasRenderingContext2D, x: number, y: number, r: number, open: boolean, color: string, k: number): void {
+  context.beginPath();
+  if (open) {
+    context.moveTo(x - r, y - r / 2);
+    context.lineTo(x, y + r / 2);
+    context.lineTo(x + r, y - r / 2);
+  } else {
+    context.moveTo(x - r / 2, y - r);
+    context.lineTo(x + r / 2, y);
+    context.lineTo(x - r / 2, y + r);
+  }
+  context.lineWidth = Math.max(1, 1.6 * k);
+  context.strokeStyle = color;
+  context.stroke();
+}
+
+function paintPlates(context: CanvasRenderingContext2D, f: Frame, plates: { x: number; y: number; width: number; text: string }[]): void {
+  const placed: [number, number, number, number][] = [];
+  context.font = `600 11px ${f.theme.font}`;
+  context.textBaseline = "middle";
+  context.textAlign = "left";
+  for (const plate of plates) {
+    const words = f.ruler.fit(plate.text, plate.width - 10, 11, true);
+    if (words.length < Math.min(4, plate.text.length)) continue;
+    const width = f.ruler.width(words, 11, true) + 8;
+    const [x, y] = [Math.max(plate.x, 0) + 3, Math.max(plate.y, 0) + 3];
+    if (placed.some(([a, b, c, d]) => x < c && x + width > a && y < d && y + 16 > b)) continue;
+    placed.push([x, y, x + width, y + 16]);
+    context.globalAlpha = 0.85;
+    context.fillStyle = f.theme.background;
+    context.fillRect(x, y, width, 16);
+    context.globalAlpha = 1;
+    context.fillStyle = f.theme.dim;
+    context.fillText(words, x + 4, y + 8.5);
+  }
+}

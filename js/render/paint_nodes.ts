@@ -1,0 +1,187 @@
+/** Nodes at three levels of detail: a box; its name; name, type, attributes and badges. */
+import { sideOf } from "../graph/picture.ts";
+import { BADGE_GAP, BADGE_HEIGHT, LABEL, PAD, SMALL, badgeRows, contentOf, type Content } from "./content.ts";
+import { lag, markOf, presence, sx, sy, type Detail, type Frame } from "./frame.ts";
+import { paintMark } from "./marks.ts";
+import { cividis, formatValue, inkOn, position } from "./overlay.ts";
+import { chevron } from "./paint_groups.ts";
+
+export function paintNodes(context: CanvasRenderingContext2D, f: Frame, level: Detail, items: number[]): void {
+  if (level === "box") paintFar(context, f, items);
+  else for (const i of items) paintOne(context, f, i, level);
+  context.globalAlpha = 1;
+}
+
+/** Many small boxes: sorted by colour, so that the canvas changes its fill a handful of times. */
+function paintFar(context: CanvasRenderingContext2D, f: Frame, items: number[]): void {
+  const byColor = new Map<string, number[]>();
+  for (const i of items) {
+    const color = farColor(f, i);
+    const list = byColor.get(color);
+    if (list) list.push(i);
+    else byColor.set(color, [i]);
+  }
+  const k = f.camera.scale;
+  for (const [color, list] of byColor) {
+    context.fillStyle = color;
+    for (const i of list) {
+      const [dx, dy] = lag(f, i);
+      const w = Math.max(1, f.scene.size.width[i] * k);
+      const h = Math.max(1, f.scene.size.height[i] * k);
+      context.fillRect(sx(f, f.scene.x[i] + dx) - w / 2, sy(f, f.scene.y[i] + dy) - h / 2, w, h);
+    }
+  }
+  for (const i of f.look.selected) ring(context, f, i, f.theme.accent, 2);
+  for (const i of f.look.linked) ring(context, f, i, f.theme.mark[4], 1.5);
+  if (f.look.hovered >= 0) ring(context, f, f.look.hovered, f.theme.accent, 1.5);
+}
+
+function farColor(f: Frame, i: number): string {
+  const value = f.look.values?.get(i);
+  if (value !== undefined && f.look.overlay) return cividis(position(f.look.overlay, value));
+  if (f.look.found) return f.look.found.has(i) ? f.theme.orange : f.theme.groupLine;
+  const mark = markOf(f, i);
+  return mark > 0 ? f.theme.mark[mark] : f.theme.boxLine;
+}
+
+function ring(context: CanvasRenderingContext2D, f: Frame, i: number, color: string, width: number): void {
+  if (!(f.scene.visible.side[i] & f.sides)) return;
+  const [dx, dy] = lag(f, i);
+  const w = Math.max(4, f.scene.size.width[i] * f.camera.scale) + 4;
+  const h = Math.max(4, f.scene.size.height[i] * f.camera.scale) + 4;
+  context.beginPath();
+  context.roundRect(sx(f, f.scene.x[i] + dx) - w / 2, sy(f, f.scene.y[i] + dy) - h / 2, w, h, Math.min(w, h, 7 * f.camera.scale + 3) / 1.5);
+  context.lineWidth = width;
+  context.strokeStyle = color;
+  context.setLineDash([]);
+  context.stroke();
+}
+
+function paintOne(context: CanvasRenderingContext2D, f: Frame, i: number, level: Detail): void {
+  const k = f.camera.scale;
+  const [dx, dy] = lag(f, i);
+  const w = f.scene.size.width[i] * k;
+  const h = f.scene.size.height[i] * k;
+  // Whole device-independent pixels, so that hairlines stay hairlines.
+  const x = Math.round(sx(f, f.scene.x[i] + dx) - w / 2) + 0.5;
+  const y = Math.round(sy(f, f.scene.y[i] + dy) - h / 2) + 0.5;
+  const content = contentOf(f.scene.visible, i, f.textSide);
+  const mark = markOf(f, i);
+  const color = mark > 0 ? f.theme.mark[mark] : f.theme.boxLine;
+  const faded = f.look.found !== null && !f.look.found.has(i);
+  context.globalAlpha = presence(f, i) * (faded ? 0.3 : 1);
+  const radius = content.shape === "pill" ? Math.min(h / 2, 14 * k) : Math.min(6 * k, h / 2);
+  if (content.shape === "stack") {
+    context.beginPath();
+    context.roundRect(x + 3 * k, y + 3 * k, w, h, radius);
+    context.fillStyle = f.theme.group;
+    context.fill();
+    context.strokeStyle = f.theme.groupLine;
+    context.lineWidth = 1;
+    context.stroke();
+  }
+  context.beginPath();
+  context.roundRect(x, y, w, h, radius);
+  const value = f.look.values?.get(i);
+  const tone = value !== undefined && f.look.overlay ? position(f.look.overlay, value) : null;
+  context.fillStyle = tone !== null ? cividis(tone) : content.shape === "stack" ? f.theme.surface : f.theme.box;
+  context.fill();
+  if (mark > 0 && tone === null) {
+    context.save();
+    context.globalAlpha *= f.theme.dark ? 0.2 : 0.12;
+    context.fillStyle = color;
+    context.fill();
+    context.restore();
+  }
+  context.lineWidth = mark > 0 ? Math.max(1.2, 1.8 * k) : 1;
+  context.strokeStyle = color;
+  context.setLineDash(mark === 2 ? [5, 3] : []);
+  context.stroke();
+  context.setLineDash([]);
+  if (isOutput(f, i)) outputLine(context, f, x, y, w, h);
+  const ink = tone !== null ? inkOn(tone) : f.theme.ink;
+  if (level === "name") name(context, f, content, x, y, w, h, ink);
+  else full(context, f, i, content, x, y, w, k, ink, tone !== null ? ink : f.theme.dim, value);
+  if (mark > 0) paintMark(context, mark, x + Math.min(2, w / 4), y + Math.min(2, h / 4), Math.min(8, Math.max(4.5, 7.5 * k)), color, f.theme.background);
+  if (f.look.selected.has(i)) ring(context, f, i, f.theme.accent, 2.2);
+  else if (f.look.hovered === i) ring(context, f, i, f.theme.accent, 1.4);
+  else if (f.look.linked.has(i)) ring(context, f, i, f.theme.mark[4], 1.6);
+  else if (f.look.found?.has(i)) ring(context, f, i, f.theme.orange, 2);
+}
+
+function isOutput(f: Frame, i: number): boolean {
+  const u = f.scene.visible.node[i];
+  return u >= 0 && (f.scene.visible.picture.output[u] & f.sides) !== 0;
+}
+
+/** What the function returns has a heavier lower edge: the flow ends here. */
+function outputLine(context: CanvasRenderingContext2D, f: Frame, x: number, y: number, w: number, h: number): void {
+  const k = f.camera.scale;
+  context.beginPath();
+  context.moveTo(x + 8 * k, y + h + 3 * k);
+  context.lineTo(x + w - 8 * k, y + h + 3 * k);
+  context.lineWidth = Math.max(1, 2 * k);
+  context.strokeStyle = f.theme.dim;
+  context.stroke();
+}
+
+/** Far enough away that only a name fits: it keeps a readable size and the box gives it its whole height. */
+function name(context: CanvasRenderingContext2D, f: Frame, content: Content, x: number, y: number, w: number, h: number, ink: string): void {
+  const size = Math.min(11, Math.max(8, h * 0.62));
+  if (h < 8) return;
+  const words = f.ruler.fit(content.label, w - 6, size, false);
+  if (words === "" || (words.length < 3 && words !== content.label)) return;
+  context.font = `${size}px ${f.theme.font}`;
+  context.textBaseline = "middle";
+  context.textAlign = "center";
+  context.fillStyle = ink;
+  context.fillText(words, x + w / 2, y + h / 2 + 0.5);
+}
+
+function full(context: CanvasRenderingContext2D, f: Frame, i: number, content: Content, x: number, y: number, w: number, k: number, ink: string, dim: string, value: number | undefined): void {
+  const room = w / k - 2 * PAD;
+  const left = x + PAD * k;
+  context.textBaseline = "middle";
+  context.textAlign = "left";
+  context.font = `600 ${LABEL * k}px ${f.theme.font}`;
+  context.fillStyle = ink;
+  const indent = content.shape === "stack" ? 14 : 0;
+  if (indent) chevron(context, left + 4 * k, y + 16 * k, 4 * k, false, dim, k);
+  context.fillText(f.ruler.fit(content.label, room - indent, LABEL, true), left + indent * k, y + 16 * k);
+  let below = 7 + 18;
+  context.font = `${SMALL * k}px ${f.theme.font}`;
+  context.fillStyle = dim;
+  content.lines.forEach((line, row) => {
+    const words = row === 0 && value !== undefined && f.look.overlay ? `${formatValue(value)} ${f.look.overlay.unit}` : line;
+    context.fillText(f.ruler.fit(words, room, SMALL), left, y + (below + 7) * k);
+    below += 15;
+  });
+  if (content.badges.length > 0) badges(context, f, i, content, left, y + (below + 2) * k, room, k, ink);
+}
+
+function badges(context: CanvasRenderingContext2D, f: Frame, i: number, content: Content, left: number, top: number, room: number, k: number, ink: string): void {
+  void i;
+  let y = top;
+  const { picture } = f.scene.visible;
+  for (const row of badgeRows(content, room, f.ruler)) {
+    for (const at of row) {
+      const badge = content.badges[at.index];
+      const s = sideOf(picture, badge.node, f.textSide);
+      const mark = picture.compares ? picture.mark[s][badge.node] : 0;
+      context.beginPath();
+      context.roundRect(left + at.x * k, y, at.width * k, BADGE_HEIGHT * k, badge.kind === "stub" ? 3 * k : (BADGE_HEIGHT / 2) * k);
+      context.fillStyle = f.theme.surface;
+      context.fill();
+      context.lineWidth = mark > 0 ? 1.4 : 1;
+      context.strokeStyle = mark > 0 ? f.theme.mark[mark] : f.theme.groupLine;
+      context.setLineDash(badge.kind === "stub" || mark === 2 ? [3, 2] : []);
+      context.stroke();
+      context.setLineDash([]);
+      context.fillStyle = mark > 0 ? f.theme.mark[mark] : ink;
+      const sign = ["", "~ ", "− ", "+ ", "", ""][mark];
+      context.fillText(f.ruler.fit(sign + badge.text, at.width - 10, SMALL), left + (at.x + 6) * k, y + (BADGE_HEIGHT / 2 + 0.5) * k);
+    }
+    y += (BADGE_HEIGHT + BADGE_GAP) * k;
+  }
+}
+

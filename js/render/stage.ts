@@ -1,0 +1,345 @@
+/**
+ * The state that panes share: one picture, its scene, one camera, one selection. Whatever changes the picture ends
+ * in `refresh`, which asks the worker for places and keeps the old scene on screen until they are there.
+ */
+import { carry } from "../graph/carry.ts";
+import { initiallyCollapsed } from "../graph/collapse.ts";
+import { changedNodes, neighbourhood } from "../graph/neighbours.ts";
+import { EMPTY } from "../graph/payload.ts";
+import { single, type Picture } from "../graph/picture.ts";
+import { DEFAULT_OPTIONS, visible, type ViewOptions } from "../graph/visible.ts";
+import { Arranger } from "./arranger.ts";
+import { between, fit, opening, zoomAt, type Box, type Camera, type Size } from "./camera.ts";
+import { sizes } from "./content.ts";
+import { Events } from "./events.ts";
+import { PLAIN, type Look } from "./look.ts";
+import { earlier, ease, moved, nearestKept, shift, type Earlier } from "./motion.ts";
+import { type Overlay } from "./overlay.ts";
+import { around, buildScene, layoutInput, type Scene } from "./scene.ts";
+import { type Ruler } from "./text.ts";
+
+const GLIDE_MS = 250;
+
+export interface StageEvents extends Record<string, unknown> {
+  select: { nodes: number[]; byHand: boolean };
+  hover: number;
+  collapsed: ReadonlySet<number>;
+  viewport: Camera;
+  scene: Scene;
+  painted: number;
+  busy: string | null;
+}
+
+export class Stage {
+  readonly events = new Events<StageEvents>();
+  picture: Picture = single(EMPTY);
+  scene: Scene | null = null;
+  camera: Camera = { x: 0, y: 0, scale: 1 };
+  look: Look = PLAIN;
+  options: ViewOptions = DEFAULT_OPTIONS;
+  changedOnly = false;
+  hops = 1;
+  before: Earlier | null = null;
+  progress = 1;
+  /** Nodes selected, in the picture's numbering. */
+  selection: number[] = [];
+  hoveredNode = -1;
+  view: Size = { width: 600, height: 400 };
+  private found: number[] | null = null;
+  private overlay: Overlay | null = null;
+  private readonly painters = new Set<() => void>();
+  private readonly arranger = new Arranger();
+  private pending = 0;
+  private cameraFrom: Camera | null = null;
+  private cameraTo: Camera | null = null;
+  private startedAt = 0;
+  private sized = false;
+  private touched = false;
+  private serial = 0;
+
+  constructor(public ruler: Ruler) {}
+
+  // ---- what is shown -------------------------------------------------------------------------------------------
+
+  setPicture(picture: Picture, collapsed?: ReadonlySet<number>): Promise<void> {
+    const old = this.picture;
+    const nodes = this.scene ? carry(old, picture) : null;
+    const kept = nodes ? new Set<number>() : null;
+    if (nodes && kept) for (let u = 0; u < nodes.length; u++) if (this.selection.includes(nodes[u])) kept.add(u);
+    this.picture = picture;
+    this.found = null;
+    this.hoveredNode = -1;
+    const start = collapsed ?? initiallyCollapsed(picture, this.options.showConstants);
+    this.options = { ...this.options, collapsed: start };
+    this.selection = kept ? [...kept] : [];
+    this.events.emit("collapsed", start);
+    this.events.emit("select", { nodes: this.selection, byHand: false });
+    return this.refresh({ nodes });
+  }
+
+  setOptions(change: Partial<ViewOptions>, anchor?: number): Promise<void> {
+    this.options = { ...this.options, ...change };
+    if (change.collapsed) this.events.emit("collapsed", change.collapsed);
+    return this.refresh({ nodes: null, ...(anchor === undefined ? {} : { anchor }) });
+  }
+
+  toggleGroup(group: number): void {
+    const collapsed = new Set(this.options.collapsed);
+    if (!collapsed.delete(group)) collapsed.add(group);
+    void this.setOptions({ collapsed }, group);
+  }
+
+  setChangedOnly(on: boolean, hops = this.hops): void {
+    this.changedOnly = on;
+    this.hops = hops;
+    void this.refresh({ nodes: null });
+  }
+
+  private async refresh(how: { nodes: Int32Array | null; anchor?: number }): Promise<void> {
+    const serial = ++this.serial;
+    const busy = setTimeout(() => this.events.emit("busy", `Arranging ${this.picture.nodeCount.toLocaleString("en")} nodes`), 300);
+    try {
+      const only = this.changedOnly ? neighbourhood(this.picture, changedNodes(this.picture), this.hops) : undefined;
+      const { only: _none, ...rest } = this.options;
+      const shown = visible(this.picture, only ? { ...rest, only } : rest);
+      const size = sizes(shown, this.ruler);
+      const old = this.scene;
+      const nodes = how.nodes ?? identity(this.picture.nodeCount);
+      const was = old ? earlier(old, { visible: shown }, nodes) : null;
+      const { input, strong } = layoutInput(shown, size, this.ruler, was?.seed);
+      const result = await this.arranger.run(input);
+      if (result === null || serial !== this.serial) return;
+      const scene = buildScene(shown, size, strong, result);
+      this.scene = scene;
+      this.lookAgain();
+      this.glide(scene, was, how.anchor);
+      this.events.emit("scene", scene);
+      this.repaint();
+    } finally {
+      clearTimeout(busy);
+      if (serial === this.serial) this.events.emit("busy", null);
+    }
+  }
+
+  private glide(scene: Scene, was: Earlier | null, anchor: number | undefined): void {
+    if (!was) {
+      this.before = null;
+      this.progress = 1;
+      if (this.sized && !this.touched) this.camera = this.openingCamera(scene);
+      return;
+    }
+    let delta = anchor !== undefined ? shift(scene, was, { group: anchor }) : null;
+    if (!delta) {
+      const item = nearestKept(scene, was, this.camera.x, this.camera.y);
+      delta = item >= 0 ? moved(scene, was, item) : null;
+    }
+    const from = this.camera;
+    const to = delta ? { ...from, x: from.x + delta[0], y: from.y + delta[1] } : this.openingCamera(scene);
+    this.before = was;
+    this.animate(from, to);
+  }
+
+  private animate(from: Camera, to: Camera): void {
+    const still = typeof matchMedia === "function" && matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.cameraFrom = from;
+    this.cameraTo = to;
+    this.startedAt = performance.now();
+    this.progress = still ? 1 : 0;
+    if (still) this.camera = to;
+    this.repaint();
+  }
+
+  /** Moves the clock of a glide; true while it still runs. */
+  tick(now: number): boolean {
+    if (this.progress >= 1) return false;
+    const part = Math.min(1, Math.max(0, (now - this.startedAt) / GLIDE_MS));
+    this.progress = part >= 1 ? 1 : ease(part);
+    if (this.cameraFrom && this.cameraTo) this.camera = between(this.cameraFrom, this.cameraTo, this.progress);
+    if (this.progress >= 1) {
+      this.before = null;
+      this.events.emit("viewport", this.camera);
+    }
+    return this.progress < 1;
+  }
+
+  // ---- camera --------------------------------------------------------------------------------------------------
+
+  resize(view: Size): void {
+    this.view = view;
+    if (!this.sized && view.width > 0) {
+      this.sized = true;
+      if (this.scene && !this.touched) this.camera = this.openingCamera(this.scene);
+    }
+    this.repaint();
+  }
+
+  private openingCamera(scene: Scene): Camera {
+    let top = -1;
+    for (let i = 0; i < scene.visible.count; i++) if (top < 0 || scene.y[i] < scene.y[top]) top = i;
+    return opening(this.extent(scene), this.view, top >= 0 ? scene.x[top] : 0);
+  }
+
+  private extent(scene: Scene): Box {
+    return { x: 0, y: 0, width: scene.width, height: scene.height };
+  }
+
+  setCamera(camera: Camera, byHand = true): void {
+    this.touched ||= byHand;
+    this.camera = camera;
+    if (this.progress < 1) {
+      // A hand on the picture ends the glide: two movers at once would fight.
+      this.progress = 1;
+      this.before = null;
+    }
+    this.events.emit("viewport", camera);
+    this.repaint();
+  }
+
+  pan(dx: number, dy: number): void {
+    this.setCamera({ ...this.camera, x: this.camera.x - dx / this.camera.scale, y: this.camera.y - dy / this.camera.scale });
+  }
+
+  zoom(factor: number, x = this.view.width / 2, y = this.view.height / 2): void {
+    this.setCamera(zoomAt(this.camera, this.view, x, y, factor));
+  }
+
+  glideTo(camera: Camera): void {
+    this.touched = true;
+    this.before = null;
+    this.animate(this.camera, camera);
+  }
+
+  fit(): void {
+    if (this.scene) this.glideTo(fit(this.extent(this.scene), this.view));
+  }
+
+  home(): void {
+    if (this.scene) this.glideTo(this.openingCamera(this.scene));
+  }
+
+  fitItems(items: Iterable<number>): void {
+    const box = this.scene ? around(this.scene, items) : null;
+    if (box) this.glideTo(fit(box, this.view, 1, 60));
+  }
+
+  /** Brings an item into view without changing the zoom more than needed. */
+  follow(item: number): void {
+    const { scene, camera, view } = this;
+    if (!scene || item < 0) return;
+    const scale = Math.max(camera.scale, 0.65);
+    const w = view.width / 2 / camera.scale - scene.size.width[item] / 2 - 20;
+    const h = view.height / 2 / camera.scale - scene.size.height[item] / 2 - 20;
+    const inside = Math.abs(scene.x[item] - camera.x) <= w && Math.abs(scene.y[item] - camera.y) <= h;
+    if (!inside || scale !== camera.scale) this.glideTo({ x: scene.x[item], y: scene.y[item], scale });
+  }
+
+  // ---- selection, hover, search, overlay -----------------------------------------------------------------------
+
+  select(nodes: number[], byHand = true): void {
+    this.selection = nodes;
+    this.lookAgain();
+    this.events.emit("select", { nodes, byHand });
+    this.repaint();
+  }
+
+  hover(item: number, group = -1, edge = -1): void {
+    if (item === this.look.hovered && group === this.look.hoveredGroup && edge === this.look.hoveredEdge) return;
+    this.hoveredNode = item >= 0 && this.scene ? this.scene.visible.node[item] : -1;
+    this.look = { ...this.look, hovered: item, hoveredGroup: group, hoveredEdge: edge };
+    this.lookAgain();
+    this.events.emit("hover", this.hoveredNode);
+    this.repaint();
+  }
+
+  setFound(nodes: number[] | null): void {
+    this.found = nodes;
+    this.lookAgain();
+    this.repaint();
+  }
+
+  setOverlay(overlay: Overlay | null): void {
+    this.overlay = overlay;
+    this.lookAgain();
+    this.repaint();
+  }
+
+  /** Opens whatever hides some nodes, then selects and shows them. */
+  async reveal(nodes: number[], zoom = true): Promise<void> {
+    const collapsed = new Set(this.options.collapsed);
+    let opened = false;
+    for (const u of nodes) for (let g = this.picture.group[u] ?? -1; g >= 0; g = this.picture.groups.parent[g]) opened = collapsed.delete(g) || opened;
+    const hidden = this.changedOnly && nodes.some((u) => (this.scene?.visible.itemOf[u] ?? -1) < 0);
+    if (hidden) this.changedOnly = false;
+    if (opened || hidden) await this.setOptions({ collapsed });
+    this.select(nodes);
+    const items = this.itemsOf(nodes);
+    if (items.length === 1 && !zoom) this.follow(items[0]);
+    else this.fitItems(items);
+  }
+
+  itemsOf(nodes: readonly number[]): number[] {
+    const itemOf = this.scene?.visible.itemOf;
+    return itemOf ? [...new Set(nodes.map((u) => itemOf[u] ?? -1).filter((i) => i >= 0))] : [];
+  }
+
+  /** Everything derived from nodes, in the items of the present scene. */
+  private lookAgain(): void {
+    const scene = this.scene;
+    if (!scene) return;
+    const { itemOf } = scene.visible;
+    const linked = new Set<number>();
+    const sources = this.hoveredNode >= 0 ? [...this.selection.slice(0, 50), this.hoveredNode] : this.selection.slice(0, 50);
+    for (const u of sources) for (const w of this.picture.partners.get(u) ?? []) if (itemOf[w] >= 0) linked.add(itemOf[w]);
+    const within = this.look.hovered < scene.visible.count ? this.look.hovered : -1;
+    this.look = {
+      ...this.look,
+      selected: new Set(this.itemsOf(this.selection)),
+      hovered: within,
+      hoveredEdge: this.look.hoveredEdge < scene.visible.edgeCount ? this.look.hoveredEdge : -1,
+      linked,
+      found: this.found ? new Set(this.itemsOf(this.found)) : null,
+      overlay: this.overlay,
+      values: this.overlay ? this.itemValues(scene, this.overlay) : null,
+    };
+  }
+
+  private itemValues(scene: Scene, overlay: Overlay): Map<number, number> {
+    const values = new Map<number, number>();
+    for (const [id, value] of overlay.values) {
+      const u = this.picture.node[0][id];
+      const item = u === undefined ? -1 : scene.visible.itemOf[u];
+      if (item >= 0) values.set(item, (values.get(item) ?? 0) + value);
+    }
+    return values;
+  }
+
+  // ---- painting ------------------------------------------------------------------------------------------------
+
+  addPainter(paint: () => void): () => void {
+    this.painters.add(paint);
+    this.repaint();
+    return () => this.painters.delete(paint);
+  }
+
+  repaint(): void {
+    if (this.pending) return;
+    this.pending = requestAnimationFrame((now) => {
+      this.pending = 0;
+      const running = this.tick(now);
+      for (const paint of this.painters) paint();
+      this.events.emit("painted", now);
+      if (running) this.repaint();
+    });
+  }
+
+  dispose(): void {
+    if (this.pending) cancelAnimationFrame(this.pending);
+    this.painters.clear();
+    this.arranger.dispose();
+    this.serial++;
+  }
+}
+
+function identity(count: number): Int32Array {
+  return Int32Array.from({ length: count }, (_, i) => i);
+}

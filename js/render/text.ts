@@ -1,0 +1,60 @@
+/** Text widths without asking the browser each time, and cutting with an ellipsis. */
+
+export type Measure = (character: string, bold: boolean) => number;
+
+const ELLIPSIS = "…";
+
+export class Ruler {
+  private readonly widths = [new Map<string, number>(), new Map<string, number>()];
+
+  /** `measure` gives one character's width at a font size of 1. */
+  constructor(private readonly measure: Measure) {}
+
+  private character(c: string, bold: boolean): number {
+    const table = this.widths[bold ? 1 : 0];
+    let width = table.get(c);
+    if (width === undefined) {
+      width = this.measure(c, bold);
+      table.set(c, width);
+    }
+    return width;
+  }
+
+  /** Width at a font size. Kerning is left out: it only ever makes text narrower in the fonts Jupyter uses. */
+  width(text: string, size: number, bold = false): number {
+    let sum = 0;
+    for (const c of text) sum += this.character(c, bold);
+    return sum * size;
+  }
+
+  /** The longest beginning of a text that fits, with an ellipsis where something was cut; "" where nothing fits. */
+  fit(text: string, room: number, size: number, bold = false): string {
+    let sum = 0;
+    let end = 0;
+    let cut = 0;
+    const limit = room / size;
+    const dots = this.character(ELLIPSIS, bold);
+    for (const c of text) {
+      sum += this.character(c, bold);
+      if (sum > limit) return cut === 0 ? "" : text.slice(0, cut).trimEnd() + ELLIPSIS;
+      end += c.length;
+      if (sum + dots <= limit) cut = end;
+    }
+    return text;
+  }
+}
+
+/** A ruler over a real canvas. Line breaks and other controls have no width and are drawn as blanks by canvas. */
+export function canvasRuler(family: string): Ruler {
+  const context = document.createElement("canvas").getContext("2d")!;
+  return new Ruler((c, bold) => {
+    context.font = `${bold ? "600 " : ""}100px ${family}`;
+    return context.measureText(c).width / 100;
+  });
+}
+
+/** One line, no controls, and never more than a screenful: what any string is before it is measured or drawn. */
+export function oneLine(text: string, limit = 300): string {
+  // eslint-disable-next-line no-control-regex
+  return text.slice(0, limit).replace(/[\u0000-\u001f\u007f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, " ");
+}

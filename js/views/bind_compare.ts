@@ -1,0 +1,65 @@
+/** The traits that CompareView and Workbench share, tied to one Compare. */
+import { type Payload } from "../graph/payload.ts";
+import { type Compare, type Mode } from "./compare.ts";
+import { listen, numbers, watch, write, type Model } from "./model.ts";
+import { fromSides, toSides } from "./sides.ts";
+import { type Shell } from "./shell.ts";
+
+export function bindCompare(model: Model, compare: Compare, shell: Shell, failed: (message: string) => void): () => void {
+  const { stage } = compare;
+  let loading = false;
+  const load = () => {
+    const since = performance.now();
+    loading = true;
+    compare.setData(model.get("before") as Partial<Payload>, model.get("after") as Partial<Payload>, (model.get("diff") ?? {}) as Record<string, unknown>)
+      .then(() => painted(since))
+      .catch((error: Error) => failed(error.message));
+    loading = false;
+  };
+  const painted = (since: number) => {
+    const seq = model.get("seq");
+    const off = stage.events.on("painted", () => {
+      off();
+      if (seq !== undefined) model.send({ type: "painted", seq, ms: performance.now() - since });
+    });
+    stage.repaint();
+  };
+  const guarded = () => {
+    try {
+      load();
+    } catch (error) {
+      failed((error as Error).message);
+    }
+  };
+  const titles = () => compare.setTitles((model.get("titles") as string[] | undefined) ?? []);
+  const mode = () => compare.setMode(((model.get("mode") as Mode) || "split"));
+  compare.onmode = (value) => write(model, "mode", value);
+  const picked = stage.events.on("select", ({ nodes, byHand }) => {
+    const ids = toSides(stage.picture, nodes);
+    if (byHand) {
+      const side = ids.after.length > 0 ? "after" : "before";
+      model.send({ type: "select", side, ids: ids[side], t: Date.now() });
+    }
+    if (!loading || nodes.length > 0) write(model, "selection", ids);
+  });
+  const waiting = stage.events.on("busy", (what) => shell.say(what ?? ""));
+  const ends = [
+    picked, waiting,
+    watch(model, ["before", "after", "diff", "seq"], guarded),
+    watch(model, ["titles"], titles),
+    watch(model, ["mode"], mode),
+    watch(model, ["selection"], () => {
+      const nodes = fromSides(stage.picture, model.get("selection"));
+      if (JSON.stringify(toSides(stage.picture, stage.selection)) !== JSON.stringify(model.get("selection"))) stage.select(nodes, false);
+    }),
+    listen(model, (message) => {
+      if (message.type !== "show") return;
+      const side = message.side === "before" ? 0 : 1;
+      void stage.reveal(numbers(message.ids).map((v) => stage.picture.node[side][v] ?? -1).filter((u) => u >= 0));
+    }),
+  ];
+  titles();
+  mode();
+  guarded();
+  return () => { for (const end of ends) end(); };
+}

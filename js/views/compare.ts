@@ -1,0 +1,126 @@
+/** Before and after beside each other (or over each other) on one stage; the part that two views share. */
+import { compare, type Diff } from "../graph/picture.ts";
+import { decode, type Payload } from "../graph/payload.ts";
+import { column } from "../graph/payload.ts";
+import { type Stage } from "../render/stage.ts";
+import { Chips } from "./chips.ts";
+import { button, h, replace, setText } from "./dom.ts";
+import { keysCard } from "./keys.ts";
+import { Pane } from "./pane.ts";
+import { SearchBox } from "./search_box.ts";
+import { type Shell } from "./shell.ts";
+
+export type Mode = "split" | "changed" | "overlay";
+const MODES: [Mode, string, string][] = [
+  ["split", "Split", "Before and after, side by side"],
+  ["changed", "Changed only", "Only what changed, with its neighbours (c)"],
+  ["overlay", "Overlay", "Both in one picture"],
+];
+
+export class Compare {
+  readonly bar: HTMLElement;
+  readonly element: HTMLElement;
+  readonly search: SearchBox;
+  readonly chips: Chips;
+  mode: Mode = "split";
+  onmode: (mode: Mode) => void = () => undefined;
+  onkey: (event: KeyboardEvent) => boolean = () => false;
+  private panes: Pane[] = [];
+  private readonly titles = [h("span", { class: "wb-pane-title" }), h("span", { class: "wb-pane-title" })];
+  /** Beside each title: kernels and nodes of that side. */
+  readonly facts = [h("span", { class: "wb-facts" }), h("span", { class: "wb-facts" })];
+  private readonly modes: HTMLButtonElement[];
+  private readonly hops: HTMLElement;
+
+  constructor(private readonly shell: Shell, readonly stage: Stage) {
+    this.search = new SearchBox(stage);
+    this.search.onleave = () => this.focus();
+    this.chips = new Chips(stage);
+    this.modes = MODES.map(([mode, face, label]) => button(face, label, () => this.setMode(mode), {
+      class: "wb-segment", "aria-pressed": String(mode === "split"), "data-testid": `mode-${mode}`, "aria-label": face,
+    }));
+    this.hops = h("label", { class: "wb-hops", hidden: true, title: "How many steps around a change are shown" }, "±",
+      h("select", { class: "wb-select", "aria-label": "Steps around a change", onchange: (event: Event) => stage.setChangedOnly(true, Number((event.target as HTMLSelectElement).value)) },
+        [0, 1, 2, 3, 5].map((n) => h("option", { value: n, selected: n === 1 }, String(n)))));
+    this.bar = h("div", { class: "wb-bar", role: "toolbar", "aria-label": "Graph" },
+      h("div", { class: "wb-segments", role: "group", "aria-label": "View" }, this.modes), this.hops, this.chips.element,
+      h("span", { class: "wb-space" }), this.search.element, zoomButtons(stage, shell, () => this.help()));
+    this.element = h("div", { class: "wb-panes" });
+    this.arrange();
+    shell.onTheme((theme) => this.panes.forEach((pane) => pane.setTheme(theme)));
+  }
+
+  setData(before: Partial<Payload>, after: Partial<Payload>, diff: Record<string, unknown>): Promise<void> {
+    return this.stage.setPicture(compare(decode(before), decode(after), readDiff(diff)));
+  }
+
+  setTitles(titles: readonly string[]): void {
+    this.titles.forEach((element, i) => setText(element, titles[i] || ["before", "after"][i]));
+  }
+
+  setMode(mode: Mode): void {
+    if (mode === this.mode) return;
+    const was = this.mode;
+    this.mode = mode;
+    this.modes.forEach((element, i) => element.setAttribute("aria-pressed", String(MODES[i][0] === mode)));
+    this.hops.hidden = mode !== "changed";
+    if ((mode === "overlay") !== (was === "overlay")) this.arrange();
+    if ((mode === "changed") !== this.stage.changedOnly) this.stage.setChangedOnly(mode === "changed");
+    this.onmode(mode);
+  }
+
+  private arrange(): void {
+    for (const pane of this.panes) pane.dispose();
+    const overlay = this.mode === "overlay";
+    const specs = overlay ? [[3, "both", "canvas-overlay"] as const] : [[1, "before", "canvas-before"] as const, [2, "after", "canvas-after"] as const];
+    this.panes = specs.map(([sides, name, testid], i) => new Pane(this.stage, this.shell.theme, { sides, name, testid, minimap: i === specs.length - 1 }));
+    for (const pane of this.panes) pane.onkey = (event) => this.key(event);
+    const heads = overlay
+      ? [h("div", { class: "wb-pane-head" }, this.titles[0], this.facts[0], h("span", { class: "wb-arrow" }, "→"), this.titles[1], this.facts[1])]
+      : [0, 1].map((i) => h("div", { class: "wb-pane-head" }, this.titles[i], this.facts[i]));
+    replace(this.element, this.panes.map((pane, i) => h("div", { class: "wb-side" }, heads[i], pane.element)));
+  }
+
+  private key(event: KeyboardEvent): boolean {
+    switch (event.key) {
+      case "/": this.search.focus(); return true;
+      case "c": this.setMode(this.mode === "changed" ? "split" : "changed"); return true;
+      case "n": this.chips.nextOfAny(); return true;
+      case "?": this.help(); return true;
+      case "Escape": this.search.clear(); return true;
+      default: return this.onkey(event);
+    }
+  }
+
+  focus(): void {
+    this.panes[0]?.canvas.focus({ preventScroll: true });
+  }
+
+  help(): void {
+    const card = keysCard(() => this.focus());
+    this.element.append(card);
+    card.focus();
+  }
+
+  dispose(): void {
+    for (const pane of this.panes) pane.dispose();
+  }
+}
+
+export function zoomButtons(stage: Stage, shell: Shell, help: () => void): HTMLElement {
+  return h("div", { class: "wb-group" },
+    button("−", "Zoom out (-)", () => stage.zoom(0.8)),
+    button("+", "Zoom in (+)", () => stage.zoom(1.25)),
+    button("Fit", "Fit the whole graph (f)", () => stage.fit(), { "data-testid": "fit" }),
+    button("⛶", "Full screen", () => shell.fullScreen()),
+    button("?", "The list of keys (?)", help));
+}
+
+export function readDiff(raw: Record<string, unknown>): Diff {
+  const bytes = (name: string) => raw?.[name] as never;
+  return {
+    before_mark: column(Uint8Array, bytes("before_mark")),
+    after_mark: column(Uint8Array, bytes("after_mark")),
+    pairs: column(Uint32Array, bytes("pairs")),
+  };
+}

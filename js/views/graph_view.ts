@@ -1,0 +1,114 @@
+/** One graph: the picture, a search box, an overlay's legend. */
+import { decode, type Payload } from "../graph/payload.ts";
+import { single } from "../graph/picture.ts";
+import { initiallyCollapsed } from "../graph/collapse.ts";
+import { readOverlay } from "../render/overlay.ts";
+import { Stage } from "../render/stage.ts";
+import { zoomButtons } from "./compare.ts";
+import { h } from "./dom.ts";
+import { keysCard } from "./keys.ts";
+import { Legend } from "./legend.ts";
+import { listen, numbers, watch, write, type Model } from "./model.ts";
+import { Pane } from "./pane.ts";
+import { SearchBox } from "./search_box.ts";
+import { Shell } from "./shell.ts";
+
+export function graphView(model: Model, el: HTMLElement): () => void {
+  const shell = new Shell(el, "graph-view");
+  const stage = new Stage(shell.ruler);
+  const pane = new Pane(stage, shell.theme, { sides: 1, name: "", testid: "canvas", minimap: true });
+  const search = new SearchBox(stage);
+  const legend = new Legend();
+  const help = () => {
+    const card = keysCard(() => pane.canvas.focus());
+    pane.element.append(card);
+    card.focus();
+  };
+  search.onleave = () => pane.canvas.focus({ preventScroll: true });
+  pane.onkey = (event) => {
+    if (event.key === "/") search.focus();
+    else if (event.key === "?") help();
+    else if (event.key === "Escape") search.clear();
+    else return false;
+    return true;
+  };
+  const panes = h("div", { class: "wb-panes" }, h("div", { class: "wb-side" }, pane.element));
+  const bar = h("div", { class: "wb-bar", role: "toolbar", "aria-label": "Graph" },
+    legend.element, shell.status, h("span", { class: "wb-space" }), search.element, zoomButtons(stage, shell, help));
+  shell.root.append(bar, panes);
+  shell.onTheme((theme) => pane.setTheme(theme));
+
+  const height = () => { panes.style.height = `${Number(model.get("height")) || 520}px`; };
+  const options = () => {
+    const raw = (model.get("options") ?? {}) as Record<string, unknown>;
+    return { showConstants: raw.show_constants === true, showTuples: raw.show_tuples === true };
+  };
+  const load = () => {
+    stage.options = { ...stage.options, ...options() };
+    try {
+      const picture = single(decode(model.get("graph") as Partial<Payload>));
+      const wanted = numbers(model.get("collapsed"));
+      const collapsed = wanted.length > 0 ? new Set(wanted) : initiallyCollapsed(picture, stage.options.showConstants);
+      void stage.setPicture(picture, collapsed);
+      shell.say(picture.nodeCount === 0 ? "No graph yet." : "");
+    } catch (error) {
+      shell.say(String((error as Error).message));
+    }
+  };
+  const overlay = () => {
+    const read = readOverlay(model.get("overlay"));
+    legend.show(read);
+    stage.setOverlay(read);
+  };
+  const view = () => {
+    const at = model.get("viewport") as { x?: number; y?: number; scale?: number } | null;
+    if (at && typeof at.scale === "number") stage.setCamera({ x: at.x ?? 0, y: at.y ?? 0, scale: at.scale });
+  };
+
+  let saving = 0;
+  stage.events.on("viewport", (camera) => {
+    // Each frame of a drag would be a message to the kernel; the last one is enough.
+    clearTimeout(saving);
+    saving = window.setTimeout(() => write(model, "viewport", camera), 250);
+  });
+  stage.events.on("select", ({ nodes, byHand }) => {
+    if (byHand) model.send({ type: "select", ids: nodes, t: Date.now() });
+    write(model, "selection", nodes);
+  });
+  stage.events.on("hover", (node) => write(model, "hovered", node));
+  stage.events.on("collapsed", (set) => write(model, "collapsed", [...set].sort((a, b) => a - b)));
+  stage.events.on("busy", (what) => shell.say(what ?? ""));
+
+  const same = (a: readonly number[], b: readonly number[]) => a.length === b.length && a.every((v, i) => v === b[i]);
+  const ends = [
+    watch(model, ["graph", "options"], load),
+    watch(model, ["overlay"], overlay),
+    watch(model, ["height"], height),
+    watch(model, ["selection"], () => {
+      const ids = numbers(model.get("selection"));
+      if (!same(ids, stage.selection)) stage.select(ids, false);
+    }),
+    watch(model, ["collapsed"], () => {
+      const ids = numbers(model.get("collapsed"));
+      if (!same(ids, [...stage.options.collapsed].sort((a, b) => a - b))) void stage.setOptions({ collapsed: new Set(ids) });
+    }),
+    watch(model, ["viewport"], () => {
+      const at = model.get("viewport") as Record<string, number>;
+      if (JSON.stringify(at) !== JSON.stringify(stage.camera)) view();
+    }),
+    listen(model, (message) => { if (message.type === "show") void stage.reveal(numbers(message.ids)); }),
+  ];
+  height();
+  load();
+  overlay();
+  view();
+  const chosen = numbers(model.get("selection"));
+  if (chosen.length > 0) stage.select(chosen, false);
+  return () => {
+    clearTimeout(saving);
+    for (const end of ends) end();
+    pane.dispose();
+    stage.dispose();
+    shell.dispose();
+  };
+}

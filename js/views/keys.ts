@@ -1,0 +1,36 @@
+/** The list of keys, as a card over the page that any key closes. */
+import { h } from "./dom.ts";
+
+const KEYS: [string, string][] = [
+  ["↑ ↓ ← →", "move along edges, and to neighbours"],
+  ["Enter", "open or close a group"],
+  ["/", "search"],
+  ["f", "fit the whole graph"],
+  ["h", "back to the beginning"],
+  ["s", "zoom to the selection"],
+  ["c", "changed only"],
+  ["+  −", "zoom"],
+  ["m", "show or hide the map"],
+  ["n", "next change"],
+  ["u  U", "undo, redo"],
+  ["Esc", "clear the selection, leave the search"],
+  ["?", "this list"],
+  ["drag, wheel", "pan, zoom (Shift + wheel: sideways)"],
+  ["double-click", "open or close a group"],
+];
+
+export function keysCard(close: () => void): HTMLElement {
+  const card = h("div", { class: "wb-keys", role: "dialog", "aria-label": "Keys", tabindex: "-1" },
+    h("div", { class: "wb-strong" }, "Keys"),
+    h("dl", {}, KEYS.flatMap(([key, does]) => [h("dt", {}, key), h("dd", {}, does)])));
+  const done = (event: Event) => {
+    event.preventDefault();
+    event.stopPropagation();
+    card.remove();
+    close();
+  };
+  card.addEventListener("keydown", done);
+  card.addEventListener("click", done);
+  card.addEventListener("blur", () => card.remove());
+  return card;
+}

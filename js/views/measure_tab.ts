@@ -1,0 +1,139 @@
+/** Configurations tried: a row each, with kernels and time and its spread; the plots beside. */
+import { button, h, replace } from "./dom.ts";
+import { type RowState, type Send, type State } from "./state.ts";
+
+type Key = "config" | "kernels" | "functions" | "median_us" | "target";
+const COLUMNS: [Key, string, string][] = [
+  ["config", "Configuration", ""],
+  ["kernels", "Kernels", "Calls of compiled functions in one run"],
+  ["functions", "Functions", "Distinct compiled functions: equal kernels are shared"],
+  ["median_us", "Time (median)", "Median of the repeats after warm-up; the bar's whisker is the middle half of the samples"],
+  ["target", "Target", ""],
+];
+
+export class MeasureTab {
+  readonly element: HTMLElement;
+  private readonly body = h("tbody", { "data-testid": "rows" });
+  private readonly heads: HTMLElement[];
+  private readonly plots = h("div", { class: "wb-plots" });
+  private readonly measure: HTMLButtonElement;
+  private readonly note = h("span", { class: "wb-dim" });
+  private rows: RowState[] = [];
+  private sort: { key: Key; down: boolean } | null = null;
+  private readonly opened = new Set<string>();
+  private shownPlots: Record<string, string> = {};
+
+  constructor(send: Send) {
+    this.measure = button("Measure this configuration", "Build and time the present configuration", () => send({ type: "measure" }), { class: "wb-button wb-primary", "data-testid": "measure" });
+    this.heads = COLUMNS.map(([key, face, why]) => h("th", { scope: "col" }, h("button", { type: "button", class: "wb-link", title: why || `Sort by ${face.toLowerCase()}`, onclick: () => this.sortBy(key) }, face)));
+    this.element = h("div", { class: "wb-measure" },
+      h("div", { class: "wb-measure-table" },
+        h("div", { class: "wb-tools" }, this.measure, button("Clear", "Forget all rows", () => send({ type: "clear_rows" }), { "data-testid": "clear-rows" }), this.note),
+        h("table", { class: "wb-rows" }, h("thead", {}, h("tr", {}, this.heads)), this.body)),
+      this.plots);
+  }
+
+  private sortBy(key: Key): void {
+    this.sort = this.sort?.key === key ? (this.sort.down ? null : { key, down: true }) : { key, down: false };
+    this.heads.forEach((head, i) => {
+      const mine = this.sort?.key === COLUMNS[i][0];
+      head.setAttribute("aria-sort", !mine ? "none" : this.sort!.down ? "descending" : "ascending");
+    });
+    this.draw();
+  }
+
+  show(state: State): void {
+    this.rows = state.rows ?? [];
+    this.measure.disabled = state.busy !== null && state.busy !== undefined;
+    this.draw();
+  }
+
+  private draw(): void {
+    const order = this.rows.map((_, i) => i);
+    const sort = this.sort;
+    if (sort) order.sort((a, b) => compare(this.rows[a][sort.key], this.rows[b][sort.key]) * (sort.down ? -1 : 1) || a - b);
+    const slowest = Math.max(1e-9, ...this.rows.map((row) => row.q3_us ?? row.median_us ?? 0));
+    const targets = new Set(this.rows.map((row) => row.target).filter(Boolean));
+    this.note.textContent = targets.size > 1 ? "Rows of different targets are not comparable." : "";
+    if (order.length === 0) {
+      replace(this.body, h("tr", {}, h("td", { class: "wb-empty", colspan: COLUMNS.length }, "Nothing measured yet. Switch a pass on or off, then measure: each configuration becomes a row.")));
+      return;
+    }
+    replace(this.body, order.flatMap((i) => this.row(this.rows[i], i, slowest)));
+  }
+
+  private row(row: RowState, i: number, slowest: number): HTMLElement[] {
+    const id = String(row.id ?? i);
+    const status = row.status ?? "ok";
+    const flag = row.ok === false && status === "ok";
+    const line = h("tr", {
+      class: `wb-row wb-row-${status}${row.current ? " wb-current" : ""}`, "data-testid": `row-${i}`,
+      onclick: () => { if (!this.opened.delete(id)) this.opened.add(id); this.draw(); },
+    },
+      h("td", { class: "wb-config" }, row.current ? h("span", { class: "wb-now", title: "The present configuration" }, "●") : null, row.config ?? "",
+        flag ? h("span", { class: "wb-mark-removed wb-strong", title: row.message || "Its outputs differ from the reference" }, " ! wrong result") : null),
+      h("td", { class: "wb-number" }, whole(row.kernels)),
+      h("td", { class: "wb-number" }, whole(row.functions)),
+      h("td", {}, status === "ok" ? time(row, slowest) : h("span", { class: status === "failed" ? "wb-mark-removed" : "wb-dim" }, statusWords(row))),
+      h("td", { class: "wb-dim wb-cut", title: row.target ?? "" }, row.target ?? ""));
+    if (!this.opened.has(id)) return [line];
+    return [line, h("tr", { class: "wb-detail" }, h("td", { colspan: COLUMNS.length }, detail(row)))];
+  }
+
+  setPlots(plots: Record<string, string>): void {
+    const named = Object.entries(plots).filter(([, svg]) => svg);
+    if (JSON.stringify(this.shownPlots) === JSON.stringify(plots)) return;
+    this.shownPlots = plots;
+    // As an image, an SVG can neither run a script nor load anything.
+    replace(this.plots, named.map(([name, svg]) => h("img", {
+      class: "wb-plot", alt: `Plot: ${name}`, "data-testid": `plot-${name}`, src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`,
+    })));
+  }
+}
+
+function compare(a: unknown, b: unknown): number {
+  if (typeof a === "string" || typeof b === "string") return String(a ?? "").localeCompare(String(b ?? ""));
+  return (typeof a === "number" ? a : Infinity) - (typeof b === "number" ? b : Infinity);
+}
+
+function whole(value: number | null | undefined): string {
+  return typeof value === "number" ? value.toLocaleString("en") : "–";
+}
+
+/** Microseconds in the unit a person would say them in. */
+export function formatTime(us: number): string {
+  if (us >= 1e6) return `${(us / 1e6).toPrecision(3)} s`;
+  if (us >= 1e3) return `${(us / 1e3).toPrecision(3)} ms`;
+  return `${us.toPrecision(3)} µs`;
+}
+
+function statusWords(row: RowState): string {
+  if (row.status === "running") return row.message || "measuring…";
+  if (row.status === "pending") return row.message || "waiting";
+  return row.message || "failed";
+}
+
+function time(row: RowState, slowest: number): (Node | string)[] {
+  if (typeof row.median_us !== "number") return [row.message || "not measured"];
+  const percent = (us: number) => `${Math.max(0, Math.min(100, (us / slowest) * 100))}%`;
+  const low = row.q1_us ?? row.median_us;
+  const high = row.q3_us ?? row.median_us;
+  return [
+    h("span", { class: "wb-time" }, formatTime(row.median_us)),
+    h("span", { class: "wb-bar-track", title: `Middle half: ${formatTime(low)} to ${formatTime(high)}` },
+      h("span", { class: "wb-bar-fill", style: `width: ${percent(row.median_us)}` }),
+      h("span", { class: "wb-whisker", style: `left: ${percent(low)}; width: calc(${percent(high)} - ${percent(low)})` })),
+  ];
+}
+
+function detail(row: RowState): HTMLElement {
+  const count = Array.isArray(row.samples) ? row.samples.length : row.samples;
+  const facts = [
+    typeof row.median_us === "number" ? `median ${formatTime(row.median_us)}` : "",
+    typeof row.q1_us === "number" && typeof row.q3_us === "number" ? `middle half ${formatTime(row.q1_us)} to ${formatTime(row.q3_us)}` : "",
+    typeof count === "number" ? `${count} samples after warm-up` : "",
+    row.target ? `target ${row.target}` : "",
+    row.message ?? "",
+  ];
+  return h("div", { class: "wb-dim" }, facts.filter(Boolean).join(" · "));
+}

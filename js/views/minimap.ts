@@ -1,0 +1,100 @@
+/**
+ * The whole picture in a corner. Deep graphs are thousands of times higher than wide, so each axis has its own
+ * scale: it is a map of where the changes are and where one looks, not a small copy.
+ */
+import { markOf, type Frame } from "../render/frame.ts";
+import { type Scene } from "../render/scene.ts";
+import { type Stage } from "../render/stage.ts";
+import { type Theme } from "../render/theme.ts";
+import { button, h } from "./dom.ts";
+
+const WIDTH = 88;
+const HEIGHT = 132;
+
+export class Minimap {
+  readonly element: HTMLElement;
+  private readonly canvas = h("canvas", { class: "wb-minimap-canvas", "aria-hidden": "true" });
+  private readonly still = document.createElement("canvas");
+  private drawn: Scene | null = null;
+  private closed = false;
+
+  constructor(private readonly stage: Stage, private theme: Theme, private readonly sides: number) {
+    const close = button("×", "Hide the map (m)", () => this.toggle(), { class: "wb-button wb-minimap-close", tabindex: "-1" });
+    this.element = h("div", { class: "wb-minimap", hidden: true }, this.canvas, close);
+    this.canvas.addEventListener("pointerdown", (event) => {
+      this.canvas.setPointerCapture(event.pointerId);
+      this.go(event);
+    });
+    this.canvas.addEventListener("pointermove", (event) => { if (event.buttons & 1) this.go(event); });
+  }
+
+  setTheme(theme: Theme): void {
+    this.theme = theme;
+    this.drawn = null;
+  }
+
+  toggle(): void {
+    this.closed = !this.closed;
+    this.stage.repaint();
+  }
+
+  private go(event: PointerEvent): void {
+    const { scene, camera } = this.stage;
+    if (!scene) return;
+    const box = this.canvas.getBoundingClientRect();
+    const x = ((event.clientX - box.left) / box.width) * scene.width;
+    const y = ((event.clientY - box.top) / box.height) * scene.height;
+    this.stage.setCamera({ ...camera, x, y });
+  }
+
+  paint(frame: Frame): void {
+    const { scene, view, camera } = frame;
+    const across = view.width / camera.scale;
+    const down = view.height / camera.scale;
+    // A map of what is wholly on screen, or of a pane as small as the map, says nothing.
+    const needed = (scene.height > down * 1.05 || scene.width > across * 1.05) && view.width > 3 * WIDTH && view.height > 1.6 * HEIGHT;
+    this.element.hidden = this.closed || !needed;
+    if (this.element.hidden) return;
+    const ratio = window.devicePixelRatio || 1;
+    if (this.drawn !== scene || this.still.width !== WIDTH * ratio) this.draw(frame, ratio);
+    this.canvas.width = WIDTH * ratio;
+    this.canvas.height = HEIGHT * ratio;
+    const context = this.canvas.getContext("2d")!;
+    context.drawImage(this.still, 0, 0);
+    context.scale(ratio, ratio);
+    const toX = WIDTH / Math.max(1, scene.width);
+    const toY = HEIGHT / Math.max(1, scene.height);
+    const left = Math.max(0.5, (camera.x - across / 2) * toX);
+    const top = Math.max(0.5, (camera.y - down / 2) * toY);
+    const right = Math.min(WIDTH - 0.5, (camera.x + across / 2) * toX);
+    const bottom = Math.min(HEIGHT - 0.5, Math.max(top + 4, (camera.y + down / 2) * toY));
+    context.strokeStyle = this.theme.accent;
+    context.lineWidth = 1.5;
+    context.strokeRect(left, top, Math.max(3, right - left), Math.max(3, bottom - top));
+  }
+
+  private draw(frame: Frame, ratio: number): void {
+    const { scene } = frame;
+    this.drawn = scene;
+    this.still.width = WIDTH * ratio;
+    this.still.height = HEIGHT * ratio;
+    const context = this.still.getContext("2d")!;
+    context.scale(ratio, ratio);
+    context.fillStyle = this.theme.surface;
+    context.fillRect(0, 0, WIDTH, HEIGHT);
+    const toX = WIDTH / Math.max(1, scene.width);
+    const toY = HEIGHT / Math.max(1, scene.height);
+    // Marks last, over the calm rest.
+    for (const marked of [false, true]) {
+      for (let i = 0; i < scene.visible.count; i++) {
+        if (!(scene.visible.side[i] & this.sides)) continue;
+        const mark = markOf(frame, i);
+        if (mark > 0 !== marked) continue;
+        context.fillStyle = mark > 0 ? this.theme.mark[mark] : this.theme.boxLine;
+        const w = Math.max(mark > 0 ? 3 : 1.5, scene.size.width[i] * toX);
+        const hh = Math.max(mark > 0 ? 2 : 1, scene.size.height[i] * toY);
+        context.fillRect(scene.x[i] * toX - w / 2, scene.y[i] * toY - hh / 2, w, hh);
+      }
+    }
+  }
+}

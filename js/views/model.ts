@@ -1,0 +1,46 @@
+/** The widget's model as anywidget hands it over, and the few things every view does with it. */
+
+export interface Model {
+  get(name: string): unknown;
+  set(name: string, value: unknown): void;
+  save_changes(): void;
+  on(name: string, callback: (...args: never[]) => void): void;
+  off(name: string, callback: (...args: never[]) => void): void;
+  send(content: unknown): void;
+}
+
+/** Calls back once however many of the traits changed in one message: before, after and diff belong together. */
+export function watch(model: Model, names: string[], changed: () => void): () => void {
+  let waiting = false;
+  let ended = false;
+  const soon = () => {
+    if (waiting) return;
+    waiting = true;
+    queueMicrotask(() => {
+      waiting = false;
+      if (!ended) changed();
+    });
+  };
+  for (const name of names) model.on(`change:${name}`, soon);
+  return () => {
+    ended = true;
+    for (const name of names) model.off(`change:${name}`, soon);
+  };
+}
+
+/** Sets a trait unless it already has that value: an echo would come back as a change. */
+export function write(model: Model, name: string, value: unknown): void {
+  if (JSON.stringify(model.get(name)) === JSON.stringify(value)) return;
+  model.set(name, value);
+  model.save_changes();
+}
+
+export function listen(model: Model, heard: (message: Record<string, unknown>) => void): () => void {
+  const callback = ((message: Record<string, unknown>) => heard(message)) as (...args: never[]) => void;
+  model.on("msg:custom", callback);
+  return () => model.off("msg:custom", callback);
+}
+
+export function numbers(value: unknown): number[] {
+  return Array.isArray(value) ? value.filter((v): v is number => Number.isInteger(v)) : [];
+}

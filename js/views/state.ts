@@ -1,0 +1,55 @@
+/** The workbench's state as Python sends it; every field is optional here, since a page must survive an older kernel. */
+
+export interface PassState {
+  name: string;
+  text?: string;
+  enabled?: boolean;
+  locked?: boolean;
+  reason?: string;
+  doc?: string;
+  status?: "changed" | "same" | "error" | "skipped" | "off";
+  message?: string;
+  seconds?: number | null;
+  nodes?: number | null;
+  kernels?: number | null;
+  added?: number;
+  removed?: number;
+  changed?: number;
+  opt_level?: number;
+}
+
+export interface RowState {
+  id?: string | number;
+  config?: string;
+  kernels?: number | null;
+  functions?: number | null;
+  median_us?: number | null;
+  q1_us?: number | null;
+  q3_us?: number | null;
+  samples?: number | number[] | null;
+  target?: string;
+  status?: "ok" | "failed" | "running" | "pending";
+  message?: string;
+  ok?: boolean;
+  current?: boolean;
+}
+
+export interface State {
+  title?: string;
+  dialect?: string;
+  tvm?: string;
+  target?: string;
+  mode?: "pipeline" | "context";
+  passes?: PassState[];
+  context?: { opt_level?: number; disabled?: string[]; required?: string[]; toggles?: PassState[] };
+  presets?: { name: string; doc?: string }[];
+  step?: number;
+  counts?: Partial<Record<"before_kernels" | "after_kernels" | "before_nodes" | "after_nodes", number | null>>;
+  busy?: { what?: string; fraction?: number | null; since?: number } | null;
+  error?: { title?: string; text?: string } | null;
+  rows?: RowState[];
+  code?: string;
+  pipeline_text?: string;
+}
+
+export type Send = (message: Record<string, unknown>) => void;

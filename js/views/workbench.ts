@@ -1,0 +1,109 @@
+/** The whole workbench: passes at the left, the graph in the middle, the inspector at the right, steps and tabs beneath. */
+import { Stage } from "../render/stage.ts";
+import { bindCompare } from "./bind_compare.ts";
+import { CodeTab } from "./code_tab.ts";
+import { Compare } from "./compare.ts";
+import { button, h, replace } from "./dom.ts";
+import { Header } from "./header.ts";
+import { Inspector } from "./inspector.ts";
+import { MeasureTab } from "./measure_tab.ts";
+import { watch, type Model } from "./model.ts";
+import { PassList } from "./pass_list.ts";
+import { Shell } from "./shell.ts";
+import { type State } from "./state.ts";
+import { Steps } from "./steps.ts";
+import { BusyStrip, ErrorStrip } from "./strip.ts";
+import { Tabs } from "./tabs.ts";
+
+export function workbench(model: Model, el: HTMLElement): () => void {
+  const shell = new Shell(el, "workbench");
+  const stage = new Stage(shell.ruler);
+  const send = (message: Record<string, unknown>) => model.send(message);
+  const compare = new Compare(shell, stage);
+  const header = new Header(send);
+  const passes = new PassList(send);
+  const steps = new Steps(send);
+  const measure = new MeasureTab(send);
+  const code = new CodeTab();
+  const busy = new BusyStrip(send);
+  const errors = new ErrorStrip();
+  const inspector = new Inspector(stage);
+  const left = panel("Passes", "left", passes.element, shell, () => shell.root.clientWidth < 640);
+  const right = panel("Inspector", "right", inspector.element, shell, () => shell.root.clientWidth < 1300);
+  const tabs = new Tabs([
+    { name: "measure", title: "Measure", element: measure.element },
+    { name: "code", title: "Code", element: code.element },
+  ]);
+  const main = h("div", { class: "wb-main" }, left, h("div", { class: "wb-centre" }, compare.bar, errors.element, compare.element, busy.element), right);
+  shell.root.append(header.element, main, steps.element, tabs.element, shell.status);
+
+  compare.onkey = (event) => {
+    if (event.key === "u") send({ type: "undo" });
+    else if (event.key === "U") send({ type: "redo" });
+    else return false;
+    return true;
+  };
+  const height = () => { main.style.height = `${Math.max(320, Number(model.get("height")) || 560)}px`; };
+  const show = () => {
+    const state = (model.get("state") ?? {}) as State;
+    header.show(state);
+    passes.show(state);
+    steps.show(state);
+    measure.show(state);
+    code.show(state);
+    busy.show(state.busy);
+    errors.show(state.error);
+    facts(compare, state);
+  };
+  const plots = () => measure.setPlots((model.get("plots") ?? {}) as Record<string, string>);
+  height();
+  show();
+  plots();
+  const ends = [
+    watch(model, ["state"], show),
+    watch(model, ["plots"], plots),
+    watch(model, ["height"], height),
+    bindCompare(model, compare, shell, (message) => errors.show({ title: "The graph can't be drawn", text: message })),
+  ];
+  return () => {
+    for (const end of ends) end();
+    busy.dispose();
+    compare.dispose();
+    stage.dispose();
+    shell.dispose();
+  };
+}
+
+/** The number by the graph: kernels, large, since that is what one watches; nodes, small. */
+function facts(compare: Compare, state: State): void {
+  const counts = state.counts ?? {};
+  (["before", "after"] as const).forEach((side, i) => {
+    const kernels = counts[`${side}_kernels`];
+    const nodes = counts[`${side}_nodes`];
+    const known = typeof kernels === "number";
+    replace(compare.facts[i],
+      h("span", { class: "wb-kernels", "data-testid": `kernels-${side}` }, known ? kernels : "–"),
+      h("span", {}, kernels === 1 ? " kernel" : " kernels"),
+      typeof nodes === "number" ? h("span", { class: "wb-dim" }, ` · ${nodes.toLocaleString("en")} nodes`) : null);
+  });
+}
+
+/** A panel that folds to its edge, and starts folded where there is no room for it. */
+function panel(name: string, side: string, body: HTMLElement, shell: Shell, startsClosed: () => boolean): HTMLElement {
+  const face = { left: ["‹", "›"], right: ["›", "‹"] }[side]!;
+  let byHand = false;
+  const fold = button("", "", () => { byHand = true; set(!element.classList.contains("wb-closed")); }, { class: "wb-button wb-fold", "data-testid": `fold-${side}` });
+  const element = h("aside", { class: `wb-panel wb-panel-${side}`, "aria-label": name }, h("div", { class: "wb-panel-head" }, h("span", { class: "wb-strong" }, name), fold), body);
+  const set = (closed: boolean) => {
+    element.classList.toggle("wb-closed", closed);
+    fold.textContent = closed ? face[1] : face[0];
+    fold.title = closed ? `Open ${name.toLowerCase()}` : `Close ${name.toLowerCase()}`;
+    fold.setAttribute("aria-label", fold.title);
+    fold.setAttribute("aria-expanded", String(!closed));
+  };
+  set(false);
+  const observer = new ResizeObserver(() => { if (!byHand && shell.root.clientWidth > 0) set(startsClosed()); });
+  observer.observe(shell.root);
+  shell.atEnd(() => observer.disconnect());
+  return element;
+}
