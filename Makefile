@@ -57,7 +57,8 @@ npm := PATH="$(CURDIR)/$(MAIN)/bin:$$PATH" npm --prefix js
 bundle: $(js_made)
 $(npm_made): $(main_made)
 	@echo "[js] installing the build's packages"
-	$(npm) $(if $(wildcard js/package-lock.json),ci,install) --no-audit --no-fund --loglevel=error >/dev/null
+	$(npm) $(if $(wildcard js/package-lock.json),ci,install) --no-audit --no-fund --loglevel=error \
+	  --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 >/dev/null
 	touch $@
 $(js_made): $(npm_made)
 	@echo "[js] bundling the widgets"

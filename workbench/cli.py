@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except WorkbenchError as error:
         print(f"tvm-workbench: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:  # the reader, `head` say, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print("tvm-workbench: interrupted; run it again and it starts over cleanly.", file=sys.stderr)
         return 130
