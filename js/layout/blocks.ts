@@ -2,10 +2,11 @@
  * Chains of vertices that share one x: a trunk's bends, and every box with its main input straight above it.
  * The vertical alignment of U. Brandes and B. Koepf, "Fast and Simple Horizontal Coordinate Assignment" (GD 2001),
  * with the choice of neighbour made by role instead of in four directions: data before constants, the middle one
- * of an odd number, none of an even number (so that two branches hang symmetrically). Links never cross, trunks first.
+ * of an odd number, of an even number the one on the longest path, none if they are alike (so that equal branches
+ * hang symmetrically). Links never cross, trunks first.
  */
 import { ENTRY, EXIT } from "./hierarchy";
-import type { LevelGraph, Rows } from "./level";
+import type { LevelGraph } from "./level";
 import type { Order } from "./order";
 import type { Strata } from "./strata";
 
@@ -14,12 +15,14 @@ export interface Blocks {
   /** Block of each vertex, and the vertex's x relative to the block's. */
   of: Int32Array;
   shift: Float64Array;
-  /** Vertices of block b, top to bottom: members.items[members.offset[b]] .. */
-  members: Rows;
+  /** 1 for the segments that the chains are made of, and those that would be if chains were rigid. */
+  straight: Uint8Array;
 }
 
 /** What flows along a segment, in rising order of claim to a straight line. */
 const PARAMETER = 0, INPUT = 1, SKIP = 2, DATA = 3;
+
+const CLEARLY_LONGER = 1.25;
 
 export function segmentRoles(graph: LevelGraph, strata: Strata): Uint8Array {
   const { source, up, itemCount, count, layer } = strata;
@@ -35,40 +38,51 @@ export function segmentRoles(graph: LevelGraph, strata: Strata): Uint8Array {
   return role;
 }
 
-export function alignBlocks(graph: LevelGraph, strata: Strata, order: Order, role: Uint8Array): Blocks {
+/**
+ * With `rigid`, whole chains become blocks: few variables, for levels too large to solve exactly, at the price of
+ * width. Without, only boxes that have nothing else to be straight with, and the solver weighs the other links.
+ */
+export function alignBlocks(graph: LevelGraph, strata: Strata, order: Order, role: Uint8Array, rigid: boolean): Blocks {
   const { count, itemCount, source, target, sourceShift, targetShift } = strata;
   const main = new Int32Array(count).fill(-1);
-  for (let v = 0; v < count; v++) main[v] = mainAbove(strata, order, role, v);
+  const { above, below } = pathLengths(graph, strata, order);
+  for (let v = 0; v < count; v++) main[v] = mainAbove(strata, order, role, above, v);
   const isBend = (s: number): boolean => source[s] >= itemCount && target[s] >= itemCount;
   const linkUp = new Int32Array(count).fill(-1), linkDown = new Int32Array(count).fill(-1);
   const passes: number[][][] = [];
   for (let l = 0; l + 1 < strata.layerCount; l++) passes.push([[], [], []]);
+  // A trunk belongs to the straight line of its first consumer; what goes on to later ones turns off there.
+  const served = new Uint8Array(count);
   for (let u = 0; u < count; u++) {
-    const s = mainBelow(graph, strata, order, main, u);
-    if (s >= 0) passes[strata.layer[u]][isBend(s) ? 0 : role[s] === DATA ? 1 : 2].push(s);
+    const before = u < itemCount ? -1 : source[strata.up.items[strata.up.offset[u]]];
+    if (before >= 0) served[u] = served[before];
+    const s = mainBelow(graph, strata, order, main, below, u, served[u] === 0 && before >= 0);
+    if (s < 0) continue;
+    if (target[s] < itemCount) served[u] = 1;
+    passes[strata.layer[u]][isBend(s) ? 0 : role[s] === DATA ? 1 : 2].push(s);
   }
   for (let l = 0; l + 1 < strata.layerCount; l++) linkLayer(strata, order, l, passes[l], linkUp, linkDown);
 
   const of = new Int32Array(count).fill(-1), shift = new Float64Array(count);
-  const offset: number[] = [0], items = new Uint32Array(count);
-  let filled = 0;
-  for (const top of order.vertex) {
-    if (linkUp[top] >= 0) continue;
-    const block = offset.length - 1;
-    for (let v = top, s = -1; ; v = target[s]) {
-      if (s >= 0) shift[v] = shift[source[s]] + sourceShift[s] - targetShift[s];
-      of[v] = block;
-      items[filled++] = v;
-      s = linkDown[v];
-      if (s < 0) break;
-    }
-    offset.push(filled);
+  const straight = new Uint8Array(source.length);
+  let blocks = 0;
+  for (const v of order.vertex) {
+    const s = linkUp[v];
+    if (s >= 0) straight[s] = 1;
+    if (s < 0 || !(rigid || isOnlyWay(strata, s))) { of[v] = blocks++; continue; }
+    of[v] = of[source[s]];
+    shift[v] = shift[source[s]] + sourceShift[s] - targetShift[s];
   }
-  return { count: offset.length - 1, of, shift, members: { offset: Uint32Array.from(offset), items } };
+  return { count: blocks, of, shift, straight };
+}
+
+function isOnlyWay({ source, target, down, up }: Strata, s: number): boolean {
+  const u = source[s], v = target[s];
+  return down.offset[u + 1] - down.offset[u] === 1 && up.offset[v + 1] - up.offset[v] === 1;
 }
 
 /** The segment from above that deserves to be straight: the middle one of the most important role. */
-function mainAbove(strata: Strata, order: Order, role: Uint8Array, v: number): number {
+function mainAbove(strata: Strata, order: Order, role: Uint8Array, above: Float64Array, v: number): number {
   const { up, source } = strata;
   let best = -1;
   const candidates: number[] = [];
@@ -80,30 +94,52 @@ function mainAbove(strata: Strata, order: Order, role: Uint8Array, v: number): n
   }
   if (candidates.length === 0) return -1;
   if (best <= INPUT) return candidates[0];
-  return middle(candidates, (s) => order.position[source[s]]);
+  return middleOrLongest(candidates, (s) => order.position[source[s]], (s) => above[source[s]]);
 }
 
-/** The segment below whose end agrees that this one is its main input. */
-function mainBelow(graph: LevelGraph, strata: Strata, order: Order, main: Int32Array, u: number): number {
+/** The segment below whose end agrees that this one is its main input; a bend prefers the next bend unless told not to. */
+function mainBelow(
+  graph: LevelGraph, strata: Strata, order: Order, main: Int32Array, below: Float64Array, u: number, boxFirst: boolean,
+): number {
   const { down, target, itemCount } = strata;
   let best = -1;
   const candidates: number[] = [];
   for (let k = down.offset[u]; k < down.offset[u + 1]; k++) {
     const s = down.items[k], v = target[s];
     if (main[v] !== s) continue;
-    if (u >= itemCount && v >= itemCount) return s;
+    if (u >= itemCount && v >= itemCount && !boxFirst) return s;
     const rank = v >= itemCount ? 0 : graph.kind[v] === EXIT ? 1 : 2;
     if (rank < best) continue;
     if (rank > best) { best = rank; candidates.length = 0; }
     candidates.push(s);
   }
-  return candidates.length === 0 ? -1 : middle(candidates, (s) => order.position[target[s]]);
+  return candidates.length === 0 ? -1 : middleOrLongest(candidates, (s) => order.position[target[s]], (s) => below[target[s]]);
 }
 
-function middle(candidates: number[], position: (s: number) => number): number {
-  if (candidates.length % 2 === 0) return -1;
-  if (candidates.length > 1) candidates.sort((a, b) => position(a) - position(b));
-  return candidates[candidates.length >> 1];
+function middleOrLongest(candidates: number[], position: (s: number) => number, length: (s: number) => number): number {
+  if (candidates.length % 2 === 1) {
+    if (candidates.length > 1) candidates.sort((a, b) => position(a) - position(b));
+    return candidates[candidates.length >> 1];
+  }
+  candidates.sort((a, b) => length(b) - length(a));
+  return length(candidates[0]) > CLEARLY_LONGER * length(candidates[1]) ? candidates[0] : -1;
+}
+
+/** Pixels of boxes on the longest way from a source to each vertex, and from each vertex to a sink. */
+function pathLengths(graph: LevelGraph, strata: Strata, order: Order) {
+  const { source, target, up, down, itemCount, count } = strata;
+  const above = new Float64Array(count), below = new Float64Array(count);
+  const own = (v: number): number => (v < itemCount ? graph.height[v] : 0);
+  for (const v of order.vertex) {
+    for (let k = up.offset[v]; k < up.offset[v + 1]; k++) above[v] = Math.max(above[v], above[source[up.items[k]]]);
+    above[v] += own(v);
+  }
+  for (let i = count - 1; i >= 0; i--) {
+    const v = order.vertex[i];
+    for (let k = down.offset[v]; k < down.offset[v + 1]; k++) below[v] = Math.max(below[v], below[target[down.items[k]]]);
+    below[v] += own(v);
+  }
+  return { above, below };
 }
 
 /** Accepts links pass by pass, left to right, each only if it crosses none accepted before. */

@@ -1,10 +1,12 @@
 /**
  * Layers: every wire goes at least one layer down. Longest path first, then boxes slide inside their slack to
- * where their wires are shorter - constants and parameters, and whole trees of them, down to their consumer.
+ * where their wires are shorter - constants and parameters, and whole trees of them, down to their consumer -
+ * and, on levels small enough, network simplex makes the total length the least possible.
  * Entry stubs stay in the first layer and exit stubs in the last, because the group's border is there.
  */
 import { ENTRY, EXIT } from "./hierarchy";
 import { rowsBy, type LevelGraph, type Rows } from "./level";
+import { NetworkSimplex } from "./simplex";
 
 export interface Layering {
   layer: Int32Array;
@@ -12,6 +14,9 @@ export interface Layering {
 }
 
 const SWEEPS = 4;
+/** Boxes and wires of a level that the simplex is still quick for, and the work it may do. */
+const SIMPLEX_LIMIT = 4000;
+const SIMPLEX_BUDGET = 8_000_000;
 
 export function assignLayers(graph: LevelGraph): Layering {
   const n = graph.kind.length;
@@ -37,6 +42,36 @@ export function assignLayers(graph: LevelGraph): Layering {
 
   sinkFeeders(graph, order, out, into, layer);
   for (let sweep = 0; sweep < SWEEPS; sweep++) if (!shorten(graph, order, out, into, layer, top, bottom)) break;
+  if (n === 0 || n + graph.source.length > SIMPLEX_LIMIT) return { layer, count: last + 1 };
+  return shortest(graph, into, out, layer, hasEntry, hasExit);
+}
+
+/** All entry stubs are one node of the solver, and all exit stubs another, so that borders stay level. */
+function shortest(graph: LevelGraph, into: Rows, out: Rows, layer: Int32Array, hasEntry: boolean, hasExit: boolean): Layering {
+  const n = graph.kind.length, top = n, bottom = n + 1;
+  const of = (i: number): number => (graph.kind[i] === ENTRY ? top : graph.kind[i] === EXIT ? bottom : i);
+  const from: number[] = [], to: number[] = [], least: number[] = [], weight: number[] = [];
+  const arc = (f: number, t: number, l: number, w: number): void => { from.push(f); to.push(t); least.push(l); weight.push(w); };
+  for (let w = 0; w < graph.source.length; w++) arc(of(graph.source[w]), of(graph.target[w]), 1, 1);
+  const position = new Float64Array(n + 2);
+  let last = 0;
+  for (let i = 0; i < n; i++) {
+    position[i] = layer[i];
+    last = Math.max(last, layer[i]);
+    if (of(i) !== i) arc(top, i, 0, 0);
+    else {
+      if (into.offset[i] === into.offset[i + 1]) arc(top, i, hasEntry ? 1 : 0, 0);
+      if (out.offset[i] === out.offset[i + 1]) arc(i, bottom, hasExit ? 1 : 0, 0);
+    }
+  }
+  arc(top, bottom, 0, 0);
+  position[bottom] = last;
+  new NetworkSimplex({ from, to, least, weight }, position).solve(SIMPLEX_BUDGET);
+
+  let first = Infinity;
+  last = -Infinity;
+  for (let i = 0; i < n; i++) first = Math.min(first, position[of(i)]);
+  for (let i = 0; i < n; i++) { layer[i] = Math.round(position[of(i)] - first); last = Math.max(last, layer[i]); }
   return { layer, count: last + 1 };
 }
 

@@ -36,6 +36,10 @@ export function copyOrder(from: Order, to: Order): void {
   to.position.set(from.position);
 }
 
+export function copyOf({ start, vertex, position }: Order): Order {
+  return { start, vertex: vertex.slice(), position: position.slice() };
+}
+
 /** Depth-first from the sinks upwards, inputs in argument order: trees come out without a crossing. */
 export function fromSinks(strata: Strata): Order {
   return search(strata, strata.up, strata.source, strata.down.offset);

@@ -4,50 +4,85 @@
  * Directed Graphs", IEEE TSE 19(3), 1993. Every budget is a count, never a clock: same input, same picture.
  */
 import { CrossingCounter } from "./crossings";
-import { copyOrder, emptyOrder, fromSeed, fromSinks, fromSources, renumber, type Order } from "./order";
+import { copyOf, copyOrder, fromSeed, fromSinks, fromSources, renumber, type Order } from "./order";
 import type { Rows } from "./level";
+import { NeighbourPlaces } from "./places";
+import { Sifter } from "./sifting";
 import type { Strata } from "./strata";
 import { Transposer } from "./transpose";
 
-/** Work units (about one segment visited) that one level may spend in sweeps. */
-const SWEEP_BUDGET = 2_000_000;
-const MAX_SWEEPS = 24;
-const PATIENCE = 7;
+/**
+ * Units of work (about one segment end visited) that one level may spend: in proportion to its size, up to a most
+ * that shrinks again for huge levels, where a sweep or two is all that a person waiting would grant.
+ */
+const WORK_PER_VERTEX = 6_000, MOST_WORK = 30_000_000, FULL_SIZE = 10_000;
+const MAX_SWEEPS = 60;
+/** Sweeps without a better order before giving up: fewer when there is little left to gain. */
+const patience = (crossings: number): number => Math.min(15, 4 + crossings);
+const SIFT_ROUNDS = 4;
 /** A seeded order stays unless a fresh one has far fewer crossings: moving things has a price too. */
 const SEED_TOLERANCE = 1.2;
 
 export function orderLayers(strata: Strata, seed: Float32Array): Order {
-  const counter = new CrossingCounter(strata);
-  const transposer = new Transposer(strata);
-  if (!seed.some((x) => !Number.isNaN(x))) return freshOrder(strata, counter, transposer).order;
-  const seeded = fromSeed(strata, seed);
-  transposer.improve(seeded);
-  const crossings = counter.total(seeded);
-  if (crossings <= 2) return seeded;
-  const fresh = freshOrder(strata, counter, transposer);
-  return crossings <= SEED_TOLERANCE * fresh.crossings + 2 ? seeded : fresh.order;
+  const search = new OrderSearch(strata);
+  if (!seed.some((x) => !Number.isNaN(x))) return search.fresh().order;
+  const seeded = search.seeded(seed);
+  if (seeded.crossings <= 2) return seeded.order;
+  const fresh = search.fresh();
+  return seeded.crossings <= SEED_TOLERANCE * fresh.crossings + 2 ? seeded.order : fresh.order;
 }
 
-function freshOrder(strata: Strata, counter: CrossingCounter, transposer: Transposer): { order: Order; crossings: number } {
-  const sweeps = Math.max(4, Math.min(MAX_SWEEPS, Math.floor(SWEEP_BUDGET / (strata.count + 4 * strata.source.length))));
-  const best = fromSinks(strata);
-  let fewest = counter.total(best);
-  const trial = emptyOrder(strata);
-  const starts = fewest === 0 ? [] : sweeps < MAX_SWEEPS ? [best] : [best, fromSources(strata)];
-  const tries = starts.map((start) => ({ vertex: start.vertex.slice(), position: start.position.slice(), start: start.start }));
-  for (const start of tries) {
-    copyOrder(start, trial);
-    for (let i = 0, idle = 0; i < sweeps && idle < PATIENCE && fewest > 0; i++, idle++) {
+interface Scored {
+  order: Order;
+  crossings: number;
+}
+
+class OrderSearch {
+  private readonly counter: CrossingCounter;
+  private readonly places: NeighbourPlaces;
+  private readonly transposer: Transposer;
+  private readonly sifter: Sifter;
+  private readonly budget: number;
+
+  constructor(private readonly strata: Strata) {
+    const size = strata.count + strata.source.length;
+    this.budget = Math.min(WORK_PER_VERTEX * size, MOST_WORK * Math.min(1, FULL_SIZE / size));
+    this.counter = new CrossingCounter(strata);
+    this.places = new NeighbourPlaces(strata);
+    this.transposer = new Transposer(strata, this.places);
+    this.sifter = new Sifter(strata, this.places);
+  }
+
+  /** The previous order, with exchanges only where they remove crossings. */
+  seeded(seed: Float32Array): Scored {
+    const order = fromSeed(this.strata, seed);
+    this.transposer.improve(order, this.budget / 4);
+    return { order, crossings: this.counter.total(order) };
+  }
+
+  /** The best of two searches, each with half of the budget. */
+  fresh(): Scored {
+    const best = fromSinks(this.strata);
+    const found = { order: best, crossings: this.counter.total(best) };
+    const starts = found.crossings === 0 ? [] : [copyOf(best), fromSources(this.strata)];
+    starts.forEach((start, i) => this.climb(start, found, ((i + 1) * this.budget) / starts.length));
+    return found;
+  }
+
+  private climb(trial: Order, best: Scored, budget: number): void {
+    const { strata, places } = this;
+    for (let i = 0, idle = 0; i < MAX_SWEEPS && idle < patience(best.crossings) && best.crossings > 0 && places.work < budget; i++, idle++) {
       sweep(strata, trial, i);
-      transposer.improve(trial);
-      const crossings = counter.total(trial);
-      if (crossings >= fewest) continue;
-      fewest = crossings;
-      copyOrder(trial, best);
+      places.work += strata.count + 4 * strata.source.length;
+      this.transposer.improve(trial, budget);
+      for (let k = 0; k < SIFT_ROUNDS && this.sifter.improve(trial, budget, k % 2 === 1); k++);
+      const crossings = this.counter.total(trial);
+      if (crossings >= best.crossings) continue;
+      best.crossings = crossings;
+      copyOrder(trial, best.order);
       idle = 0;
     }
   }
-  return { order: best, crossings: fewest };
 }
 
 /** Sorts every layer by where its neighbours in the layer before are; down on even turns, up on odd ones. */

@@ -4,11 +4,12 @@
  * two monotone moves bring them close to the optimum in near-linear time: a block goes to the weighted median of
  * its neighbours as far as there is room, and a block that is held up takes the row that holds it along (shoving.ts).
  */
-import { alignBlocks, segmentRoles } from "./blocks";
+import { alignBlocks, segmentRoles, type Blocks } from "./blocks";
 import { ENTRY, EXIT } from "./hierarchy";
 import { rowsBy, type LevelGraph, type Rows, type Spacing } from "./level";
 import type { Order } from "./order";
 import { shove } from "./shoving";
+import { NetworkSimplex } from "./simplex";
 import type { Strata } from "./strata";
 
 /** Blocks, who stands left of whom at what least distance, and what pulls them together. */
@@ -35,26 +36,60 @@ export interface Row {
 
 const STUB_GAP = 14;
 /** Pull of a segment by role: parameter, input, skip, data. */
-const PULL = [1, 1.5, 3, 3];
+const PULL = [1, 1.5, 2, 2];
+const BEND_PULL = 4;
+const STRAIGHT_PULL = 2;
 const ANCHOR_PULL = 1.5;
 const SWEEPS = 10;
+/** Variables and pulls that the simplex is still quick for, and the work it may do. */
+const EXACT_LIMIT = 8000;
+const SIMPLEX_BUDGET = 10_000_000;
+const FAR = 1e6;
+/** Vertices and segments of a level whose chains may be loosened, and how wide rigid ones must make it first. */
+const LOOSE_LIMIT = 10_000;
+const WIDE = 1.6;
 
 export function placeVertices(graph: LevelGraph, strata: Strata, order: Order, spacing: Spacing): Float64Array {
   const role = segmentRoles(graph, strata);
-  const blocks = alignBlocks(graph, strata, order, role);
-  const row: Row = { ...constraints(graph, strata, order, blocks.of, blocks.shift, blocks.count, spacing), ...pulls(strata, blocks.of, blocks.shift, blocks.count, role), count: blocks.count, x: new Float64Array(blocks.count), anchor: anchors(graph, strata, blocks.of, blocks.shift, blocks.count) };
-  const sequence = leftToRight(row);
-  compact(row, sequence);
-  const sweeps = Math.max(3, Math.min(SWEEPS, Math.floor(2_000_000 / (1 + row.a.length + row.left.length))));
+  const small = strata.count + strata.source.length < LOOSE_LIMIT;
+  let plan = prepare(graph, strata, order, spacing, role, true);
+  // Rigid chains lean on each other: in a dense graph they make a wide staircase. There, links only pull.
+  if (small && plan.width > WIDE * widestLayer(strata, order, spacing)) plan = prepare(graph, strata, order, spacing, role, false);
+  const { row, blocks, sequence } = plan;
+  const exact = row.count + 2 * row.a.length < EXACT_LIMIT;
+  const sweeps = exact ? 3 : Math.max(3, Math.min(SWEEPS, Math.floor(2_000_000 / (1 + row.a.length + row.left.length))));
   for (let i = 0; i < sweeps; i++) if (!medianSweep(row, sequence)) break;
-  if (shove(row, sequence)) for (let i = 0; i < 2; i++) medianSweep(row, sequence);
+  if (exact) solveExactly(row);
+  else if (shove(row, sequence)) medianSweep(row, sequence);
   const x = new Float64Array(strata.count);
   for (let v = 0; v < strata.count; v++) x[v] = row.x[blocks.of[v]] + blocks.shift[v];
   return x;
 }
 
+function prepare(graph: LevelGraph, strata: Strata, order: Order, spacing: Spacing, role: Uint8Array, rigid: boolean) {
+  const blocks = alignBlocks(graph, strata, order, role, rigid);
+  const row: Row = {
+    count: blocks.count, x: new Float64Array(blocks.count),
+    ...constraints(graph, strata, order, blocks, spacing), ...pulls(strata, blocks, role),
+    anchor: anchors(graph, strata, blocks),
+  };
+  const sequence = leftToRight(row);
+  return { blocks, row, sequence, width: compact(row, sequence) };
+}
+
+/** No picture can be narrower than this. */
+function widestLayer(strata: Strata, order: Order, spacing: Spacing): number {
+  let widest = 0;
+  for (let l = 0; l < strata.layerCount; l++) {
+    let width = 0;
+    for (let i = order.start[l]; i < order.start[l + 1]; i++) width += strata.width[order.vertex[i]] + spacing.nodeGap;
+    widest = Math.max(widest, width);
+  }
+  return widest;
+}
+
 function constraints(
-  graph: LevelGraph, strata: Strata, order: Order, of: Int32Array, shift: Float64Array, count: number, spacing: Spacing,
+  graph: LevelGraph, strata: Strata, order: Order, { of, shift, count }: Blocks, spacing: Spacing,
 ) {
   const { width, itemCount } = strata;
   const thin = (v: number): number => (v >= itemCount ? 2 : graph.kind[v] === ENTRY || graph.kind[v] === EXIT ? 1 : 0);
@@ -81,14 +116,15 @@ function constraints(
   };
 }
 
-function pulls(strata: Strata, of: Int32Array, shift: Float64Array, count: number, role: Uint8Array) {
+function pulls(strata: Strata, { of, shift, count, straight }: Blocks, role: Uint8Array) {
   const a: number[] = [], b: number[] = [], da: number[] = [], db: number[] = [], weight: number[] = [];
   for (let s = 0; s < strata.source.length; s++) {
     const u = strata.source[s], v = strata.target[s];
     if (of[u] === of[v]) continue;
     a.push(of[u]); da.push(shift[u] + strata.sourceShift[s]);
     b.push(of[v]); db.push(shift[v] + strata.targetShift[s]);
-    weight.push(PULL[role[s]]);
+    const isBend = u >= strata.itemCount && v >= strata.itemCount;
+    weight.push(PULL[role[s]] * (isBend ? BEND_PULL : straight[s] ? STRAIGHT_PULL : 1));
   }
   return {
     a: Uint32Array.from(a), b: Uint32Array.from(b), da: Float64Array.from(da), db: Float64Array.from(db),
@@ -96,7 +132,7 @@ function pulls(strata: Strata, of: Int32Array, shift: Float64Array, count: numbe
   };
 }
 
-function anchors(graph: LevelGraph, strata: Strata, of: Int32Array, shift: Float64Array, count: number): Float64Array {
+function anchors(graph: LevelGraph, strata: Strata, { of, shift, count }: Blocks): Float64Array {
   const sum = new Float64Array(count), known = new Uint32Array(count);
   for (let v = 0; v < strata.itemCount; v++) {
     if (Number.isNaN(graph.seed[v])) continue;
@@ -104,6 +140,27 @@ function anchors(graph: LevelGraph, strata: Strata, of: Int32Array, shift: Float
     known[of[v]]++;
   }
   return sum.map((s, b) => s / known[b]);
+}
+
+/** The optimum by network simplex: a node per pull turns |x - y| into two arcs (Gansner et al., section 4.2). */
+function solveExactly(row: Row): void {
+  const { count, a, b, da, db } = row, root = count + a.length;
+  const from: number[] = [], to: number[] = [], least: number[] = [], weight: number[] = [];
+  const arc = (f: number, t: number, l: number, w: number): void => { from.push(f); to.push(t); least.push(l); weight.push(w); };
+  const position = new Float64Array(root + 1);
+  position.set(row.x);
+  for (let c = 0; c < row.left.length; c++) arc(row.left[c], row.right[c], row.least[c], 0);
+  for (let p = 0; p < a.length; p++) {
+    const la = Math.max(0, db[p] - da[p]), lb = Math.max(0, da[p] - db[p]);
+    arc(count + p, a[p], la, row.weight[p]);
+    arc(count + p, b[p], lb, row.weight[p]);
+    position[count + p] = Math.min(row.x[a[p]] - la, row.x[b[p]] - lb);
+  }
+  // The root only joins what nothing else joins: FAR away, it holds nobody back.
+  position[root] = -FAR;
+  for (let i = 0; i < count; i++) if (row.leftOf.offset[i] === row.leftOf.offset[i + 1]) arc(root, i, 0, 0);
+  new NetworkSimplex({ from, to, least, weight }, position).solve(SIMPLEX_BUDGET);
+  row.x.set(position.subarray(0, count));
 }
 
 /** Every block after all blocks left of it (Kahn). Links do not cross, so the relation has no cycle. */
@@ -118,8 +175,8 @@ function leftToRight(row: Row): Uint32Array {
   return sequence;
 }
 
-/** Half way between packed to the left and packed to the right. */
-function compact(row: Row, sequence: Uint32Array): void {
+/** Half way between packed to the left and packed to the right; the packed width. */
+function compact(row: Row, sequence: Uint32Array): number {
   const { x, left, right, least, leftOf, rightOf } = row;
   let widest = 0;
   for (const b of sequence) {
@@ -142,6 +199,7 @@ function compact(row: Row, sequence: Uint32Array): void {
     far[b] = at;
   }
   for (let b = 0; b < row.count; b++) x[b] = (x[b] + far[b]) / 2;
+  return widest;
 }
 
 const stops: { at: number; weight: number }[] = [];
