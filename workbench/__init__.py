@@ -28,12 +28,13 @@ _HOMES = {
     "Config": "measure.config",
     "kernels": "measure.kernels",
     "measure": "measure.local",
+    "plots": "plots",
     "GraphView": "widgets.graph_view",
     "CompareView": "widgets.compare_view",
     "Workbench": "widgets.workbench",
 }
 
-__all__ = ["WorkbenchError", "__version__", *_HOMES]
+__all__ = ["WorkbenchError", "__version__", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]  one list, _HOMES
 
 
 def __getattr__(name: str) -> Any:
@@ -62,6 +63,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from workbench import plots as plots
     from workbench import samples as samples
     from workbench.dialects.base import Workload as Workload
     from workbench.dialects.passes import passes as passes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -75,6 +75,29 @@ class Workload:
         return f"Workload({self.name!r}, {self.dialect}, {len(self.params)} parameters)"
 
 
+class Built(Protocol):
+    """A compiled workload, in the child process. A dialect's `build.compiled(workload, target, config)` makes it."""
+
+    tvm: str
+    "TVM's version"
+    threads: int
+    "threads its runtime uses"
+    method: str
+    "how `runner` times"
+
+    def calls(self) -> list[dict[str, Any]]:
+        """One row a call, in execution order: name, function, noop, bytes_read, bytes_written, inputs, outputs."""
+        ...
+
+    def source(self) -> str:
+        """The generated source."""
+        ...
+
+    def runner(self, seed: int) -> Callable[[int], float]:
+        """A function that runs so many times with the same random inputs and gives the mean seconds of one run."""
+        ...
+
+
 class Dialect(Protocol):
     """A TVM IR behind one small door. Modules go in and out as opaque objects."""
 
@@ -88,11 +111,17 @@ class Dialect(Protocol):
         """A Workload from printed text or from what `dump` wrote."""
         ...
 
-    def text(self, module: Any) -> str: ...
+    def text(self, module: Any) -> str:
+        """The module as TVM prints it."""
+        ...
 
-    def graph(self, module: Any, name: str) -> Graph: ...
+    def graph(self, module: Any, name: str) -> Graph:
+        """The neutral picture of the module."""
+        ...
 
-    def passes(self) -> tuple[PassInfo, ...]: ...
+    def passes(self) -> tuple[PassInfo, ...]:
+        """Every pass that a pipeline can name."""
+        ...
 
     def presets(self) -> tuple[Preset, ...]:
         """Pipelines worth starting from, the best one to begin with first."""

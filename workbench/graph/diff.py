@@ -39,7 +39,7 @@ class GraphDiff:
     @cached_property
     def mapping(self) -> dict[int, tuple[int, ...]]:
         """Before id -> after ids, for every node that is still there."""
-        found = {b: (a,) for b, a in (*self.kept, *self.changed)}
+        found: dict[int, tuple[int, ...]] = {b: (a,) for b, a in (*self.kept, *self.changed)}
         found.update((b, (a,)) for many, a in self.merged for b in many)
         found.update(self.split)
         return found
@@ -197,7 +197,9 @@ class _Matching:
             return
         front, seen = [id], {id}
         for distance in range(1, LOOK_THROUGH + 1):
-            reached = [far for near in front for far in onward(side, near) if side.partner[far] is None and far not in seen]
+            reached = [
+                far for near in front for far in onward(side, near) if side.partner[far] is None and far not in seen
+            ]
             front = list(dict.fromkeys(reached))[:8]
             seen.update(front)
             for far in front:

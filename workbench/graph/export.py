@@ -10,9 +10,9 @@ from workbench.graph.model import Graph, Node
 
 def to_networkx(graph: Graph) -> Any:
     """A `networkx.MultiDiGraph`: node ids with the fields of `Node` as data, edges keyed by argument position."""
-    import networkx
+    import networkx as nx
 
-    out = networkx.MultiDiGraph(name=graph.name, dialect=graph.dialect)
+    out = nx.MultiDiGraph(name=graph.name, dialect=graph.dialect)
     for node in graph.nodes:
         out.add_node(node.id, **{f.name: getattr(node, f.name) for f in fields(Node) if f.name != "id"})
     for edge in graph.edges:
@@ -39,7 +39,9 @@ def _fill(dot: Any, graph: Graph) -> None:
     clusters: dict[int, Any] = {}
     for group in graph.groups:
         clusters[group.id] = graphviz.Digraph(f"cluster_{group.id}")
-        clusters[group.id].attr(label=graphviz.escape(group.name or group.kind), style="rounded,filled", fillcolor="#00000010", fontsize="9")
+        clusters[group.id].attr(
+            label=graphviz.escape(group.name or group.kind), style="rounded,filled", fillcolor="#00000010", fontsize="9"
+        )
     for node in graph.nodes:
         place = dot if node.group is None else clusters[node.group]
         place.node(str(node.id), graphviz.escape(_label(node)))

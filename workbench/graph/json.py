@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, fields
 from typing import Any
 
 from workbench.errors import LoadError
-from workbench.graph.model import GROUP_KINDS, KINDS, Edge, Graph, Group, Node
+from workbench.graph.model import GROUP_KINDS, KINDS, PATTERNS, Edge, Graph, Group, Node
 
 FORMAT = "tvm-workbench graph"
 VERSION = 1
@@ -33,18 +34,20 @@ def to_data(graph: Graph) -> dict[str, Any]:
 
 
 _EMPTY = Node(0, "", "")
+_OPTIONAL = tuple(f.name for f in fields(Node) if f.name not in ("id", "kind", "op"))
 
 
 def _without_defaults(node: Node) -> dict[str, Any]:
     # the id is the place in the list, and most fields of most nodes are empty
-    return {f.name: value for f in fields(Node) if f.name != "id" and (value := getattr(node, f.name)) != getattr(_EMPTY, f.name)}
+    rest = {name: value for name in _OPTIONAL if (value := getattr(node, name)) != getattr(_EMPTY, name)}
+    return {"kind": node.kind, "op": node.op, **rest}
 
 
 def loads(text: str) -> Graph:
     """Read what `dumps` wrote."""
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise LoadError(f"this is not a saved graph: {error}; save one with Graph.to_json()") from None
     return from_data(data)
 
@@ -54,10 +57,12 @@ def from_data(data: Any) -> Graph:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise LoadError("this JSON is not a saved graph; save one with Graph.to_json()")
     if data.get("version") != VERSION:
-        raise LoadError(f"this graph has format version {data.get('version')!r}, and this workbench reads version {VERSION}; upgrade it")
+        raise LoadError(
+            f"this graph has format version {data.get('version')!r}, and this workbench reads version {VERSION}; upgrade it"
+        )
     try:
         graph = _read(data)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise LoadError(f"this saved graph is damaged: {error!r}; save it again") from None
     _check(graph)
     return graph
@@ -65,18 +70,58 @@ def from_data(data: Any) -> Graph:
 
 def _read(data: dict[str, Any]) -> Graph:
     nodes = tuple(Node(id=i, **row) for i, row in enumerate(data["nodes"]))
-    edges = tuple(Edge(s, t, i, nodes[s].type if 0 <= s < len(nodes) else "") for s, t, i in data["edges"])
+    types = [node.type for node in nodes]
+    edges = tuple(Edge(s, t, i, types[s]) for s, t, i in data["edges"])
     groups = tuple(Group(**row) for row in data["groups"])
-    return Graph(nodes, edges, groups, tuple(data["outputs"]), data["name"], data["dialect"])
+    return Graph(nodes, edges, groups, _list(data["outputs"]), data["name"], data["dialect"])
+
+
+def _list(value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r} is not a list")
+    return tuple(value)
 
 
 def _check(graph: Graph) -> None:
-    count, groups = len(graph.nodes), len(graph.groups)
     sound = (
-        all(isinstance(n.id, int) and n.kind in KINDS and (n.group is None or 0 <= n.group < groups) for n in graph.nodes)
-        and all(0 <= e.source < e.target < count for e in graph.edges)
-        and all(g.id == i and g.kind in GROUP_KINDS and (g.parent is None or 0 <= g.parent < i) for i, g in enumerate(graph.groups))
-        and all(0 <= o < count for o in graph.outputs)
+        isinstance(graph.name, str)
+        and isinstance(graph.dialect, str)
+        and all(_sound_node(n, len(graph.groups)) for n in graph.nodes)
+        and all(
+            _place(e.target, len(graph.nodes)) and _place(e.source, e.target) and _place(e.index) for e in graph.edges
+        )
+        and all(_sound_group(g, i, len(graph.nodes)) for i, g in enumerate(graph.groups))
+        and all(_place(o, len(graph.nodes)) for o in graph.outputs)
     )
     if not sound:
-        raise LoadError("this saved graph is damaged: a node, edge or group refers to nothing; save it again")
+        raise LoadError(
+            "this saved graph is damaged: a node, edge or group refers to nothing or is of the wrong type; save it again"
+        )
+
+
+def _place(value: Any, end: float = math.inf) -> bool:
+    """Whether it is a whole number from 0 up to but not including `end`."""
+    return type(value) is int and 0 <= value < end
+
+
+def _sound_node(node: Node, groups: int) -> bool:
+    return (
+        node.kind in KINDS
+        and all(isinstance(text, str) for text in (node.op, node.type, node.name, node.scope, node.span))
+        and isinstance(node.attrs, dict)
+        and (node.group is None or _place(node.group, groups))
+        and (node.pattern is None or (type(node.pattern) is int and node.pattern in PATTERNS))
+        and _place(node.line)
+    )
+
+
+def _sound_group(group: Group, place: int, nodes: int) -> bool:
+    return (
+        _place(group.id)
+        and group.id == place
+        and group.kind in GROUP_KINDS
+        and isinstance(group.name, str)
+        and (group.parent is None or _place(group.parent, place))
+        and isinstance(group.attrs, dict)
+        and (group.output is None or _place(group.output, nodes))
+    )

@@ -205,4 +205,6 @@ class GraphBuilder:
         self.groups[group] = Group(old.id, old.kind, old.name, old.parent, old.attrs, node)
 
     def build(self) -> Graph:
-        return Graph(tuple(self.nodes), tuple(self.edges), tuple(self.groups), tuple(self.outputs), self.name, self.dialect)
+        return Graph(
+            tuple(self.nodes), tuple(self.edges), tuple(self.groups), tuple(self.outputs), self.name, self.dialect
+        )

@@ -34,7 +34,11 @@ class Config:
             return self.name
         if self.pipeline:
             return self.pipeline
-        parts = [f"opt {self.opt_level}", *(f"-{name}" for name in self.disabled), *(f"+{name}" for name in self.required)]
+        parts = [
+            f"opt {self.opt_level}",
+            *(f"-{name}" for name in self.disabled),
+            *(f"+{name}" for name in self.required),
+        ]
         return " ".join(parts + [f"{key.rsplit('.', 1)[-1]}={value}" for key, value in self.options.items()])
 
     def context(self) -> Config:
@@ -59,7 +63,9 @@ class Config:
         if isinstance(given, Config):
             return given
         if isinstance(given, bool) or not isinstance(given, (int, str, Mapping, Pipeline)):
-            raise MeasureError(f"a {type(given).__name__} is no configuration; give an opt level, a pipeline, or a dict of Config's fields")
+            raise MeasureError(
+                f"a {type(given).__name__} is no configuration; give an opt level, a pipeline, or a dict of Config's fields"
+            )
         if isinstance(given, int):
             return Config(opt_level=given)
         if isinstance(given, Mapping):

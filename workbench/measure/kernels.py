@@ -12,7 +12,7 @@ from workbench.dialects.base import Workload
 from workbench.errors import UnknownName
 from workbench.measure.config import Config
 from workbench.measure.legal import check
-from workbench.measure.worker import Progress, worker
+from workbench.process.worker import Progress, never, silent, worker
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,8 +86,8 @@ def kernels(
     config: Mapping[str, Any] | None = None,
     *,
     timeout: float = 600.0,
-    progress: Progress = lambda what, fraction: None,
-    cancelled: Callable[[], bool] = lambda: False,
+    progress: Progress = silent,
+    cancelled: Callable[[], bool] = never,
 ) -> Kernels:
     """Build for real, in the child process, and count.
 
@@ -108,7 +108,7 @@ def kernels(
     how = Config.of({"opt_level": opt_level, "disabled": disabled, "required": required, "options": config or {}})
     check(workload, how)
     result = worker().run(
-        "kernels",
+        "workbench.measure.jobs:kernels",
         workload,
         {"target": target, "config": how.to_data()},
         timeout=timeout,

@@ -12,9 +12,9 @@ from workbench.measure.host import cores, cpu_model
 from workbench.measure.kernels import from_result
 from workbench.measure.legal import check
 from workbench.measure.sampling import quartiles
-from workbench.measure.worker import Progress, worker
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
+from workbench.process.worker import Progress, never, silent, worker
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ def measure(
     budget: float = 1.0,
     timeout: float = 600.0,
     seed: int = 0,
-    progress: Progress = lambda what, fraction: None,
+    progress: Progress = silent,
 ) -> pd.DataFrame:
     """Build and time each configuration for each target.
 
@@ -91,8 +91,8 @@ def measure_one(
     budget: float = 1.0,
     timeout: float = 600.0,
     seed: int = 0,
-    progress: Progress = lambda what, fraction: None,
-    cancelled: Callable[[], bool] = lambda: False,
+    progress: Progress = silent,
+    cancelled: Callable[[], bool] = never,
 ) -> dict[str, Any]:
     """One row for `workload`, compiled as `config` says; for a configuration with a pipeline, what the pipeline made.
 
@@ -102,7 +102,7 @@ def measure_one(
     try:
         check(workload, config)
         result = worker().run(
-            "time",
+            "workbench.measure.jobs:timing",
             workload,
             {"target": target, "config": how.to_data(), "budget": budget, "seed": seed},
             timeout=timeout,

@@ -19,7 +19,7 @@ SETTLED = 0.02
 def sample(
     run: Callable[[int], float],
     budget: float,
-    progress: Callable[[float], None] = lambda fraction: None,
+    progress: Callable[[float], None] = lambda _fraction: None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, Any]:
     """Time a function.

@@ -78,7 +78,7 @@ class Runner:
         opt_level: int = 3,
         *,
         cancelled: Callable[[], bool] = lambda: False,
-        progress: Callable[[int], None] = lambda done: None,
+        progress: Callable[[int], None] = lambda _done: None,
     ) -> Trace:
         """The trace of a pipeline; `cancelled` is asked between passes, `progress` told how many are done."""
         found = depth(self.start.graph)
@@ -98,7 +98,11 @@ class Runner:
             else:
                 key = (*key, step.run or step.text)
                 outcome = self._remembered(key, lambda s=state, m=made: self._apply(m, s, opt_level))
-                steps.append(Step(step.text, state, outcome.state, outcome.status, outcome.seconds, outcome.error, outcome.detail))
+                steps.append(
+                    Step(
+                        step.text, state, outcome.state, outcome.status, outcome.seconds, outcome.error, outcome.detail
+                    )
+                )
                 state = outcome.state
             progress(len(steps))
         return Trace(self.workload.name, self.workload.dialect, tuple(steps), self.start, opt_level)
@@ -109,7 +113,9 @@ class Runner:
             return self.workload
         found = self._workloads.get(state)
         if found is None:
-            found = self._workloads[state] = Workload(state.module, self.workload.params, self.workload.name, self.workload.dialect)
+            found = self._workloads[state] = Workload(
+                state.module, self.workload.params, self.workload.name, self.workload.dialect
+            )
         return found
 
     def _remembered(self, key: tuple[Any, ...], make: Callable[[], _Outcome]) -> _Outcome:
@@ -124,14 +130,18 @@ class Runner:
         if step.run is not None:
             return step.run
         if step.name.startswith("<"):
-            raise PipelineError(f"{step.name} is a Python function of another notebook; give the function itself in its place")
+            raise PipelineError(
+                f"{step.name} is a Python function of another notebook; give the function itself in its place"
+            )
         return self.dialect.make(step.name, step.options)
 
     def _apply(self, made: Any, state: State, opt_level: int) -> _Outcome:
         is_pass = self.dialect.is_pass(made)
         if is_pass and self.dialect.runs_at(made) > opt_level:
             level = self.dialect.runs_at(made)
-            return _Outcome(state, "skipped", error="", detail=f"TVM runs it from opt_level {level} on; this is {opt_level}")
+            return _Outcome(
+                state, "skipped", error="", detail=f"TVM runs it from opt_level {level} on; this is {opt_level}"
+            )
         started = time.perf_counter()
         try:
             module = self._applied(made, is_pass, state.module, opt_level)

@@ -112,7 +112,9 @@ def _steps_of(thing: Any) -> list[PassStep]:
         return [PassStep(f"<{info.name}>", run=thing)]
     if callable(thing):
         return [PassStep(f"<{getattr(thing, '__name__', type(thing).__name__)}>", run=thing)]
-    raise PipelineError(f"a {type(thing).__name__} is no pass; give a name, a TVM Pass, or a function from IRModule to IRModule")
+    raise PipelineError(
+        f"a {type(thing).__name__} is no pass; give a name, a TVM Pass, or a function from IRModule to IRModule"
+    )
 
 
 def _parse(text: str) -> list[PassStep]:
@@ -158,11 +160,14 @@ def _closing(text: str, start: int) -> int:
 
 def _options(text: str, name: str) -> dict[str, Any]:
     """`a=1,b=[2]` read as the keyword arguments of a call whose values are literals."""
+    keywords: list[ast.keyword] = []
     try:
         call = ast.parse(f"f({text})", mode="eval").body
-        assert isinstance(call, ast.Call)
-        if call.args or any(keyword.arg is None for keyword in call.keywords):
-            raise ValueError
-        return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
-    except (SyntaxError, ValueError, AssertionError):
-        raise PipelineError(f"the options of {name} are {text!r}; write them as name=value, values as Python literals") from None
+        keywords = call.keywords if isinstance(call, ast.Call) and not call.args else []
+        options = {keyword.arg: ast.literal_eval(keyword.value) for keyword in keywords if keyword.arg is not None}
+    except (SyntaxError, ValueError):
+        options = {}
+    # a positional argument or a `**` would have been lost without a word
+    if text.strip() and (not options or len(options) != len(keywords)):
+        raise PipelineError(f"the options of {name} are {text!r}; write them as name=value, values as Python literals")
+    return options

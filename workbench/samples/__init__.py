@@ -52,7 +52,9 @@ def _loaded(where: str, module: Any, params: dict[str, Any], name: str) -> Workl
 def _known(name: str | None) -> str:
     found = name or installed()
     if found is None:
-        raise LoadError("the samples are built with TVM, and there is none in this environment; `pip install tvm-workbench[relax]`")
+        raise LoadError(
+            "the samples are built with TVM, and there is none in this environment; `pip install tvm-workbench[relax]`"
+        )
     if found not in NAMES:
         raise UnknownName("dialect", found, NAMES)
     return found

@@ -11,7 +11,9 @@ from workbench.errors import WorkbenchError
 
 _BUNDLE = Path(__file__).parent / "static" / "workbench.js"
 if not _BUNDLE.exists():
-    raise WorkbenchError(f"the widgets' {_BUNDLE.name} has not been built; in a checkout run `make bundle`, else install the wheel again")
+    raise WorkbenchError(
+        f"the widgets' {_BUNDLE.name} has not been built; in a checkout run `make bundle`, else install the wheel again"
+    )
 
 
 class View(anywidget.AnyWidget):

@@ -46,7 +46,9 @@ class GraphView(View):
         ids = list(proposal["value"])
         unknown = [id for id in ids if not 0 <= id < len(self.model.nodes)]
         if unknown:
-            raise WorkbenchError(f"node {unknown[0]} is not in this graph; ids run from 0 to {len(self.model.nodes) - 1}")
+            raise WorkbenchError(
+                f"node {unknown[0]} is not in this graph; ids run from 0 to {len(self.model.nodes) - 1}"
+            )
         return ids
 
     def show(self, nodes: Iterable[int]) -> None:
@@ -55,4 +57,6 @@ class GraphView(View):
 
     def overlay(self, values: Mapping[int, float], title: str, unit: str = "") -> None:
         """Colour nodes by a measured value, with a legend; an empty mapping takes the colours away."""
-        self.overlay_state = {"title": title, "unit": unit, "values": {str(id): value for id, value in values.items()}} if values else {}
+        self.overlay_state = (
+            {"title": title, "unit": unit, "values": {str(id): value for id, value in values.items()}} if values else {}
+        )

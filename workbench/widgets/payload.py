@@ -48,7 +48,8 @@ def encode_graph(graph: Graph) -> dict[str, Any]:
         "edge": {
             "source": _column("I", (e.source for e in edges)),
             "target": _column("I", (e.target for e in edges)),
-            "index": _column("H", (e.index for e in edges)),
+            # two bytes are enough for the page, which shows a position and sorts by it
+            "index": _column("H", (min(e.index, 0xFFFF) for e in edges)),
             "type_s": _column("I", (strings(e.type) for e in edges)),
         },
         "group": {

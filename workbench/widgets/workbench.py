@@ -24,10 +24,10 @@ from workbench.graph.model import Graph
 from workbench.measure.config import Config
 from workbench.measure.legal import check
 from workbench.measure.local import measure_one
-from workbench.measure.worker import worker
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Step, Trace
+from workbench.process.worker import worker
 from workbench.widgets.background import Background, Task
 from workbench.widgets.bundle import View
 from workbench.widgets.payload import encode_diff, encode_graph
@@ -229,7 +229,7 @@ class Workbench(View):
     def _on_step(self, message: dict[str, Any]) -> None:
         self._step = int(message["index"])
         self._push(step=self._step)
-        self._pictures.submit(lambda task: self._draw_step())
+        self._pictures.submit(lambda _task: self._draw_step())
 
     def _on_measure(self, _: dict[str, Any]) -> None:
         self._measure(again=True)
@@ -271,7 +271,9 @@ class Workbench(View):
 
     def _draw_pipeline(self, choice: Choice, task: Task) -> None:
         total = len(choice.pipeline)
-        busy = _Throttle(lambda done: self._push(busy=_busy(f"Running passes ({done} of {total})", done / max(total, 1))))
+        busy = _Throttle(
+            lambda done: self._push(busy=_busy(f"Running passes ({done} of {total})", done / max(total, 1)))
+        )
         try:
             trace = self._runner.run(choice.pipeline, choice.opt_level, cancelled=task.cancelled, progress=busy)
         except WorkbenchError as error:
@@ -305,7 +307,7 @@ class Workbench(View):
         try:
             check(self.workload, config)
             result = worker().run(
-                "optimize",
+                "workbench.measure.jobs:optimize",
                 self.workload,
                 {"target": self.target, "config": config.to_data()},
                 progress=lambda what, fraction: self._push(busy=_busy(what, fraction)),
@@ -315,7 +317,9 @@ class Workbench(View):
             self._fail("This PassContext gives no graph", str(error))
             return
         if task.wanted:
-            self._show(self.workload.graph(), from_data(result["graph"]), ("as loaded", f"as compiled ({config.label})"))
+            self._show(
+                self.workload.graph(), from_data(result["graph"]), ("as loaded", f"as compiled ({config.label})")
+            )
             self._push(busy=None)
             if self.auto_measure:
                 self._measure()
@@ -384,7 +388,12 @@ class Workbench(View):
         current = self.choice.config(self._presets)
         with self._lock:
             rows = [
-                {**{k: v for k, v in row.items() if k != "samples"}, "samples": len(row.get("samples", ())), "id": i, "current": key == current}
+                {
+                    **{k: v for k, v in row.items() if k != "samples"},
+                    "samples": len(row.get("samples", ())),
+                    "id": i,
+                    "current": key == current,
+                }
                 for i, (key, row) in enumerate(self._rows.items())
             ]
             measured = [row for row in self._rows.values() if row["status"] == "ok"]
@@ -481,8 +490,7 @@ def _without_kept(step: Step) -> dict[str, int]:
 def _plots(rows: list[dict[str, Any]]) -> dict[str, str]:
     import pandas as pd
 
-    from workbench.plots.kernel_count import kernel_count
-    from workbench.plots.runtime import runtime
+    from workbench.plots import kernel_count, runtime
     from workbench.plots.style import DARK, LIGHT, to_svg
 
     data = pd.DataFrame(rows)

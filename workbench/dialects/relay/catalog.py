@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import tvm
@@ -39,11 +39,18 @@ def passes() -> tuple[PassInfo, ...]:
 def constructors() -> dict[str, Any]:
     """Pass name -> the function that makes the pass."""
     modules = dict(_MODULES)
-    return {info.name: getattr(modules["qnn." if info.name.startswith("qnn.") else ""], info.name.removeprefix("qnn.")) for info in passes()}
+    return {
+        info.name: getattr(modules["qnn." if info.name.startswith("qnn.") else ""], info.name.removeprefix("qnn."))
+        for info in passes()
+    }
 
 
 def _describe(name: str, constructor: Any) -> PassInfo:
-    options = tuple(_option(p) for p in inspect.signature(constructor).parameters.values() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL))
+    options = tuple(
+        _option(p)
+        for p in inspect.signature(constructor).parameters.values()
+        if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+    )
     doc = (inspect.getdoc(constructor) or "").split("\n\n")[0].replace("\n", " ")
     level = None
     if not any(option.required for option in options):
@@ -62,7 +69,7 @@ def _option(parameter: inspect.Parameter) -> Option:
     return Option(parameter.name, type, default, required)
 
 
-@lru_cache(maxsize=None)
+@cache
 def pattern_of(op: str) -> int | None:
     """The fusion pattern kind that an operator registered, or None."""
     try:

@@ -21,6 +21,8 @@ from workbench.graph.walk import depth
 
 
 class Relay:
+    """Relay behind the Dialect's door; each method's meaning is written there."""
+
     name = "relay"
 
     def load(self, source: Any, params: Mapping[str, Any] | None, name: str) -> Workload | None:
@@ -31,12 +33,14 @@ class Relay:
         return Workload(_typed(source), _arrays(params or {}), name, self.name)
 
     def read(self, path: Path | None, text: str, name: str) -> Workload:
-        if path is not None and path.suffix == ".json" or path is None and text.lstrip().startswith("{"):
+        if (path is not None and path.suffix == ".json") or (path is None and text.lstrip().startswith("{")):
             return self._read_json(text, name)
         # Ours reads first: its errors name the place, and TVM's own parser ends the process on very deep text.
         graph = build_graph(parse(text), name, catalog.pattern_of)
         if depth(graph) > SAFE_DEPTH:
-            raise TooDeep(f"{name} chains {depth(graph)} operators, and TVM's parser ends the process beyond about {SAFE_DEPTH}; split the graph")
+            raise TooDeep(
+                f"{name} chains {depth(graph)} operators, and TVM's parser ends the process beyond about {SAFE_DEPTH}; split the graph"
+            )
         try:
             module = tvm.relay.parse(_with_version(text))
         except (tvm.TVMError, tvm.error.DiagnosticError) as error:
@@ -47,10 +51,14 @@ class Relay:
         try:
             module = tvm.ir.load_json(text)
         except (tvm.TVMError, ValueError) as error:
-            raise LoadError(f"this is not a module that tvm.ir.save_json of TVM {tvm.__version__} wrote: {_first_line(error)}") from None
+            raise LoadError(
+                f"this is not a module that tvm.ir.save_json of TVM {tvm.__version__} wrote: {_first_line(error)}"
+            ) from None
         loaded = self.load(module, None, name)
         if loaded is None:
-            raise LoadError(f"this JSON holds a {type(module).__name__}, not an IRModule; save the whole module with tvm.ir.save_json")
+            raise LoadError(
+                f"this JSON holds a {type(module).__name__}, not an IRModule; save the whole module with tvm.ir.save_json"
+            )
         return loaded
 
     def text(self, module: tvm.IRModule) -> str:
@@ -83,7 +91,9 @@ class Relay:
 
     def apply(self, compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
         with tvm.transform.PassContext(opt_level=opt_level):
-            return tvm.transform.Sequential([relay.transform.InferType(), compiled, relay.transform.InferType()])(module)
+            return tvm.transform.Sequential([relay.transform.InferType(), compiled, relay.transform.InferType()])(
+                module
+            )
 
     def runs_at(self, compiled: tvm.transform.Pass) -> int:
         return int(compiled.info.opt_level)
@@ -113,7 +123,9 @@ class Relay:
 def _module_of(expr: relay.Expr) -> tvm.IRModule:
     free = [v.name_hint for v in relay.analysis.free_vars(expr)] if isinstance(expr, relay.Function) else []
     if free:
-        raise LoadError(f"the function uses {', '.join(free)} without binding them; make them parameters of the function")
+        raise LoadError(
+            f"the function uses {', '.join(free)} without binding them; make them parameters of the function"
+        )
     return tvm.IRModule.from_expr(expr)
 
 

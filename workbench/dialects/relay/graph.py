@@ -191,9 +191,10 @@ class _Walk:
         found = self.callee_in_place(expr)
         assert found is not None
         function, name = found
-        arguments = []
+        arguments: list[int] = []
         for argument in expr.args[1:]:
-            arguments.append((yield self.value(argument, env)))
+            node = yield self.value(argument, env)
+            arguments.append(node)
         self.drawn_in_place.add(expr.args[0].text)
         return (yield self.in_place(function, name, arguments, env))
 
@@ -232,8 +233,7 @@ class _Walk:
 
     def leaf(self, expr: Expr, env: _Env) -> int:
         """A node for an expression whose operands all have one."""
-        inputs = [env.find(arg) for arg in self.operands(expr)]
-        assert None not in inputs
+        inputs = [node for arg in self.operands(expr) if (node := env.find(arg)) is not None]
         kind, text = expr.kind, expr.text
         if kind == "call":
             return self.call(expr, inputs, env)
@@ -248,7 +248,9 @@ class _Walk:
     def call(self, expr: Expr, inputs: list[int], env: _Env) -> int:
         callee = expr.args[0]
         if callee.kind == "op":
-            return self.add(env, "op", callee.text, inputs, expr, attrs=expr.attrs, pattern=self.pattern_of(callee.text))
+            return self.add(
+                env, "op", callee.text, inputs, expr, attrs=expr.attrs, pattern=self.pattern_of(callee.text)
+            )
         if callee.kind == "global":
             return self.add(env, "call", f"@{callee.text}", inputs, expr, attrs=expr.attrs)
         return self.add(env, "call", callee.text or "call", inputs, expr, attrs=expr.attrs)
@@ -267,7 +269,11 @@ class _Walk:
         if kind == "get_item":
             return field_type(types[0], int(expr.text))
         if kind == "ref":
-            return {"ref": f"ref({types[0]})", "ref_read": types[0].removeprefix("ref(").removesuffix(")"), "ref_write": "()"}[expr.text]
+            return {
+                "ref": f"ref({types[0]})",
+                "ref_read": types[0].removeprefix("ref(").removesuffix(")"),
+                "ref_write": "()",
+            }[expr.text]
         if kind == "call" and types:
             return result_type(types[0])
         return ""

@@ -49,7 +49,9 @@ def _with_plain_names(function: relay.Function, names: dict[str, str]) -> relay.
     plain = {p: relay.Var(f"odd_name_{len(names) + i}", p.type_annotation or p.checked_type) for i, p in enumerate(odd)}
     names.update((new.name_hint, old.name_hint) for old, new in plain.items())
     params = [plain.get(p, p) for p in function.params]
-    return relay.Function(params, relay.bind(function.body, plain), function.ret_type, function.type_params, function.attrs)
+    return relay.Function(
+        params, relay.bind(function.body, plain), function.ret_type, function.type_params, function.attrs
+    )
 
 
 def constant_digests(module: tvm.IRModule, text: str, depth: int) -> dict[str, str]:
@@ -88,4 +90,4 @@ def checksum(array: tvm.nd.NDArray) -> str:
         values = np.from_dlpack(array)
     except (BufferError, RuntimeError, TypeError):
         values = array.numpy()
-    return f"{zlib.crc32(np.ascontiguousarray(values).reshape(-1).view(np.uint8)):08x}"
+    return f"{zlib.crc32(np.ascontiguousarray(values).data):08x}"

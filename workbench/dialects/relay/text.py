@@ -342,7 +342,12 @@ class _Reader:
             if self.token.text == "if":
                 # `else if`: the arm is the nested if itself, without braces
                 self.at += 1
-                self.open_if(frame, stack, lambda nested: done(Expr("if", args=(condition, then, nested), type=then.type, line=line)), line)
+                self.open_if(
+                    frame,
+                    stack,
+                    lambda nested: done(Expr("if", args=(condition, then, nested), type=then.type, line=line)),
+                    line,
+                )
                 return
             self.expect("{")
             stack.append(_Frame(else_done, _Scope(frame.scope)))
@@ -540,7 +545,6 @@ class _Reader:
             if not open_lists:
                 return value
             open_lists[-1].append(value)
-
 
     def object_text(self, start: int) -> str:
         """An attribute that is an object, `VirtualDevice(device_type=1)`, stays the text it is."""

@@ -16,6 +16,7 @@ from workbench.samples.relay._build import Builder, constant
 
 
 def build(batch: int = 1, seq: int = 32, heads: int = 4, head: int = 16) -> tuple[tvm.IRModule, dict[str, Any]]:
+    """Build for `batch` sequences of `seq` positions, `heads` heads of `head` values."""
     b = Builder()
     hidden, rows = heads * head, batch * seq
     qkv = relay.var("qkv", shape=(3, rows, hidden), dtype="int32")

@@ -12,6 +12,7 @@ from workbench.samples.relay._build import Builder, constant
 
 
 def build(layers: int = 12, hidden: int = 768, seq: int = 128, heads: int = 12) -> tuple[tvm.IRModule, dict[str, Any]]:
+    """Build an encoder of `layers` layers."""
     b = Builder()
     data = relay.var("data", shape=(seq, hidden), dtype="float32")
     mask = relay.var("mask", shape=(1, 1, seq), dtype="float32")
@@ -21,9 +22,7 @@ def build(layers: int = 12, hidden: int = 768, seq: int = 128, heads: int = 12) 
     return b.finish([data, mask], x)
 
 
-def _layer(
-    b: Builder, x: relay.Expr, mask: relay.Expr, name: str, hidden: int, seq: int, heads: int
-) -> relay.Expr:
+def _layer(b: Builder, x: relay.Expr, mask: relay.Expr, name: str, hidden: int, seq: int, heads: int) -> relay.Expr:
     head = hidden // heads
 
     def heads_of(part: str, axes: tuple[int, int, int]) -> relay.Expr:
@@ -41,7 +40,9 @@ def _layer(
 
 
 def _dense(b: Builder, x: relay.Expr, name: str, inputs: int, outputs: int) -> relay.Expr:
-    return relay.nn.bias_add(relay.nn.dense(x, b.weight(f"{name}_weight", outputs, inputs)), b.weight(f"{name}_bias", outputs))
+    return relay.nn.bias_add(
+        relay.nn.dense(x, b.weight(f"{name}_weight", outputs, inputs)), b.weight(f"{name}_bias", outputs)
+    )
 
 
 def _norm(b: Builder, x: relay.Expr, name: str, hidden: int) -> relay.Expr:
@@ -50,5 +51,6 @@ def _norm(b: Builder, x: relay.Expr, name: str, hidden: int) -> relay.Expr:
 
 def _gelu(x: relay.Expr) -> relay.Expr:
     return relay.multiply(
-        relay.multiply(x, constant(0.5)), relay.add(relay.erf(relay.multiply(x, constant(math.sqrt(0.5)))), constant(1.0))
+        relay.multiply(x, constant(0.5)),
+        relay.add(relay.erf(relay.multiply(x, constant(math.sqrt(0.5)))), constant(1.0)),
     )

@@ -11,6 +11,7 @@ from workbench.samples.relay._build import Builder
 
 
 def build(count: int = 3, image: int = 16, channels: int = 8) -> tuple[tvm.IRModule, dict[str, Any]]:
+    """Build `count` convolutions of one image."""
     b = Builder()
     data = relay.var("data", shape=(1, 4, image, image), dtype="float32")
     branches = []

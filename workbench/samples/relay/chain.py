@@ -11,6 +11,7 @@ from workbench.samples.relay._build import Builder
 
 
 def build(length: int = 4, width: int = 8) -> tuple[tvm.IRModule, dict[str, Any]]:
+    """Build a chain of `length` operators."""
     data = relay.var("data", shape=(1, width), dtype="float32")
     x = data
     for i in range(length):

@@ -14,6 +14,7 @@ from workbench.samples.relay._build import Builder
 
 
 def build(blocks: int = 1, image: int = 32, channels: int = 16) -> tuple[tvm.IRModule, dict[str, Any]]:
+    """Build `blocks` blocks on a square image."""
     b = Builder()
     data = relay.var("data", shape=(1, 3, image, image), dtype="float32")
     x = data

@@ -11,6 +11,7 @@ from workbench.samples.relay._build import Builder
 
 
 def build(layers: int = 3, width: int = 32) -> tuple[tvm.IRModule, dict[str, Any]]:
+    """Build `layers` square layers."""
     b = Builder()
     data = relay.var("data", shape=(1, width), dtype="float32")
     x = data

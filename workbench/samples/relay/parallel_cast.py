@@ -16,6 +16,7 @@ from workbench.samples.relay._build import Builder, constant
 
 
 def build(rows: int = 1, width: int = 16) -> tuple[tvm.IRModule, dict[str, Any]]:
+    """Build for `rows` rows of `width` values."""
     b = Builder()
     data = relay.var("data", shape=(rows, width), dtype="float32")
     wide = relay.cast(data, "int32")

@@ -11,6 +11,7 @@ from workbench.samples.relay._build import Builder
 
 
 def build(image: int = 32, classes: int = 10, width: int = 64) -> tuple[tvm.IRModule, dict[str, Any]]:
+    """Build for a square image; `width` is the channels of the first stage."""
     b = Builder()
     data = relay.var("data", shape=(1, 3, image, image), dtype="float32")
     x = _conv_norm_relu(b, data, "stem", 3, width, stride=1)

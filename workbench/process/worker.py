@@ -26,6 +26,15 @@ Progress = Callable[[str, "float | None"], None]
 START_SECONDS = 60.0
 
 
+def silent(_what: str, _fraction: float | None) -> None:
+    """Progress that nobody watches."""
+
+
+def never() -> bool:
+    """A cancel that does not come."""
+    return False
+
+
 class Worker:
     """A child process that builds and times. It is started by the first job and lives until the notebook ends."""
 
@@ -45,10 +54,15 @@ class Worker:
         arguments: dict[str, Any],
         *,
         timeout: float = 600.0,
-        progress: Progress = lambda what, fraction: None,
-        cancelled: Callable[[], bool] = lambda: False,
+        progress: Progress = silent,
+        cancelled: Callable[[], bool] = never,
     ) -> dict[str, Any]:
         """Do one job and give its result; jobs of several threads wait for each other.
+
+        Parameters
+        ----------
+        job
+            `module:function` of `workbench`, called there as `function(workload, progress=..., **arguments)`.
 
         Raises
         ------
@@ -89,7 +103,9 @@ class Worker:
                 raise WorkerLost("cancelled; the next measurement starts a new process")
             elif time.monotonic() > deadline:
                 self.stop()
-                raise WorkerLost(f"no result within {timeout:g} s, so it was stopped; give a longer timeout or a smaller workload")
+                raise WorkerLost(
+                    f"no result within {timeout:g} s, so it was stopped; give a longer timeout or a smaller workload"
+                )
 
     # -- the process
 
@@ -98,11 +114,11 @@ class Worker:
             return self._connection
         self.stop()
         key = secrets.token_bytes(32)
-        self._stderr = tempfile.TemporaryFile(mode="w+", errors="replace")
+        self._stderr = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115  it lives as long as the child
         with Listener(authkey=key) as listener:
             environment = {**os.environ, "TOPHUB_LOCATION": "NONE"}
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "workbench.measure.child"],
+                [sys.executable, "-m", "workbench.process.child"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=self._stderr,
@@ -144,7 +160,10 @@ class Worker:
             how = f"ended with {signal.Signals(-code).name}"
         else:
             how = f"ended with exit code {code}"
-        return f"the child process {how} during {job!r}; the notebook is untouched and the next job starts a new one{words}"
+        what = job.rpartition(":")[2]
+        return (
+            f"the child process {how} during {what!r}; the notebook is untouched, the next job starts a new one{words}"
+        )
 
     def _last_words(self) -> str:
         """The last complaint on the child's error stream; TVM writes much there that is no complaint."""
@@ -189,7 +208,7 @@ _making = threading.Lock()
 
 def worker() -> Worker:
     """The one child process of this notebook."""
-    global _worker  # noqa: PLW0603  one build at a time a process is TVM's rule, so there is one
+    global _worker
     with _making:
         if _worker is None:
             _worker = Worker()

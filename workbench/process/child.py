@@ -1,6 +1,6 @@
-"""The child process: builds and times one job after another, for the notebook that started it.
+"""The child process: does one job after another for the notebook that started it.
 
-Run as `python -m workbench.measure.child`; the address and the key of the notebook's listener come on standard input. A
+Run as `python -m workbench.process.child`; the address and the key of the notebook's listener come on standard input. A
 crash here is a row with a reason there. Messages are JSON; the workload itself comes as a folder that the dialect wrote.
 """
 
@@ -44,8 +44,9 @@ def _serve(connection: Connection, message: dict[str, Any], workloads: OrderedDi
     try:
         progress("Starting TVM")
         workload = _workload(message, workloads)
-        build = importlib.import_module(f"workbench.dialects.{message['dialect']}.build")
-        result = getattr(build, f"job_{message['job']}")(workload, progress=progress, **message["arguments"])
+        module, function = message["job"].split(":")
+        job = getattr(importlib.import_module(module), function)
+        result = job(workload, progress=progress, **message["arguments"])
         answer = {"event": "done", "result": result}
     except WorkbenchError as error:
         answer = {"event": "failed", "message": str(error), "detail": ""}

@@ -27,9 +27,19 @@ def runtime(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT)
         low, middle, high = (row[key] * factor for key in ("q1_us", "median_us", "q3_us"))
         samples = [sample * 1e6 * factor for sample in row["samples"]]
         ax.plot(samples, [place] * len(samples), ".", color=theme.bar, markersize=4, alpha=0.6, zorder=1)
-        ax.plot([low, high], [place, place], color=theme.accent, linewidth=5, solid_capstyle="butt", alpha=0.5, zorder=2)
+        ax.plot(
+            [low, high], [place, place], color=theme.accent, linewidth=5, solid_capstyle="butt", alpha=0.5, zorder=2
+        )
         ax.plot([middle], [place], "|", color=theme.accent, markersize=15, markeredgewidth=2.5, zorder=3)
-        ax.annotate(f"{middle:.3g}", (middle, place), xytext=(0, 10), textcoords="offset points", ha="center", color=theme.text, fontsize="small")
+        ax.annotate(
+            f"{middle:.3g}",
+            (middle, place),
+            xytext=(0, 10),
+            textcoords="offset points",
+            ha="center",
+            color=theme.text,
+            fontsize="small",
+        )
     ax.set_yticks(range(len(timed)), list(timed["config"]), parse_math=False)
     ax.set_ylim(len(timed) - 0.5, -0.7)
     ax.set_xlim(left=0)
