@@ -1,7 +1,18 @@
 /** Which constants and parameters are drawn as badges on their consumers instead of as nodes of their own. */
 import type { Adjacency } from "./csr.ts";
+import { dtype } from "./labels.ts";
 import { Kind } from "./payload.ts";
 import { sideOf, type Picture } from "./picture.ts";
+
+/** Of two parameters into one op, the data: whole numbers that look something up, otherwise what comes first. */
+function leads(picture: Picture, other: number, own: number): boolean {
+  const [a, b] = [indices(picture.edgeType[other]), indices(picture.edgeType[own])];
+  return a !== b ? a : picture.index[other] < picture.index[own];
+}
+
+function indices(type: string): boolean {
+  return /^u?int(32|64)$/.test(dtype(type));
+}
 
 /**
  * Every constant that something consumes; and a parameter wherever each of its consumers has another input that
@@ -33,7 +44,7 @@ function isWeight(picture: Picture, u: number, kind: Uint8Array, inEdges: Adjace
       if ((picture.edgeSide[other] & picture.edgeSide[e]) === 0) continue;
       const from = picture.source[other];
       if (from === u || kind[from] === Kind.constant) continue;
-      carried = kind[from] !== Kind.param || picture.index[other] < picture.index[e];
+      carried = kind[from] !== Kind.param || leads(picture, other, e);
     }
     if (!carried) return false;
   }

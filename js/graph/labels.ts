@@ -79,10 +79,13 @@ export function attributes(json: string): [string, string][] {
 }
 
 /** One line with what was chosen: "strides 2,2  padding 1,1,1,1". */
-export function chosenAttributes(json: string): string {
+export function chosenAttributes(json: string, resultType = ""): string {
+  const result = dtype(resultType);
   const parts: string[] = [];
   for (const [key, value] of attributes(json)) {
     if (value === "null" || value === '""' || USUAL[key]?.includes(value)) continue;
+    // A result type that the line above already says.
+    if ((key === "dtype" || key === "out_dtype") && result !== "" && value === `"${result}"`) continue;
     parts.push(`${key} ${value.replace(/^\[(.*)\]$/, "$1").replace(/"/g, "").slice(0, 60)}`);
     if (parts.length === 6) break;
   }
@@ -101,4 +104,9 @@ export function formatBytes(count: number): string {
   const unit = Math.min(4, Math.floor(Math.log(count) / Math.log(1024)));
   const value = count / 1024 ** unit;
   return `${value.toFixed(value < 10 ? 1 : 0)} ${["B", "KiB", "MiB", "GiB", "TiB"][unit]}`;
+}
+
+/** A group's name for people: the prefix that TVM puts before every kernel of a module says nothing. */
+export function groupName(name: string): string {
+  return name.slice(0, 300).replace(/[\u0000-\u001f\u007f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, " ").replace(/^tvmgen_\w*?_(?=fused_)/, "");
 }

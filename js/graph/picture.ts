@@ -3,6 +3,7 @@
  * One picture means one layout, so what a pass did not touch is at the same place in both panes by construction;
  * each pane, and the overlay, draws its own subset. A single graph is a picture whose second side is empty.
  */
+import { adopt } from "./adopt.ts";
 import { cyclic } from "./csr.ts";
 import { EMPTY, text, type Graph } from "./payload.ts";
 import { mergeGroups, type PictureGroups } from "./picture_groups.ts";
@@ -103,6 +104,7 @@ function build(sides: [Graph, Graph], diff: Diff, compares: boolean): Picture {
   for (let u = 0; u < count; u++) {
     group[u] = id[0][u] >= 0 ? merged.nodeGroup[0][id[0][u]] : merged.nodeGroup[1][id[1][u]];
   }
+  if (compares) adopt({ nodeCount: count, side, ...edges, partners, groups: merged.groups, group });
   return { sides, compares, nodeCount: count, side, id, node, mark, partners, ...edges, groups: merged.groups, group, output };
 }
 

@@ -19,7 +19,7 @@ export interface ViewOptions {
   only?: Uint8Array;
 }
 
-export const DEFAULT_OPTIONS: ViewOptions = { collapsed: new Set(), showConstants: false, showTuples: false, fanOutLimit: 12 };
+export const DEFAULT_OPTIONS: ViewOptions = { collapsed: new Set(), showConstants: false, showTuples: false, fanOutLimit: 8 };
 
 export interface Badge {
   /** The picture's node this badge stands for. */
@@ -95,7 +95,7 @@ export function visible(picture: Picture, options: ViewOptions): Visible {
   }
   const { open, openParent, parent } = openGroups(picture, node, collapsedGroup);
   const edges = gather(picture, itemOf, inEdges, node, folds);
-  stub(picture, edges, node, options.fanOutLimit);
+  stub(edges, node, options.fanOutLimit);
   settle(picture, itemOf, outEdges);
   const kept = edges.list.filter((e) => !e.dropped);
   const source = Uint32Array.from(kept, (e) => e.source);
@@ -239,7 +239,7 @@ function addBadge(badges: Map<number, Badge[]>, item: number, badge: Badge): voi
 }
 
 /** Turns the edges of producers with very many consumers into badges at the consumers. */
-function stub(picture: Picture, edges: { list: Link[]; badges: Map<number, Badge[]> }, node: number[], limit: number): void {
+function stub(edges: { list: Link[]; badges: Map<number, Badge[]> }, node: number[], limit: number): void {
   // Counted per side, so that a node with ten consumers before and ten others after is not taken for one with twenty.
   const fan = [new Map<number, number>(), new Map<number, number>()];
   for (const e of edges.list) for (const s of [0, 1]) if (e.side & (1 << s)) fan[s].set(e.source, (fan[s].get(e.source) ?? 0) + 1);
@@ -249,7 +249,6 @@ function stub(picture: Picture, edges: { list: Link[]; badges: Map<number, Badge
     e.dropped = true;
     addBadge(edges.badges, e.target, { node: e.producer, port: e.port, side: e.side, kind: "stub" });
   }
-  void picture;
 }
 
 /** A folded node is found on its first consumer that is drawn: search and "show" need to point somewhere. */

@@ -1,5 +1,5 @@
 /** What stands in each item's box, and how large the box is. Both sides of a picture share one size. */
-import { badgeText, chosenAttributes, compactType, opName } from "../graph/labels.ts";
+import { badgeText, chosenAttributes, compactType, groupName, opName } from "../graph/labels.ts";
 import { Kind, text } from "../graph/payload.ts";
 import { sideOf, type Picture } from "../graph/picture.ts";
 import { type Badge, type Visible } from "../graph/visible.ts";
@@ -14,6 +14,8 @@ export const HEADER = 24;
 const NARROWEST = 76;
 const WIDEST = 236;
 const MOST_BADGES = 6;
+/** Before a badge's words, by mark: too small for a drawn sign. */
+const SIGNS = ["", "~ ", "− ", "+ ", "", ""];
 
 export interface Content {
   label: string;
@@ -39,7 +41,7 @@ export function contentOf(scene: Visible, item: number, preferred: 0 | 1): Conte
     const full = text(graph, graph.type[v]);
     return { label: badgeText("constant", label, oneLine(text(graph, graph.name[v])), full), lines: [type], badges, shape: "pill" };
   }
-  const attrs = oneLine(chosenAttributes(text(graph, graph.attrs[v])));
+  const attrs = oneLine(chosenAttributes(text(graph, graph.attrs[v]), type));
   const lines = [type, attrs].filter((line) => line !== "");
   return { label: opName(label) || "(no name)", lines, badges, shape: kind === Kind.param ? "pill" : "box" };
 }
@@ -56,7 +58,8 @@ function badgesOf(scene: Visible, item: number, preferred: 0 | 1): Content["badg
     const label = oneLine(text(graph, graph.label[v]), 60);
     const name = oneLine(text(graph, graph.name[v]), 60);
     const words = b.kind === "stub" ? `↑ ${opName(label)}` : badgeText(b.kind, label, name, text(graph, graph.type[v]));
-    return { text: words, kind: b.kind, node: b.node, side: b.side };
+    const sign = picture.compares ? SIGNS[picture.mark[s][b.node]] : "";
+    return { text: sign + words, kind: b.kind, node: b.node, side: b.side };
   });
   if (shown.length > MOST_BADGES) out.push({ text: `+${shown.length - MOST_BADGES} more`, kind: "stub", node: shown[MOST_BADGES].node, side: 3 });
   return out;
@@ -68,7 +71,7 @@ function groupContent(scene: Visible, item: number): { label: string; lines: str
   const counts = opCounts(picture, scene).get(box) ?? new Map<string, number>();
   const total = [...counts.values()].reduce((sum, n) => sum + n, 0);
   const often = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 3).map(([op, n]) => (n > 1 ? `${op} ×${n}` : op));
-  return { label: oneLine(picture.groups.name[box]) || "group", lines: [`${total} ${total === 1 ? "op" : "ops"}: ${often.join(", ")}`] };
+  return { label: groupName(picture.groups.name[box]) || "group", lines: [`${total} ${total === 1 ? "op" : "ops"}: ${often.join(", ")}`] };
 }
 
 const counted = new WeakMap<Visible, Map<number, Map<string, number>>>();

@@ -50,7 +50,8 @@ function onBadge(scene: Scene, scale: number, item: number, x: number, y: number
 }
 
 function onHeader(scene: Scene, scale: number, x: number, y: number, sides: number): Hit | null {
-  const { visible, groupBox } = scene;
+  const { visible } = scene;
+  const groupBox = scene.sideBox(sides);
   // From afar a header is a pixel or two; a whole band at the top stands in for it.
   const height = Math.max(HEADER, 12 / scale);
   for (let i = visible.open.length - 1; i >= 0; i--) {

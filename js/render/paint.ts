@@ -1,7 +1,7 @@
 /** Draws a frame: boxes of groups, then edges, then nodes, so that nothing a person reads is crossed by a line. */
 import { type Frame, detail, window } from "./frame.ts";
 import { paintEdges, paintEdgeLabels } from "./paint_edges.ts";
-import { paintGroups } from "./paint_groups.ts";
+import { paintGroups, paintHeaders } from "./paint_groups.ts";
 import { paintNodes } from "./paint_nodes.ts";
 
 export function paint(context: CanvasRenderingContext2D, ratio: number, frame: Frame): void {
@@ -18,8 +18,9 @@ export function paint(context: CanvasRenderingContext2D, ratio: number, frame: F
   // Cells come in the order of the grid; the order on the page must not depend on it.
   if (items.length < 5000) items.sort((a, b) => a - b);
   const level = detail(frame.camera.scale);
-  paintGroups(context, frame, level);
+  paintGroups(context, frame);
   paintEdges(context, frame, level, [x0, y0, x1, y1]);
+  paintHeaders(context, frame, level);
   paintNodes(context, frame, level, items);
   paintEdgeLabels(context, frame, level);
 }

@@ -1,13 +1,12 @@
 /** Groups as soft boxes with a header; what kind of group it is shows in its line. */
+import { groupName } from "../graph/labels.ts";
 import { GroupKind } from "../graph/payload.ts";
 import { HEADER, PAD } from "./content.ts";
 import { sx, sy, type Detail, type Frame } from "./frame.ts";
-import { oneLine } from "./text.ts";
 
-export function paintGroups(context: CanvasRenderingContext2D, f: Frame, level: Detail): void {
+export function paintGroups(context: CanvasRenderingContext2D, f: Frame): void {
   const { visible } = f.scene;
   const { groups } = visible.picture;
-  const plates: { x: number; y: number; width: number; text: string }[] = [];
   for (let i = 0; i < visible.open.length; i++) {
     const g = visible.open[i];
     if (!(groups.side[g] & f.sides)) continue;
@@ -25,8 +24,20 @@ export function paintGroups(context: CanvasRenderingContext2D, f: Frame, level: 
     context.setLineDash(groups.kind[g] === GroupKind.composite ? [6, 3] : groups.kind[g] === GroupKind.branch ? [2, 3] : []);
     context.stroke();
     context.setLineDash([]);
-    const name = oneLine(groups.name[g]);
-    if (11 * f.camera.scale >= 7) header(context, f, name, x, y, w, hovered);
+  }
+}
+
+/** Names of the groups, after the edges, so that no line runs through them. */
+export function paintHeaders(context: CanvasRenderingContext2D, f: Frame, level: Detail): void {
+  const { visible } = f.scene;
+  const plates: { x: number; y: number; width: number; text: string }[] = [];
+  for (let i = 0; i < visible.open.length; i++) {
+    const g = visible.open[i];
+    if (!(visible.picture.groups.side[g] & f.sides)) continue;
+    const [x, y, w, h] = place(f, i);
+    if (x > f.view.width || y > f.view.height || x + w < 0 || y + h < 0 || w < 1) continue;
+    const name = groupName(visible.picture.groups.name[g]);
+    if (11 * f.camera.scale >= 7) header(context, f, name, x, y, w, f.look.hoveredGroup === g);
     else if (level === "box" && h >= 30 && w >= 40) plates.push({ x, y, width: w, text: name });
   }
   // From afar the boxes carry their names as a map does, largest first, and only where there is room.
@@ -35,7 +46,7 @@ export function paintGroups(context: CanvasRenderingContext2D, f: Frame, level: 
 
 /** Screen rectangle of an open group, on its way from where it was. */
 function place(f: Frame, i: number): [number, number, number, number] {
-  const now = f.scene.groupBox.subarray(4 * i, 4 * i + 4);
+  const now = f.scene.sideBox(f.sides).subarray(4 * i, 4 * i + 4);
   let [x, y, w, h] = now;
   const was = f.earlier?.boxes;
   if (f.t < 1 && was && !Number.isNaN(was[4 * i])) {
@@ -49,12 +60,17 @@ function header(context: CanvasRenderingContext2D, f: Frame, name: string, x: nu
   const k = f.camera.scale;
   const size = 11 * k;
   const middle = y + (HEADER / 2) * k;
+  const words = f.ruler.fit(name, w / k - PAD * 2 - 16, 11, true);
+  if (words) {
+    // An edge may come in through the header: the name keeps a plate of its own over it.
+    context.fillStyle = f.theme.plate;
+    context.fillRect(x + (PAD - 2) * k, middle - 8 * k, f.ruler.width(words, size, true) + 18 * k, 16 * k);
+  }
   chevron(context, x + (PAD + 4) * k, middle, 3.5 * k, true, hovered ? f.theme.accent : f.theme.dim, k);
   context.font = `600 ${size}px ${f.theme.font}`;
   context.textBaseline = "middle";
   context.textAlign = "left";
   context.fillStyle = hovered ? f.theme.accent : f.theme.dim;
-  const words = f.ruler.fit(name, w / k - PAD * 2 - 16, 11, true);
   if (words) context.fillText(words, x + (PAD + 13) * k, middle);
 }
 

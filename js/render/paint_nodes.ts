@@ -101,7 +101,7 @@ function paintOne(context: CanvasRenderingContext2D, f: Frame, i: number, level:
   if (isOutput(f, i)) outputLine(context, f, x, y, w, h);
   const ink = tone !== null ? inkOn(tone) : f.theme.ink;
   if (level === "name") name(context, f, content, x, y, w, h, ink);
-  else full(context, f, i, content, x, y, w, k, ink, tone !== null ? ink : f.theme.dim, value);
+  else full(context, f, content, x, y, w, k, ink, tone !== null ? ink : f.theme.dim, value);
   if (mark > 0) paintMark(context, mark, x + Math.min(2, w / 4), y + Math.min(2, h / 4), Math.min(8, Math.max(4.5, 7.5 * k)), color, f.theme.background);
   if (f.look.selected.has(i)) ring(context, f, i, f.theme.accent, 2.2);
   else if (f.look.hovered === i) ring(context, f, i, f.theme.accent, 1.4);
@@ -138,7 +138,7 @@ function name(context: CanvasRenderingContext2D, f: Frame, content: Content, x: 
   context.fillText(words, x + w / 2, y + h / 2 + 0.5);
 }
 
-function full(context: CanvasRenderingContext2D, f: Frame, i: number, content: Content, x: number, y: number, w: number, k: number, ink: string, dim: string, value: number | undefined): void {
+function full(context: CanvasRenderingContext2D, f: Frame, content: Content, x: number, y: number, w: number, k: number, ink: string, dim: string, value: number | undefined): void {
   const room = w / k - 2 * PAD;
   const left = x + PAD * k;
   context.textBaseline = "middle";
@@ -156,11 +156,10 @@ function full(context: CanvasRenderingContext2D, f: Frame, i: number, content: C
     context.fillText(f.ruler.fit(words, room, SMALL), left, y + (below + 7) * k);
     below += 15;
   });
-  if (content.badges.length > 0) badges(context, f, i, content, left, y + (below + 2) * k, room, k, ink);
+  if (content.badges.length > 0) badges(context, f, content, left, y + (below + 2) * k, room, k, ink);
 }
 
-function badges(context: CanvasRenderingContext2D, f: Frame, i: number, content: Content, left: number, top: number, room: number, k: number, ink: string): void {
-  void i;
+function badges(context: CanvasRenderingContext2D, f: Frame, content: Content, left: number, top: number, room: number, k: number, ink: string): void {
   let y = top;
   const { picture } = f.scene.visible;
   for (const row of badgeRows(content, room, f.ruler)) {
@@ -178,8 +177,7 @@ function badges(context: CanvasRenderingContext2D, f: Frame, i: number, content:
       context.stroke();
       context.setLineDash([]);
       context.fillStyle = mark > 0 ? f.theme.mark[mark] : ink;
-      const sign = ["", "~ ", "− ", "+ ", "", ""][mark];
-      context.fillText(f.ruler.fit(sign + badge.text, at.width - 10, SMALL), left + (at.x + 6) * k, y + (BADGE_HEIGHT / 2 + 0.5) * k);
+      context.fillText(f.ruler.fit(badge.text, at.width - 10, SMALL), left + (at.x + 6) * k, y + (BADGE_HEIGHT / 2 + 0.5) * k);
     }
     y += (BADGE_HEIGHT + BADGE_GAP) * k;
   }

@@ -1,18 +1,24 @@
 /** A picture with places: items, boxes and edges in world pixels, with the indexes that make drawing and pointing quick. */
+import { groupName } from "../graph/labels.ts";
 import { type Visible } from "../graph/visible.ts";
 import type { LayoutInput, LayoutResult } from "../layout/types.ts";
 import { type Box } from "./camera.ts";
 import { HEADER, sizes, type Sizes } from "./content.ts";
 import { Grid } from "./grid.ts";
-import { oneLine, type Ruler } from "./text.ts";
+import { type Slots } from "./slots.ts";
+import { type Ruler } from "./text.ts";
+
+/** The layout's own default, between a group's line and what is in it. */
+const PADDING = 12;
 
 export interface Scene {
   visible: Visible;
   size: Sizes;
   x: Float32Array;
   y: Float32Array;
-  /** x, y, width, height for each of visible.open. */
+  /** x, y, width, height for each of visible.open, as laid out; and as drawn on one side, without the other's nodes. */
   groupBox: Float32Array;
+  sideBox: (sides: number) => Float32Array;
   points: Float32Array;
   pointOffset: Uint32Array;
   width: number;
@@ -28,41 +34,91 @@ export interface Seed {
   y: Float32Array;
 }
 
-/** Edges the layout is told about; a weak edge (one that only the other side has, against the flow) is drawn freely. */
-export function layoutInput(visible: Visible, size: Sizes, ruler: Ruler, seed: Seed | undefined): { input: LayoutInput; strong: Uint32Array } {
-  const strong = Uint32Array.from([...visible.source.keys()].filter((e) => !visible.weak[e]));
+/** What the layout is asked, and what is needed to read its answer. */
+export interface Question {
+  input: LayoutInput;
+  slots: Slots;
+  /** Which of the layout's edges each edge follows; -1 for a weak one, which is drawn freely. */
+  route: Int32Array;
+}
+
+export function layoutInput(visible: Visible, size: Sizes, ruler: Ruler, slots: Slots, seed: Seed | undefined): Question {
   const { groups } = visible.picture;
+  const width = new Float32Array(slots.count);
+  const height = new Float32Array(slots.count);
+  const group = new Int32Array(slots.count);
+  const at = { x: new Float32Array(slots.count).fill(NaN), y: new Float32Array(slots.count).fill(NaN) };
+  for (let i = 0; i < visible.count; i++) {
+    const slot = slots.of[i];
+    width[slot] = Math.max(width[slot], size.width[i]);
+    height[slot] = Math.max(height[slot], size.height[i]);
+    group[slot] = visible.parent[i];
+    if (!seed || Number.isNaN(seed.x[i])) continue;
+    at.x[slot] = seed.x[i];
+    at.y[slot] = seed.y[i];
+  }
+  const { edges, route } = slotEdges(visible, slots);
   return {
-    strong,
+    slots, route,
     input: {
-      nodes: { width: size.width, height: size.height, group: visible.parent },
-      edges: {
-        source: strong.map((e) => visible.source[e]),
-        target: strong.map((e) => visible.target[e]),
-        port: Uint16Array.from(strong, (e) => visible.port[e]),
-      },
+      nodes: { width, height, group },
+      edges,
       groups: {
         parent: visible.openParent,
         headerHeight: new Float32Array(visible.open.length).fill(HEADER),
-        minWidth: Float32Array.from(visible.open, (g) => Math.min(220, ruler.width(oneLine(groups.name[g]), 11, true) + 34)),
+        minWidth: Float32Array.from(visible.open, (g) => headerWidth(groups.name[g], ruler)),
       },
-      ...(seed ? { seed } : {}),
+      options: { nodeGap: 22, layerGap: 32, padding: PADDING },
+      ...(seed ? { seed: at } : {}),
     },
   };
 }
 
-export function buildScene(visible: Visible, size: Sizes, strong: Uint32Array, result: LayoutResult): Scene {
-  const { points, pointOffset } = edgePoints(visible, size, strong, result);
+/** Room for a group's name and chevron; a very long name is cut rather than make its group wide. */
+function headerWidth(name: string, ruler: Ruler): number {
+  return Math.min(240, ruler.width(groupName(name), 11, true) + 40);
+}
+
+function slotEdges(visible: Visible, slots: Slots): { edges: LayoutInput["edges"]; route: Int32Array } {
+  const route = new Int32Array(visible.edgeCount).fill(-1);
+  const known = new Map<string, number>();
+  const source: number[] = [];
+  const target: number[] = [];
+  const port: number[] = [];
+  for (let e = 0; e < visible.edgeCount; e++) {
+    if (visible.weak[e]) continue;
+    const [s, t] = [slots.of[visible.source[e]], slots.of[visible.target[e]]];
+    const key = slots.count < visible.count ? `${s},${t},${visible.port[e]}` : "";
+    const same = key ? known.get(key) : undefined;
+    if (same !== undefined) {
+      route[e] = same;
+      continue;
+    }
+    route[e] = source.length;
+    if (key) known.set(key, source.length);
+    source.push(s);
+    target.push(t);
+    port.push(visible.port[e]);
+  }
+  return { route, edges: { source: Uint32Array.from(source), target: Uint32Array.from(target), port: Uint16Array.from(port) } };
+}
+
+export function buildScene(visible: Visible, size: Sizes, question: Question, result: LayoutResult): Scene {
+  const { of } = question.slots;
+  const x = Float32Array.from(of, (slot) => result.x[slot]);
+  const y = Float32Array.from(of, (slot) => result.y[slot]);
+  const { points, pointOffset } = edgePoints(visible, size, x, y, question.route, result);
   const boxes = new Float32Array(4 * visible.count);
   for (let i = 0; i < visible.count; i++) {
-    boxes.set([
-      result.x[i] - size.width[i] / 2, result.y[i] - size.height[i] / 2,
-      result.x[i] + size.width[i] / 2, result.y[i] + size.height[i] / 2,
-    ], 4 * i);
+    boxes.set([x[i] - size.width[i] / 2, y[i] - size.height[i] / 2, x[i] + size.width[i] / 2, y[i] + size.height[i] / 2], 4 * i);
   }
+  const drawn: (Float32Array | undefined)[] = [];
+  const minWidth = question.input.groups.minWidth;
   let byItem: Map<number, number[]> | null = null;
   return {
-    visible, size, x: result.x, y: result.y, groupBox: result.groupBox, points, pointOffset,
+    visible, size, x, y, groupBox: result.groupBox,
+    sideBox: (sides) => (drawn[sides] ??= shrink(visible, boxes, result.groupBox, minWidth, sides)),
+    points, pointOffset,
     width: result.width, height: result.height,
     items: new Grid(boxes, result.width, result.height),
     edges: new Grid(edgeBoxes(points, pointOffset), result.width, result.height),
@@ -71,6 +127,46 @@ export function buildScene(visible: Visible, size: Sizes, strong: Uint32Array, r
       return byItem.get(item) ?? [];
     },
   };
+}
+
+/**
+ * A box that also holds nodes of the other side is drawn around this side's only: its kernel is as large as its ops.
+ * What is empty on this side gets a box without area.
+ */
+function shrink(visible: Visible, items: Float32Array, groupBox: Float32Array, minWidth: Float32Array, sides: number): Float32Array {
+  if (!visible.picture.compares || sides === 3) return groupBox;
+  const out = groupBox.slice();
+  const whole = new Uint8Array(visible.open.length).fill(1);
+  const bounds = new Float32Array(groupBox.length);
+  for (let g = 0; g < visible.open.length; g++) bounds.set([Infinity, Infinity, -Infinity, -Infinity], 4 * g);
+  const widen = (g: number, x0: number, y0: number, x1: number, y1: number) => bounds.set([
+    Math.min(bounds[4 * g], x0), Math.min(bounds[4 * g + 1], y0), Math.max(bounds[4 * g + 2], x1), Math.max(bounds[4 * g + 3], y1),
+  ], 4 * g);
+  for (let i = 0; i < visible.count; i++) {
+    const g = visible.parent[i];
+    if (g < 0) continue;
+    if (visible.side[i] & sides) widen(g, items[4 * i], items[4 * i + 1], items[4 * i + 2], items[4 * i + 3]);
+    else whole[g] = 0;
+  }
+  // Innermost first: open groups come parents first.
+  for (let g = visible.open.length - 1; g >= 0; g--) {
+    const [x0, y0, x1, y1] = bounds.subarray(4 * g, 4 * g + 4);
+    if (!whole[g]) {
+      const [lx, ly, lw, lh] = groupBox.subarray(4 * g, 4 * g + 4);
+      if (x0 > x1) out.set([lx, ly, 0, 0], 4 * g);
+      else {
+        const left = Math.max(lx, x0 - PADDING);
+        const top = Math.max(ly, y0 - PADDING - HEADER);
+        const right = Math.min(lx + lw, Math.max(x1 + PADDING, left + minWidth[g]));
+        out.set([left, top, right - left, Math.min(ly + lh, y1 + PADDING) - top], 4 * g);
+      }
+    }
+    const above = visible.openParent[g];
+    if (above < 0 || out[4 * g + 2] === 0) continue;
+    widen(above, out[4 * g], out[4 * g + 1], out[4 * g] + out[4 * g + 2], out[4 * g + 1] + out[4 * g + 3]);
+    if (!whole[g]) whole[above] = 0;
+  }
+  return out;
 }
 
 function edgesByItem(visible: Visible): Map<number, number[]> {
@@ -85,25 +181,33 @@ function edgesByItem(visible: Visible): Map<number, number[]> {
   return map;
 }
 
-function edgePoints(visible: Visible, size: Sizes, strong: Uint32Array, result: LayoutResult) {
+function edgePoints(visible: Visible, size: Sizes, x: Float32Array, y: Float32Array, route: Int32Array, result: LayoutResult) {
   const offset = new Uint32Array(visible.edgeCount + 1);
-  const place = new Int32Array(visible.edgeCount).fill(-1);
-  strong.forEach((e, i) => { place[e] = i; });
+  const points: number[] = [];
   for (let e = 0; e < visible.edgeCount; e++) {
-    const count = place[e] < 0 ? 2 : result.edgeOffset[place[e] + 1] - result.edgeOffset[place[e]];
-    offset[e + 1] = offset[e] + count;
-  }
-  const points = new Float32Array(2 * offset[visible.edgeCount]);
-  for (let e = 0; e < visible.edgeCount; e++) {
-    const i = place[e];
-    if (i >= 0) points.set(result.edgePoints.subarray(2 * result.edgeOffset[i], 2 * result.edgeOffset[i + 1]), 2 * offset[e]);
+    const [s, t] = [visible.source[e], visible.target[e]];
+    const from = { x: x[s], y: y[s] + size.height[s] / 2, half: size.width[s] / 2 - 6 };
+    const to = { x: x[t], y: y[t] - size.height[t] / 2, half: size.width[t] / 2 - 6 };
+    if (route[e] < 0) points.push(from.x, from.y, to.x, to.y);
     else {
-      const s = visible.source[e];
-      const t = visible.target[e];
-      points.set([result.x[s], result.y[s] + size.height[s] / 2, result.x[t], result.y[t] - size.height[t] / 2], 2 * offset[e]);
+      const path = result.edgePoints.subarray(2 * result.edgeOffset[route[e]], 2 * result.edgeOffset[route[e] + 1]);
+      const last = path.length - 2;
+      attach(points, path[0], path[1], from, false);
+      for (let p = 2; p < last; p += 2) points.push(path[p], path[p + 1]);
+      attach(points, path[last], path[last + 1], to, true);
     }
+    offset[e + 1] = points.length / 2;
   }
-  return { points, pointOffset: offset };
+  return { points: Float32Array.from(points), pointOffset: offset };
+}
+
+/** An item may be smaller than the place it shares; its edges go on to its own border. */
+function attach(points: number[], px: number, py: number, end: { x: number; y: number; half: number }, arriving: boolean): void {
+  const x = Math.min(end.x + end.half, Math.max(end.x - end.half, px));
+  const apart = Math.abs(py - end.y) > 0.5;
+  if (!apart) points.push(x, end.y);
+  else if (arriving) points.push(px, py, x, end.y);
+  else points.push(x, end.y, px, py);
 }
 
 function edgeBoxes(points: Float32Array, offset: Uint32Array): Float32Array {

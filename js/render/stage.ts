@@ -2,7 +2,7 @@
  * The state that panes share: one picture, its scene, one camera, one selection. Whatever changes the picture ends
  * in `refresh`, which asks the worker for places and keeps the old scene on screen until they are there.
  */
-import { carry } from "../graph/carry.ts";
+import { carriedGroups, carry } from "../graph/carry.ts";
 import { initiallyCollapsed } from "../graph/collapse.ts";
 import { changedNodes, neighbourhood } from "../graph/neighbours.ts";
 import { EMPTY } from "../graph/payload.ts";
@@ -16,6 +16,7 @@ import { PLAIN, type Look } from "./look.ts";
 import { earlier, ease, moved, nearestKept, shift, type Earlier } from "./motion.ts";
 import { type Overlay } from "./overlay.ts";
 import { around, buildScene, layoutInput, type Scene } from "./scene.ts";
+import { ownSlots, sharedSlots } from "./slots.ts";
 import { type Ruler } from "./text.ts";
 
 const GLIDE_MS = 250;
@@ -39,6 +40,8 @@ export class Stage {
   options: ViewOptions = DEFAULT_OPTIONS;
   changedOnly = false;
   hops = 1;
+  /** Whether both sides are drawn over each other, so that no two items may share a place. */
+  apart = false;
   before: Earlier | null = null;
   progress = 1;
   /** Nodes selected, in the picture's numbering. */
@@ -69,7 +72,7 @@ export class Stage {
     this.picture = picture;
     this.found = null;
     this.hoveredNode = -1;
-    const start = collapsed ?? initiallyCollapsed(picture, this.options.showConstants);
+    const start = collapsed ?? carriedCollapse(old, picture, nodes, this.options);
     this.options = { ...this.options, collapsed: start };
     this.selection = kept ? [...kept] : [];
     this.events.emit("collapsed", start);
@@ -95,6 +98,12 @@ export class Stage {
     void this.refresh({ nodes: null });
   }
 
+  setApart(on: boolean): void {
+    if (on === this.apart) return;
+    this.apart = on;
+    void this.refresh({ nodes: null });
+  }
+
   private async refresh(how: { nodes: Int32Array | null; anchor?: number }): Promise<void> {
     const serial = ++this.serial;
     const busy = setTimeout(() => this.events.emit("busy", `Arranging ${this.picture.nodeCount.toLocaleString("en")} nodes`), 300);
@@ -106,10 +115,11 @@ export class Stage {
       const old = this.scene;
       const nodes = how.nodes ?? identity(this.picture.nodeCount);
       const was = old ? earlier(old, { visible: shown }, nodes) : null;
-      const { input, strong } = layoutInput(shown, size, this.ruler, was?.seed);
-      const result = await this.arranger.run(input);
+      const slots = this.picture.compares && !this.apart ? sharedSlots(shown) : ownSlots(shown);
+      const question = layoutInput(shown, size, this.ruler, slots, was?.seed);
+      const result = await this.arranger.run(question.input);
       if (result === null || serial !== this.serial) return;
-      const scene = buildScene(shown, size, strong, result);
+      const scene = buildScene(shown, size, question, result);
       this.scene = scene;
       this.lookAgain();
       this.glide(scene, was, how.anchor);
@@ -338,6 +348,18 @@ export class Stage {
     this.arranger.dispose();
     this.serial++;
   }
+}
+
+/** A group that was opened or closed by hand stays so in the next picture; new ones start as a first picture would. */
+function carriedCollapse(old: Picture, next: Picture, nodes: Int32Array | null, options: ViewOptions): Set<number> {
+  const start = initiallyCollapsed(next, options.showConstants);
+  if (!nodes) return start;
+  carriedGroups(old, next, nodes).forEach((was, g) => {
+    if (was < 0) return;
+    if (options.collapsed.has(was)) start.add(g);
+    else start.delete(g);
+  });
+  return start;
 }
 
 function identity(count: number): Int32Array {

@@ -13,6 +13,8 @@ export interface Theme {
   groupLine: string;
   kernel: string;
   kernelLine: string;
+  /** Behind text that lies over lines: a kernel's wash on the background, as one opaque colour. */
+  plate: string;
   accent: string;
   /** By mark: kept, changed, removed, added, merged, split. */
   mark: string[];
@@ -39,7 +41,7 @@ export function readTheme(root: HTMLElement): Theme {
     dark,
     background: get("background"), surface: get("surface"), box: get("box"), boxLine: get("box-line"),
     ink: get("ink"), dim: get("dim"), edge: get("edge"), group: get("group"), groupLine: get("group-line"),
-    kernel: get("kernel"), kernelLine: get("kernel-line"), accent: get("accent"),
+    kernel: get("kernel"), kernelLine: get("kernel-line"), plate: get("plate"), accent: get("accent"),
     mark: [get("box-line"), get("changed"), get("removed"), get("added"), get("merged"), get("merged")],
     orange: get("orange"),
     font: style.fontFamily || "system-ui, sans-serif",

@@ -2,8 +2,9 @@
 import { MARKS, type Picture } from "../graph/picture.ts";
 import { type Stage } from "../render/stage.ts";
 import { h, replace } from "./dom.ts";
+import { icon } from "./icons.ts";
 
-const SIGNS = ["", "~", "−", "+", "⑂", "⑃"];
+const sign = (mark: number): Node | string => (mark === 4 ? icon("merged") : mark === 5 ? icon("split") : ["", "~", "−", "+"][mark]);
 const ORDER = [3, 2, 1, 4, 5];
 
 export class Chips {
@@ -25,8 +26,8 @@ export class Chips {
     const chips = ORDER.filter((mark) => this.nodes[mark].length > 0).map((mark) => h("button", {
       type: "button", class: `wb-chip wb-mark-${MARKS[mark]}`, "data-testid": `chip-${MARKS[mark]}`,
       title: `Go to the next ${MARKS[mark]} node`, onclick: () => this.next(mark),
-    }, h("span", { class: "wb-sign", "aria-hidden": "true" }, SIGNS[mark]), `${this.nodes[mark].length} ${MARKS[mark]}`));
-    replace(this.element, chips.length > 0 ? chips : picture.compares && picture.nodeCount > 0 ? h("span", { class: "wb-dim" }, "no change") : null);
+    }, h("span", { class: "wb-sign", "aria-hidden": "true" }, sign(mark)), `${this.nodes[mark].length} ${MARKS[mark]}`));
+    replace(this.element, chips.length > 0 ? chips : picture.compares && picture.nodeCount > 0 ? h("span", { class: "wb-dim" }, regrouped(picture)) : null);
   }
 
   next(mark: number): void {
@@ -48,6 +49,10 @@ export class Chips {
     this.all = (this.all + 1) % list.length;
     void this.stage.reveal([list[this.all]], false);
   }
+}
+
+function regrouped(picture: Picture): string {
+  return picture.groups.side.some((side) => side !== 3) ? "same ops, grouped differently" : "no change";
 }
 
 function marked(picture: Picture, mark: number): number[] {

@@ -5,6 +5,7 @@ import { column } from "../graph/payload.ts";
 import { type Stage } from "../render/stage.ts";
 import { Chips } from "./chips.ts";
 import { button, h, replace, setText } from "./dom.ts";
+import { icon } from "./icons.ts";
 import { keysCard } from "./keys.ts";
 import { Pane } from "./pane.ts";
 import { SearchBox } from "./search_box.ts";
@@ -65,6 +66,7 @@ export class Compare {
     this.modes.forEach((element, i) => element.setAttribute("aria-pressed", String(MODES[i][0] === mode)));
     this.hops.hidden = mode !== "changed";
     if ((mode === "overlay") !== (was === "overlay")) this.arrange();
+    this.stage.setApart(mode === "overlay");
     if ((mode === "changed") !== this.stage.changedOnly) this.stage.setChangedOnly(mode === "changed");
     this.onmode(mode);
   }
@@ -112,7 +114,7 @@ export function zoomButtons(stage: Stage, shell: Shell, help: () => void): HTMLE
     button("−", "Zoom out (-)", () => stage.zoom(0.8)),
     button("+", "Zoom in (+)", () => stage.zoom(1.25)),
     button("Fit", "Fit the whole graph (f)", () => stage.fit(), { "data-testid": "fit" }),
-    button("⛶", "Full screen", () => shell.fullScreen()),
+    button(icon("full"), "Full screen", () => shell.fullScreen()),
     button("?", "The list of keys (?)", help));
 }
 

@@ -29,7 +29,7 @@ export function replace(element: Element, ...children: (Child | Child[])[]): voi
 }
 
 /** A quiet button; `label` is its accessible name and tooltip where the face is a sign. */
-export function button(face: string, label: string, onclick: () => void, props: Props = {}): HTMLButtonElement {
+export function button(face: string | Node, label: string, onclick: () => void, props: Props = {}): HTMLButtonElement {
   return h("button", { type: "button", class: "wb-button", title: label, "aria-label": label, onclick, ...props }, face);
 }
 

@@ -1,5 +1,6 @@
 /** The workbench's first line: what is open, how passes are chosen, presets, undo. */
 import { button, h, replace, setText } from "./dom.ts";
+import { icon } from "./icons.ts";
 import { type Send, type State } from "./state.ts";
 
 export class Header {
@@ -33,8 +34,8 @@ export class Header {
       this.levelLabel, h("div", { class: "wb-segments", role: "group", "aria-label": "How passes are chosen" }, this.modes.pipeline, this.modes.context),
       this.presets,
       h("div", { class: "wb-group" },
-        button("↶", "Undo (u)", () => send({ type: "undo" }), { "data-testid": "undo" }),
-        button("↷", "Redo (U)", () => send({ type: "redo" }), { "data-testid": "redo" })));
+        button(icon("undo"), "Undo (u)", () => send({ type: "undo" }), { "data-testid": "undo" }),
+        button(icon("redo"), "Redo (U)", () => send({ type: "redo" }), { "data-testid": "redo" })));
   }
 
   show(state: State): void {

@@ -1,5 +1,5 @@
 /** The selected op in words: what it is, what flows in and out, which kernel it is in, what the pass did to it. */
-import { attributes, bytes, compactType, formatBytes, opName } from "../graph/labels.ts";
+import { attributes, bytes, compactType, formatBytes, groupName, opName } from "../graph/labels.ts";
 import { GROUP_KINDS, Kind, KINDS, PATTERNS, text } from "../graph/payload.ts";
 import { MARKS, type Picture } from "../graph/picture.ts";
 import { type Stage } from "../render/stage.ts";
@@ -75,7 +75,7 @@ export class Inspector {
       const kind = GROUP_KINDS[groups.kind[g]];
       const word = kind === "primitive" ? "kernel" : kind;
       const only = picture.compares && groups.side[g] !== 3 ? (groups.side[g] === 2 ? " (after)" : " (before)") : "";
-      rows.push(h("tr", {}, h("th", {}, word), h("td", {}, oneLine(groups.name[g]) + only)));
+      rows.push(h("tr", {}, h("th", {}, word), h("td", {}, groupName(groups.name[g]) + only)));
     }
     return rows.length > 0 ? [h("h4", {}, "In"), h("table", { class: "wb-facts-table" }, rows)] : [];
   }
@@ -120,7 +120,7 @@ export class Inspector {
     const shared = picture.group[nodes[0]];
     const one = shared >= 0 && nodes.every((u) => picture.group[u] === shared);
     return [
-      h("h3", { class: "wb-op" }, one ? oneLine(picture.groups.name[shared]) : `${nodes.length} nodes`),
+      h("h3", { class: "wb-op" }, one ? groupName(picture.groups.name[shared]) : `${nodes.length} nodes`),
       ...(one ? [h("p", { class: "wb-dim" }, `${GROUP_KINDS[picture.groups.kind[shared]] === "primitive" ? "One kernel" : GROUP_KINDS[picture.groups.kind[shared]]} of ${nodes.length} nodes`)] : []),
       table([...counts].sort((a, b) => b[1] - a[1]).slice(0, 30).map(([op, n]) => [op, `× ${n}`])),
     ];

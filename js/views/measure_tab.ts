@@ -17,7 +17,7 @@ export class MeasureTab {
   private readonly heads: HTMLElement[];
   private readonly plots = h("div", { class: "wb-plots" });
   private readonly measure: HTMLButtonElement;
-  private readonly note = h("span", { class: "wb-dim" });
+  private readonly note = h("span", { class: "wb-dim wb-cut" });
   private rows: RowState[] = [];
   private sort: { key: Key; down: boolean } | null = null;
   private readonly opened = new Set<string>();
@@ -25,7 +25,7 @@ export class MeasureTab {
 
   constructor(send: Send) {
     this.measure = button("Measure this configuration", "Build and time the present configuration", () => send({ type: "measure" }), { class: "wb-button wb-primary", "data-testid": "measure" });
-    this.heads = COLUMNS.map(([key, face, why]) => h("th", { scope: "col" }, h("button", { type: "button", class: "wb-link", title: why || `Sort by ${face.toLowerCase()}`, onclick: () => this.sortBy(key) }, face)));
+    this.heads = COLUMNS.map(([key, face, why]) => h("th", { scope: "col", class: `wb-column-${key}` }, h("button", { type: "button", class: "wb-link", title: why || `Sort by ${face.toLowerCase()}`, onclick: () => this.sortBy(key) }, face)));
     this.element = h("div", { class: "wb-measure" },
       h("div", { class: "wb-measure-table" },
         h("div", { class: "wb-tools" }, this.measure, button("Clear", "Forget all rows", () => send({ type: "clear_rows" }), { "data-testid": "clear-rows" }), this.note),
@@ -54,7 +54,10 @@ export class MeasureTab {
     if (sort) order.sort((a, b) => compare(this.rows[a][sort.key], this.rows[b][sort.key]) * (sort.down ? -1 : 1) || a - b);
     const slowest = Math.max(1e-9, ...this.rows.map((row) => row.q3_us ?? row.median_us ?? 0));
     const targets = new Set(this.rows.map((row) => row.target).filter(Boolean));
-    this.note.textContent = targets.size > 1 ? "Rows of different targets are not comparable." : "";
+    // One target needs no column; two need a warning too.
+    const several = targets.size > 1;
+    this.element.classList.toggle("wb-one-target", !several);
+    this.note.textContent = several ? "Rows of different targets are not comparable." : [...targets].join("");
     if (order.length === 0) {
       replace(this.body, h("tr", {}, h("td", { class: "wb-empty", colspan: COLUMNS.length }, "Nothing measured yet. Switch a pass on or off, then measure: each configuration becomes a row.")));
       return;
@@ -75,7 +78,7 @@ export class MeasureTab {
       h("td", { class: "wb-number" }, whole(row.kernels)),
       h("td", { class: "wb-number" }, whole(row.functions)),
       h("td", {}, status === "ok" ? time(row, slowest) : h("span", { class: status === "failed" ? "wb-mark-removed" : "wb-dim" }, statusWords(row))),
-      h("td", { class: "wb-dim wb-cut", title: row.target ?? "" }, row.target ?? ""));
+      h("td", { class: "wb-dim wb-cut wb-column-target", title: row.target ?? "" }, row.target ?? ""));
     if (!this.opened.has(id)) return [line];
     return [line, h("tr", { class: "wb-detail" }, h("td", { colspan: COLUMNS.length }, detail(row)))];
   }

@@ -8,8 +8,8 @@ import { type Stage } from "../render/stage.ts";
 import { type Theme } from "../render/theme.ts";
 import { button, h } from "./dom.ts";
 
-const WIDTH = 88;
-const HEIGHT = 132;
+const WIDTH = 64;
+const HEIGHT = 120;
 
 export class Minimap {
   readonly element: HTMLElement;
@@ -52,7 +52,7 @@ export class Minimap {
     const across = view.width / camera.scale;
     const down = view.height / camera.scale;
     // A map of what is wholly on screen, or of a pane as small as the map, says nothing.
-    const needed = (scene.height > down * 1.05 || scene.width > across * 1.05) && view.width > 3 * WIDTH && view.height > 1.6 * HEIGHT;
+    const needed = (scene.height > down * 1.6 || scene.width > across * 1.6) && view.width > 3 * WIDTH && view.height > 1.6 * HEIGHT;
     this.element.hidden = this.closed || !needed;
     if (this.element.hidden) return;
     const ratio = window.devicePixelRatio || 1;

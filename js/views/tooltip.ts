@@ -1,5 +1,5 @@
 /** What a box has no room for: the whole name, type and attributes, in words, as plain text. */
-import { attributes, compactType } from "../graph/labels.ts";
+import { attributes, compactType, groupName } from "../graph/labels.ts";
 import { GROUP_KINDS, text } from "../graph/payload.ts";
 import { sideOf } from "../graph/picture.ts";
 import { markOf, type Frame } from "../render/frame.ts";
@@ -58,7 +58,7 @@ export function describe(frame: Frame, found: Hit): string[] {
     const { groups } = picture;
     const kind = GROUP_KINDS[groups.kind[found.group]] ?? "group";
     const words = kind === "primitive" ? "one kernel" : kind;
-    return [oneLine(groups.name[found.group]), `${words}: double-click to ${found.item >= 0 ? "open" : "close"}`];
+    return [groupName(groups.name[found.group]), `${words}: double-click to ${found.item >= 0 ? "open" : "close"}`];
   }
   return found.edge >= 0 ? [edgeText(frame, found.edge)] : [];
 }
