@@ -42,10 +42,11 @@ export function segmentRoles(graph: LevelGraph, strata: Strata): Uint8Array {
  * With `rigid`, whole chains become blocks: few variables, for levels too large to solve exactly, at the price of
  * width. Without, only boxes that have nothing else to be straight with, and the solver weighs the other links.
  */
-export function alignBlocks(graph: LevelGraph, strata: Strata, order: Order, role: Uint8Array, rigid: boolean): Blocks {
+export function alignBlocks(
+  graph: LevelGraph, strata: Strata, order: Order, role: Uint8Array, { above, below }: PathLengths, rigid: boolean,
+): Blocks {
   const { count, itemCount, source, target, sourceShift, targetShift } = strata;
   const main = new Int32Array(count).fill(-1);
-  const { above, below } = pathLengths(graph, strata, order);
   for (let v = 0; v < count; v++) main[v] = mainAbove(strata, order, role, above, v);
   const isBend = (s: number): boolean => source[s] >= itemCount && target[s] >= itemCount;
   const linkUp = new Int32Array(count).fill(-1), linkDown = new Int32Array(count).fill(-1);
@@ -76,9 +77,9 @@ export function alignBlocks(graph: LevelGraph, strata: Strata, order: Order, rol
   return { count: blocks, of, shift, straight };
 }
 
-function isOnlyWay({ source, target, down, up }: Strata, s: number): boolean {
+function isOnlyWay({ source, target, down, up, itemCount }: Strata, s: number): boolean {
   const u = source[s], v = target[s];
-  return down.offset[u + 1] - down.offset[u] === 1 && up.offset[v + 1] - up.offset[v] === 1;
+  return u < itemCount && v < itemCount && down.offset[u + 1] - down.offset[u] === 1 && up.offset[v + 1] - up.offset[v] === 1;
 }
 
 /** The segment from above that deserves to be straight: the middle one of the most important role. */
@@ -125,8 +126,13 @@ function middleOrLongest(candidates: number[], position: (s: number) => number, 
   return length(candidates[0]) > CLEARLY_LONGER * length(candidates[1]) ? candidates[0] : -1;
 }
 
-/** Pixels of boxes on the longest way from a source to each vertex, and from each vertex to a sink. */
-function pathLengths(graph: LevelGraph, strata: Strata, order: Order) {
+export interface PathLengths {
+  /** Pixels of boxes on the longest way from a source to each vertex, and from each vertex to a sink. */
+  above: Float64Array;
+  below: Float64Array;
+}
+
+export function pathLengths(graph: LevelGraph, strata: Strata, order: Order): PathLengths {
   const { source, target, up, down, itemCount, count } = strata;
   const above = new Float64Array(count), below = new Float64Array(count);
   const own = (v: number): number => (v < itemCount ? graph.height[v] : 0);

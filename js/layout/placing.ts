@@ -4,7 +4,7 @@
  * two monotone moves bring them close to the optimum in near-linear time: a block goes to the weighted median of
  * its neighbours as far as there is room, and a block that is held up takes the row that holds it along (shoving.ts).
  */
-import { alignBlocks, segmentRoles, type Blocks } from "./blocks";
+import { alignBlocks, pathLengths, segmentRoles, type Blocks, type PathLengths } from "./blocks";
 import { ENTRY, EXIT } from "./hierarchy";
 import { rowsBy, type LevelGraph, type Rows, type Spacing } from "./level";
 import type { Order } from "./order";
@@ -37,24 +37,28 @@ export interface Row {
 const STUB_GAP = 14;
 /** Pull of a segment by role: parameter, input, skip, data. */
 const PULL = [1, 1.5, 2, 2];
+const THROUGH_PULL = 3;
 const BEND_PULL = 4;
 const STRAIGHT_PULL = 2;
+/** Where a trunk turns off or arrives it is slanted anyway: it must not drag a straight chain along. */
+const TURN_PULL = 0.25;
 const ANCHOR_PULL = 1.5;
 const SWEEPS = 10;
 /** Variables and pulls that the simplex is still quick for, and the work it may do. */
-const EXACT_LIMIT = 8000;
+const EXACT_LIMIT = 40_000;
 const SIMPLEX_BUDGET = 10_000_000;
 const FAR = 1e6;
 /** Vertices and segments of a level whose chains may be loosened, and how wide rigid ones must make it first. */
-const LOOSE_LIMIT = 10_000;
+const LOOSE_LIMIT = 16_000;
 const WIDE = 1.6;
 
 export function placeVertices(graph: LevelGraph, strata: Strata, order: Order, spacing: Spacing): Float64Array {
   const role = segmentRoles(graph, strata);
+  const lengths = pathLengths(graph, strata, order);
   const small = strata.count + strata.source.length < LOOSE_LIMIT;
-  let plan = prepare(graph, strata, order, spacing, role, true);
+  let plan = prepare(graph, strata, order, spacing, role, lengths, true);
   // Rigid chains lean on each other: in a dense graph they make a wide staircase. There, links only pull.
-  if (small && plan.width > WIDE * widestLayer(strata, order, spacing)) plan = prepare(graph, strata, order, spacing, role, false);
+  if (small && plan.width > WIDE * widestLayer(strata, order, spacing)) plan = prepare(graph, strata, order, spacing, role, lengths, false);
   const { row, blocks, sequence } = plan;
   const exact = row.count + 2 * row.a.length < EXACT_LIMIT;
   const sweeps = exact ? 3 : Math.max(3, Math.min(SWEEPS, Math.floor(2_000_000 / (1 + row.a.length + row.left.length))));
@@ -66,11 +70,13 @@ export function placeVertices(graph: LevelGraph, strata: Strata, order: Order, s
   return x;
 }
 
-function prepare(graph: LevelGraph, strata: Strata, order: Order, spacing: Spacing, role: Uint8Array, rigid: boolean) {
-  const blocks = alignBlocks(graph, strata, order, role, rigid);
+function prepare(
+  graph: LevelGraph, strata: Strata, order: Order, spacing: Spacing, role: Uint8Array, lengths: PathLengths, rigid: boolean,
+) {
+  const blocks = alignBlocks(graph, strata, order, role, lengths, rigid);
   const row: Row = {
     count: blocks.count, x: new Float64Array(blocks.count),
-    ...constraints(graph, strata, order, blocks, spacing), ...pulls(strata, blocks, role),
+    ...constraints(graph, strata, order, blocks, spacing), ...pulls(graph, strata, blocks, role, lengths),
     anchor: anchors(graph, strata, blocks),
   };
   const sequence = leftToRight(row);
@@ -116,20 +122,34 @@ function constraints(
   };
 }
 
-function pulls(strata: Strata, { of, shift, count, straight }: Blocks, role: Uint8Array) {
+function pulls(graph: LevelGraph, strata: Strata, { of, shift, count, straight }: Blocks, role: Uint8Array, lengths: PathLengths) {
   const a: number[] = [], b: number[] = [], da: number[] = [], db: number[] = [], weight: number[] = [];
   for (let s = 0; s < strata.source.length; s++) {
     const u = strata.source[s], v = strata.target[s];
     if (of[u] === of[v]) continue;
     a.push(of[u]); da.push(shift[u] + strata.sourceShift[s]);
     b.push(of[v]); db.push(shift[v] + strata.targetShift[s]);
-    const isBend = u >= strata.itemCount && v >= strata.itemCount;
-    weight.push(PULL[role[s]] * (isBend ? BEND_PULL : straight[s] ? STRAIGHT_PULL : 1));
+    const bends = (u >= strata.itemCount ? 1 : 0) + (v >= strata.itemCount ? 1 : 0);
+    weight.push(PULL[role[s]] * (bends === 2 ? BEND_PULL : straight[s] ? STRAIGHT_PULL : bends === 1 ? TURN_PULL : 1));
+  }
+  // A group whose main way in is straight above its main way out lets the level around it run straight as well.
+  const entry = longest(graph, ENTRY, lengths.below), exit = longest(graph, EXIT, lengths.above);
+  if (entry >= 0 && exit >= 0 && of[entry] !== of[exit]) {
+    a.push(of[entry]); da.push(shift[entry]);
+    b.push(of[exit]); db.push(shift[exit]);
+    weight.push(THROUGH_PULL);
   }
   return {
     a: Uint32Array.from(a), b: Uint32Array.from(b), da: Float64Array.from(da), db: Float64Array.from(db),
     weight: Float64Array.from(weight), pullsA: rowsBy(a, count), pullsB: rowsBy(b, count),
   };
+}
+
+function longest(graph: LevelGraph, kind: number, length: Float64Array): number {
+  let best = -1;
+  for (let i = 0; i < graph.kind.length; i++)
+    if (graph.kind[i] === kind && (best < 0 || length[i] > length[best])) best = i;
+  return best;
 }
 
 function anchors(graph: LevelGraph, strata: Strata, { of, shift, count }: Blocks): Float64Array {
