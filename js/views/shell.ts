@@ -16,8 +16,10 @@ export class Shell {
   constructor(el: HTMLElement, kind: string) {
     // The attribute keeps JupyterLab's shortcuts out; they listen before any handler here could stop them.
     this.root = h("div", { class: `wb wb-${kind}`, "data-lm-suppress-shortcuts": "true" }, h("style", {}, css));
-    el.replaceChildren(this.root);
+    // JupyterLab hands out an element that is not in the page yet, and there styles have no values.
+    document.body.append(this.root);
     this.theme = readTheme(this.root);
+    el.replaceChildren(this.root);
     this.ruler = canvasRuler(this.theme.font);
     this.ends.push(watchTheme(() => this.reread()));
     this.root.addEventListener("keydown", (event) => event.stopPropagation());
