@@ -1,4 +1,5 @@
 /** The passes, each with its switch and what it did; a click on a name shows that step. */
+import { icon } from "./icons.ts";
 import { button, h, replace, setText } from "./dom.ts";
 import { type PassState, type Send, type State } from "./state.ts";
 
@@ -124,5 +125,9 @@ function effectOf(pass: PassState, status: string): (Node | string)[] {
   if (status !== "changed") return [];
   const parts: [string, number | undefined, string][] = [["+", pass.added, "added"], ["−", pass.removed, "removed"], ["~", pass.changed, "changed"]];
   const shown = parts.filter(([, n]) => n).map(([sign, n, mark]) => h("span", { class: `wb-mark-${mark}`, title: `${n} ${mark}` }, `${sign}${n}`));
+  for (const kind of ["merged", "split"] as const) {
+    const n = pass[kind];
+    if (n) shown.push(h("span", { class: "wb-mark-merged", title: `${n} ${kind}` }, icon(kind), `${n}`));
+  }
   return shown.length > 0 ? shown : [h("span", { class: "wb-dim", title: "Changed the grouping or the types, not the ops" }, "regrouped")];
 }

@@ -13,6 +13,8 @@ export interface PassState {
   nodes?: number | null;
   kernels?: number | null;
   added?: number;
+  merged?: number;
+  split?: number;
   removed?: number;
   changed?: number;
   opt_level?: number;

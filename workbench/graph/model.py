@@ -9,7 +9,7 @@ node and no edge, and a diff across it is exact.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -201,8 +201,11 @@ class GraphBuilder:
 
     def returns(self, group: int, node: int) -> None:
         """Record the node whose value the function `group` returns."""
-        old = self.groups[group]
-        self.groups[group] = Group(old.id, old.kind, old.name, old.parent, old.attrs, node)
+        self.groups[group] = replace(self.groups[group], output=node)
+
+    def rename(self, group: int, name: str) -> None:
+        """Name a group after what turned out to be in it."""
+        self.groups[group] = replace(self.groups[group], name=name)
 
     def build(self) -> Graph:
         return Graph(

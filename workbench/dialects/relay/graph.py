@@ -129,7 +129,14 @@ class _Walk:
         inner.values.update(zip(function.params, arguments, strict=False))
         output = yield self.value(function.args[0], inner)
         self.builder.returns(group, output)
+        if not name and self.builder.groups[group].kind == "primitive":
+            self.builder.rename(group, self.kernel_name(group))
         return output
+
+    def kernel_name(self, group: int) -> str:
+        """What TVM will call the kernel, but for the number it appends to tell equal names apart."""
+        ops = [node.op.replace(".", "_") for node in self.builder.nodes if node.group == group and node.kind == "op"]
+        return "_".join(["fused", *ops])[:80]
 
     def closure(self, function: Expr, env: _Env) -> Iterator[Any]:
         """A function that is a value: a node for the value, its body in a box beside it."""
