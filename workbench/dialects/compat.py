@@ -65,7 +65,7 @@ def structural_equal(first: Any, second: Any) -> bool:
 
 
 def dtype_of(type: Any) -> str:
-    """The data type that a PrimType stands for."""
+    """The data type of a tensor's or a scalar's type."""
     return str(type.dtype)
 
 
@@ -79,3 +79,11 @@ def script_namespaces() -> dict[str, Any]:
 def script_methods() -> frozenset[str]:
     """The attributes that a script may ask of the values it binds: those of buffers and of expressions."""
     return frozenset(name for kind in (tvm.tirx.Buffer, tvm.tirx.Var) for name in dir(kind) if not name.startswith("_"))
+
+
+def fixed_shape(type: Any) -> list[int] | None:
+    """The dimensions of a tensor type whose shape is known, None for any other type."""
+    if not isinstance(type, _TensorType) or type.shape is None or not hasattr(type.shape, "values"):
+        return None
+    values = list(type.shape.values)
+    return [int(v) for v in values] if all(isinstance(v, (int, tvm.tirx.IntImm)) for v in values) else None

@@ -16,6 +16,11 @@ from workbench.dialects.base import Option, PassInfo
 
 LOCKED = {
     "LegalizeOps": "an operator without a PrimFunc has no code generator",
+    "CallTIRRewrite": "the virtual machine calls a PrimFunc with its output already allocated",
+    "LowerAllocTensor": "the virtual machine allocates storage, not tensors",
+    "LowerRuntimeBuiltin": "the virtual machine knows memory and shapes by their runtime functions only",
+    "VMShapeLower": "the virtual machine computes symbolic shapes in a heap of its own",
+    "AttachGlobalSymbol": "a PrimFunc without a symbol is not compiled",
 }
 # The classes that a person derives a pass from, not passes.
 _BASES = (relax.transform.FunctionPass, relax.transform.DataflowBlockPass)

@@ -10,16 +10,17 @@ import tvm
 from tvm import relax
 
 from workbench.dialects import compat
-from workbench.dialects.base import PassInfo, Workload
+from workbench.dialects.base import PassInfo, Preset, Workload
 from workbench.dialects.relax import catalog
 from workbench.dialects.relax.graph import build_graph
+from workbench.dialects.relax.presets import PRESETS, TOGGLES
 from workbench.dialects.relax.source import Language, find_program
 from workbench.errors import LoadError, PipelineError, UnknownName
 from workbench.graph.model import Graph
 
 
 class Relax:
-    """The Dialect of apache-tvm."""
+    """Relax behind the Dialect's door; each method's meaning is written there."""
 
     name = "relax"
 
@@ -61,6 +62,12 @@ class Relax:
 
     def passes(self) -> tuple[PassInfo, ...]:
         return catalog.passes()
+
+    def presets(self) -> tuple[Preset, ...]:
+        return PRESETS
+
+    def toggles(self) -> tuple[str, ...]:
+        return TOGGLES
 
     def make(self, name: str, options: Mapping[str, Any]) -> tvm.transform.Pass:
         constructors = catalog.constructors()

@@ -1,0 +1,206 @@
+"""Building and running Relax workloads. Used in the child process only: a build can end the process it runs in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relax
+
+from workbench.dialects import compat
+from workbench.dialects.base import Built, Workload
+from workbench.dialects.relax.graph import build_graph
+from workbench.dialects.relax.target import make_target
+from workbench.errors import MeasureError, UnknownName
+from workbench.graph.model import Graph
+
+# Calls that give a value another shape: the VM passes the same memory on.
+_NOOPS = ("relax.reshape",)
+_TENSOR = re.compile(r'R\.Tensor\(\(([^()]*)\), dtype="(\w+)"')
+
+
+def llvm_host_cpu() -> str:
+    """What this TVM's LLVM takes the host's CPU for."""
+    return str(tvm.get_global_func("target.llvm_get_system_cpu")())
+
+
+def optimized(workload: Workload, target: str, config: Mapping[str, Any]) -> tvm.IRModule:
+    """The module that the compiler's own pipeline hands to code generation: each call of a PrimFunc is a kernel."""
+    made = make_target(target)
+    watch = _Handover()
+    with made, _context(config, watch):
+        relax.get_default_pipeline(made)(workload.module)
+    return watch.found()
+
+
+def compiled(workload: Workload, target: str, config: Mapping[str, Any]) -> Built:
+    """Build for Relax's virtual machine.
+
+    The pipeline is named: by default TVM fuses for a GPU only, and leaves every operator of a CPU build a kernel.
+    """
+    made = make_target(target)
+    watch = _Handover()
+    with _context(config, watch):
+        executable = tvm.compile(workload.module, made, relax_pipeline=relax.get_default_pipeline(made))
+    return RelaxBuilt(workload, made, executable, watch.found())
+
+
+def _context(config: Mapping[str, Any], watch: _Handover) -> tvm.transform.PassContext:
+    known = tvm.transform.PassContext.list_configs()
+    for key in config["options"]:
+        if key not in known:
+            raise UnknownName("PassContext config of this TVM", key, known)
+    return tvm.transform.PassContext(
+        opt_level=config["opt_level"],
+        disabled_pass=list(config["disabled"]),
+        required_pass=list(config["required"]),
+        config=dict(config["options"]),
+        instruments=[watch],
+    )
+
+
+@tvm.ir.instrument.pass_instrument
+class _Handover:
+    """Keeps the module as it is before calls become allocations and packed calls, which no graph shows well."""
+
+    def __init__(self) -> None:
+        self.module: tvm.IRModule | None = None
+
+    def run_before_pass(self, module: tvm.IRModule, info: Any) -> None:
+        if info.name == "CallTIRRewrite":
+            self.module = module
+
+    def found(self) -> tvm.IRModule:
+        assert self.module is not None, "CallTIRRewrite can not be switched off, so every build comes past it"
+        return self.module
+
+
+class RelaxBuilt:
+    """An executable for Relax's virtual machine."""
+
+    method = "Relax VM, time_evaluator"
+
+    def __init__(self, workload: Workload, target: tvm.target.Target, executable: Any, module: tvm.IRModule) -> None:
+        self.workload = workload
+        self.target = target
+        self.executable = executable
+        self.module = module
+        self.tvm = tvm.__version__
+        self.threads = int(tvm.runtime.num_threads())
+
+    def calls(self) -> list[dict[str, Any]]:
+        return call_rows(build_graph(self.module, self.workload.name))
+
+    def source(self) -> str:
+        return "\n".join(filter(None, map(_source_of, _with_imports(self.executable.mod))))
+
+    def runner(self, seed: int) -> Callable[[int], float]:
+        kind = self.target.kind.name
+        device = tvm.device("cpu" if kind in ("llvm", "c") else kind, 0)
+        if not device.exist:
+            raise MeasureError(f"there is no {kind} device here, so nothing was timed")
+        machine = relax.VirtualMachine(self.executable, device)
+        values = {**random_inputs(self.workload, seed), **self.workload.params}
+        names = [compat.name_of(variable) for variable in _entry(self.workload).params]
+        arguments = [tvm.runtime.tensor(_array(values[name]), device) for name in names]
+
+        def run(number: int) -> float:
+            return float(machine.time_evaluator("main", device, number=number, repeat=1)(*arguments).results[0])
+
+        return run
+
+
+def _with_imports(module: Any) -> Iterable[Any]:
+    yield module
+    for imported in getattr(module, "imports", ()):
+        yield from _with_imports(imported)
+
+
+def _source_of(module: Any) -> str:
+    """LLVM's text, CUDA's source; a module that has none (the VM's bytecode, constants) gives nothing."""
+    if module.kind == "llvm":
+        return str(module.inspect_source("ll"))
+    return str(module.inspect_source()) if module.kind in ("c", "cuda", "opencl", "metal", "vulkan", "rocm") else ""
+
+
+def call_rows(graph: Graph) -> list[dict[str, Any]]:
+    """One row a call in the graph of a module that is ready for code generation, in order.
+
+    A reshape that the VM does by passing the same memory on is a row with `noop` true. Both arms of an `if` are rows. A
+    tensor whose shape is symbolic counts no bytes: how many there are is known only when it runs.
+    """
+    rows = []
+    for node in graph.nodes:
+        noop = node.op in _NOOPS
+        if node.kind != "op" or (node.op.startswith("relax.") and not noop):
+            continue
+        inputs = [text for source in graph.inputs[node.id] for text in tensors(graph.nodes[source].type)]
+        outputs = tensors(node.type)
+        rows.append(
+            {
+                "name": node.name,
+                "function": "__nop" if noop else node.op,
+                "noop": noop,
+                "bytes_read": sum(map(size_of, inputs)),
+                "bytes_written": sum(map(size_of, outputs)),
+                "inputs": inputs,
+                "outputs": outputs,
+            }
+        )
+    return rows
+
+
+def tensors(type: str) -> list[str]:
+    """The tensors of a type, a tuple's one by one, each as `(1, 64) float32`.
+
+    >>> tensors('R.Tuple(R.Tensor((1, 64), dtype="float32"), R.Tensor((8,), dtype="int8"))')
+    ['(1, 64) float32', '(8,) int8']
+    """
+    return [f"({shape}) {dtype}" for shape, dtype in _TENSOR.findall(type)]
+
+
+def size_of(tensor: str) -> int:
+    """Bytes of a tensor written as `tensors` writes it, 0 where a dimension is symbolic.
+
+    >>> size_of("(1, 64) float32"), size_of("(n, 64) float32")
+    (256, 0)
+    """
+    shape, _, dtype = tensor.rpartition(" ")
+    dimensions = [part.strip() for part in shape.strip("()").split(",") if part.strip()]
+    if not all(dimension.isdigit() for dimension in dimensions):
+        return 0
+    return prod(map(int, dimensions)) * -(-tvm.DataType(dtype).bits // 8)
+
+
+def random_inputs(workload: Workload, seed: int) -> dict[str, np.ndarray]:
+    """Seeded values for every parameter of `main` that has no array: small integers, or floats in [-1, 1)."""
+    random = np.random.default_rng(seed)
+    found = {}
+    for variable in _entry(workload).params:
+        name, type = compat.name_of(variable), compat.type_of(variable)
+        if name in workload.params:
+            continue
+        shape = compat.fixed_shape(type)
+        if shape is None:
+            raise MeasureError(f"the input {name} has type {type}; only tensors of known shape can be filled and timed")
+        dtype = compat.dtype_of(type)
+        if dtype.startswith(("int", "uint", "bool")):
+            found[name] = random.integers(0, 2, shape).astype(dtype)
+        else:
+            found[name] = random.uniform(-1, 1, shape).astype(dtype)
+    return found
+
+
+def _entry(workload: Workload) -> relax.Function:
+    names = [variable.name_hint for variable, _ in workload.module.functions_items()]
+    if "main" not in names:
+        raise MeasureError(f"{workload.name} has no function `main` to run; it has {', '.join(names)}")
+    return workload.module["main"]
+
+
+def _array(value: Any) -> np.ndarray:
+    return value if isinstance(value, np.ndarray) else value.numpy()
