@@ -32,6 +32,7 @@ export class Compare {
   readonly facts = [h("span", { class: "wb-facts" }), h("span", { class: "wb-facts" })];
   private readonly modes: HTMLButtonElement[];
   private readonly hops: HTMLElement;
+  private readonly empty = h("div", { class: "wb-nothing" }, "No graph yet.");
 
   constructor(private readonly shell: Shell, readonly stage: Stage) {
     this.search = new SearchBox(stage);
@@ -48,6 +49,7 @@ export class Compare {
       h("span", { class: "wb-space" }), this.search.element, zoomButtons(stage, shell, () => this.help()));
     this.element = h("div", { class: "wb-panes" });
     this.arrange();
+    stage.events.on("scene", () => { this.empty.hidden = stage.picture.nodeCount > 0; });
     shell.onTheme((theme) => this.panes.forEach((pane) => pane.setTheme(theme)));
   }
 
@@ -80,7 +82,7 @@ export class Compare {
     const heads = overlay
       ? [h("div", { class: "wb-pane-head" }, this.titles[0], this.facts[0], h("span", { class: "wb-arrow" }, "→"), this.titles[1], this.facts[1])]
       : [0, 1].map((i) => h("div", { class: "wb-pane-head" }, this.titles[i], this.facts[i]));
-    replace(this.element, this.panes.map((pane, i) => h("div", { class: "wb-side" }, heads[i], pane.element)));
+    replace(this.element, this.panes.map((pane, i) => h("div", { class: "wb-side" }, heads[i], pane.element)), this.empty);
   }
 
   private key(event: KeyboardEvent): boolean {

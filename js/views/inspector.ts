@@ -1,6 +1,6 @@
 /** The selected op in words: what it is, what flows in and out, which kernel it is in, what the pass did to it. */
 import { attributes, bytes, compactType, formatBytes, groupName, opName } from "../graph/labels.ts";
-import { GROUP_KINDS, Kind, KINDS, PATTERNS, text } from "../graph/payload.ts";
+import { GROUP_KINDS, Kind, KINDS, PATTERN_CODES, PATTERNS, text } from "../graph/payload.ts";
 import { MARKS, type Picture } from "../graph/picture.ts";
 import { type Stage } from "../render/stage.ts";
 import { oneLine } from "../render/text.ts";
@@ -33,7 +33,9 @@ export class Inspector {
     const kind = KINDS[graph.kind[v]] ?? "node";
     const mark = picture.compares ? Math.max(...on.map((side) => picture.mark[side][u])) : 0;
     const name = text(graph, graph.name[v]);
-    const facts: [string, string][] = [["kind", kind === "op" ? PATTERNS[graph.pattern[v]] ?? "op" : kind.replace("_", " ")]];
+    const facts: [string, string][] = [["kind", kind === "param" ? "parameter" : kind.replace("_", " ")]];
+    const pattern = PATTERNS[graph.pattern[v]];
+    if (kind === "op" && pattern) facts.push(["fuses as", `${pattern} (${PATTERN_CODES[graph.pattern[v]]})`]);
     if (name && name !== text(graph, graph.label[v])) facts.push(["name", name]);
     const size = bytes(text(graph, graph.type[v]));
     if (size > 0) facts.push(["size", formatBytes(size)]);

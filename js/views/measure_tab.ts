@@ -83,8 +83,11 @@ export class MeasureTab {
     return [line, h("tr", { class: "wb-detail" }, h("td", { colspan: COLUMNS.length }, detail(row)))];
   }
 
-  setPlots(plots: Record<string, string>): void {
-    const named = Object.entries(plots).filter(([, svg]) => svg);
+  /** Plots come for both themes, `runtime` and `runtime.dark`; the page's theme chooses. */
+  setPlots(all: Record<string, string>, dark: boolean): void {
+    const names = Object.keys(all).filter((name) => all[name] && !name.endsWith(".dark"));
+    const plots = Object.fromEntries(names.map((name) => [name, (dark && all[`${name}.dark`]) || all[name]]));
+    const named = Object.entries(plots);
     if (JSON.stringify(this.shownPlots) === JSON.stringify(plots)) return;
     this.shownPlots = plots;
     // As an image, an SVG can neither run a script nor load anything.

@@ -194,7 +194,9 @@ export class Pane {
 
   private nodesOf(item: number): number[] {
     const visible = this.stage.scene!.visible;
-    return visible.node[item] >= 0 ? [visible.node[item]] : this.nodesIn(visible.collapsedGroup[item]);
+    if (visible.node[item] >= 0) return [visible.node[item]];
+    if (visible.collapsedGroup[item] >= 0) return this.nodesIn(visible.collapsedGroup[item]);
+    return [...visible.itemOf.keys()].filter((u) => visible.itemOf[u] === item);
   }
 
   private nodesIn(group: number): number[] {

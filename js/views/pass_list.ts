@@ -78,7 +78,7 @@ export class PassList {
       element,
       update: (now) => {
         setBox(box, now);
-        element.className = `wb-pass wb-pass-${now.enabled === false ? "off" : "changed"}`;
+        element.className = `wb-pass wb-toggle wb-pass-${now.enabled === false ? "off" : "changed"}`;
         name.title = [now.doc, now.reason].filter(Boolean).join("\n");
         setText(level, now.locked ? "always" : now.opt_level !== undefined ? `≥ ${now.opt_level}` : "");
         level.title = now.locked ? now.reason ?? "" : now.opt_level !== undefined ? `On from opt level ${now.opt_level}` : "";

@@ -22,7 +22,12 @@ export class Shell {
     el.replaceChildren(this.root);
     this.ruler = canvasRuler(this.theme.font);
     this.ends.push(watchTheme(() => this.reread()));
-    this.root.addEventListener("keydown", (event) => event.stopPropagation());
+    this.root.addEventListener("keydown", (event) => {
+      event.stopPropagation();
+      this.root.classList.add("wb-keyboard");
+    });
+    // A ring around the graph helps those who move by keys; after a click it would only be in the way.
+    this.root.addEventListener("pointerdown", () => this.root.classList.remove("wb-keyboard"), { capture: true });
     this.ends.push(this.watchWidth());
   }
 

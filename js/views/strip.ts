@@ -26,7 +26,9 @@ export class BusyStrip {
       this.since = 0;
       return;
     }
-    this.since ||= performance.now();
+    // The kernel's clock says when the work began, unless it is another machine's and wrong.
+    const told = typeof busy.since === "number" ? Date.now() - busy.since * 1000 : -1;
+    this.since ||= performance.now() - (told > 0 && told < 86_400_000 ? told : 0);
     setText(this.what, busy.what ?? "Working");
     if (typeof busy.fraction === "number") this.bar.value = busy.fraction;
     else this.bar.removeAttribute("value");

@@ -55,10 +55,11 @@ export function workbench(model: Model, el: HTMLElement): () => void {
     errors.show(state.error);
     facts(compare, state);
   };
-  const plots = () => measure.setPlots((model.get("plots") ?? {}) as Record<string, string>);
+  const plots = () => measure.setPlots((model.get("plots") ?? {}) as Record<string, string>, shell.theme.dark);
   height();
   show();
   plots();
+  shell.onTheme(plots);
   const ends = [
     watch(model, ["state"], show),
     watch(model, ["plots"], plots),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.plots.style import LIGHT, Theme, axes, dress
+from workbench.plots.style import LIGHT, Theme, axes, dress, label_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,12 +26,11 @@ def kernel_count(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = L
     colours = [theme.accent if n == best else theme.bar for n in counts]
     bars = ax.barh(range(len(counts)), counts, color=colours, height=0.62)
     ax.bar_label(bars, [str(n) for n in counts], padding=4, color=theme.text)
-    ax.set_yticks(range(len(counts)), list(known["config"]), parse_math=False)
+    label_rows(ax, list(known["config"]))
     ax.invert_yaxis()
     ax.set_xlim(0, max(counts, default=1) * 1.12)
     ax.set_xlabel("kernels (calls in one run)")
-    ax.set_title(_finding(list(known["config"]), counts), loc="left", fontsize="medium", parse_math=False)
-    dress(ax, theme)
+    dress(ax, _finding(list(known["config"]), counts), theme)
     return ax
 
 

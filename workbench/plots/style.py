@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
@@ -45,30 +46,39 @@ def time_unit(microseconds: float) -> tuple[float, str]:
     return (1e-3, "ms") if microseconds < 1e6 else (1e-6, "s")
 
 
+def _size(rows: int) -> tuple[float, float]:
+    return 7.0, 1.2 + 0.42 * max(rows, 1)
+
+
 def axes(ax: Axes | None, rows: int) -> Axes:
     """The Axes given, or new ones tall enough for so many bars."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
 
-    _, made = plt.subplots(figsize=(7, 1.2 + 0.34 * max(rows, 1)), layout="constrained")
+    _, made = plt.subplots(figsize=_size(rows), layout="constrained")
     return made
 
 
-def dress(ax: Axes, theme: Theme) -> None:
-    """Quiet axes: no frame, text in the theme's colour."""
+def label_rows(ax: Axes, names: list[str]) -> None:
+    """One row a configuration, the first on top; what it leaves out stands on a line of its own."""
+    ax.set_yticks(range(len(names)), [name.replace(" -", "\n-") for name in names], parse_math=False)
+
+
+def dress(ax: Axes, finding: str, theme: Theme) -> None:
+    """Quiet axes: no frame, text in the theme's colour, the finding as the title."""
+    ax.set_title("\n".join(wrap(finding, 64)), loc="left", fontsize="medium", color=theme.text, parse_math=False)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
     ax.spines["bottom"].set_color(theme.faint)
     ax.tick_params(colors=theme.text, length=0)
     ax.xaxis.label.set_color(theme.text)
-    ax.title.set_color(theme.text)
     ax.set_facecolor("none")
 
 
 def to_svg(plot: Callable[..., Any], data: Any, theme: Theme, rows: int) -> str:
     """A plot as SVG text, drawn off screen: safe in any thread."""
-    figure = Figure(figsize=(7, 1.2 + 0.34 * max(rows, 1)), layout="constrained")
+    figure = Figure(figsize=_size(rows), layout="constrained")
     figure.patch.set_alpha(0)
     plot(data, ax=figure.subplots(), theme=theme)
     out = io.StringIO()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.plots.style import LIGHT, Theme, axes, dress, time_unit
+from workbench.plots.style import LIGHT, Theme, axes, dress, label_rows, time_unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,12 +40,11 @@ def runtime(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT)
             color=theme.text,
             fontsize="small",
         )
-    ax.set_yticks(range(len(timed)), list(timed["config"]), parse_math=False)
+    label_rows(ax, list(timed["config"]))
     ax.set_ylim(len(timed) - 0.5, -0.7)
     ax.set_xlim(left=0)
     ax.set_xlabel(f"{unit} a run (median, quartiles, every sample)")
-    ax.set_title(_finding(timed), loc="left", fontsize="medium", parse_math=False)
-    dress(ax, theme)
+    dress(ax, _finding(timed), theme)
     return ax
 
 
