@@ -54,13 +54,38 @@ class GraphDiff:
         kinds = ("kept", "changed", "removed", "added", "merged", "split")
         return {kind: len(getattr(self, kind)) for kind in kinds}
 
+    def inverse(self) -> GraphDiff:
+        """The difference read from after to before."""
+        return GraphDiff(
+            kept=tuple(sorted((a, b) for b, a in self.kept)),
+            changed=tuple(sorted((a, b) for b, a in self.changed)),
+            removed=self.added,
+            added=self.removed,
+            merged=tuple(sorted(((many, b) for b, many in self.split), key=lambda merge: merge[1])),
+            split=tuple(sorted((a, many) for many, a in self.merged)),
+        )
+
     def __repr__(self) -> str:
         return f"GraphDiff({', '.join(f'{kind} {n}' for kind, n in self.counts().items() if n)})"
 
 
 def diff(before: Graph, after: Graph) -> GraphDiff:
-    """Compare two graphs of one program."""
-    return _Matching(before, after).result()
+    """Compare two graphs of one program. `diff(after, before)` is the inverse of `diff(before, after)`."""
+    # matching makes greedy choices, so both directions are computed in one of them
+    if _size(before) <= _size(after):
+        return _Matching(before, after).result()
+    return _Matching(after, before).result().inverse()
+
+
+def _size(graph: Graph) -> tuple[Hashable, ...]:
+    """What puts any two graphs that differ in order: the smaller one first."""
+    return (
+        len(graph.nodes),
+        len(graph.edges),
+        repr([label(node) for node in graph.nodes]),
+        graph.inputs,
+        graph.outputs,
+    )
 
 
 class _Side:
@@ -225,13 +250,22 @@ class _Matching:
             if self.after.partner[a] is None and inputs:
                 b = origin.get((self.after.labels[a], tuple(self.after.partner[i] for i in inputs)))
                 if b is not None:
-                    self.fork([a], b)
+                    self.fork_or_pair(b, a)
 
     def join_or_pair(self, b: int, a: int) -> None:
-        if self.after.partner[a] is None:
+        first = self.after.partner[a]
+        if first is None:
             self.pair(b, a)
-        else:
+        elif self.before.partner[first] == a and first not in self.forked:
             self.join([b], a)
+
+    def fork_or_pair(self, b: int, a: int) -> None:
+        first = self.before.partner[b]
+        if first is None:
+            self.pair(b, a)
+        # a node that was merged is not split too: such a group has no one node that the others came from
+        elif self.after.partner[first] == b and first not in self.joined:
+            self.fork([a], b)
 
     # -- the result
 
@@ -256,11 +290,7 @@ class _Matching:
             removed=tuple(b for b, a in enumerate(self.before.partner) if a is None),
             added=tuple(a for a, b in enumerate(self.after.partner) if b is None),
             merged=tuple((_with(self.after.partner[a], extra), a) for a, extra in sorted(self.joined.items())),
-            split=tuple(
-                (b, _with(self.before.partner[b], extra))
-                for b, extra in sorted(self.forked.items())
-                if self.before.partner[b] not in self.joined
-            ),
+            split=tuple((b, _with(self.before.partner[b], extra)) for b, extra in sorted(self.forked.items())),
         )
 
 

@@ -1,0 +1,106 @@
+"""A saved graph reads back equal; anything else is a LoadError in words."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from random_graphs import graphs, json_values
+
+from workbench.errors import LoadError
+from workbench.graph.model import Graph, GraphBuilder
+from workbench.widgets.payload import encode_graph
+
+
+@given(graphs())
+def test_reads_back_equal(graph):
+    assert Graph.from_json(graph.to_json()) == graph
+
+
+@given(graphs())
+def test_json_text_is_stable(graph):
+    assert Graph.from_json(graph.to_json()).to_json() == graph.to_json()
+
+
+@given(graphs(), st.data())
+def test_a_truncated_file_is_a_load_error(graph, data):
+    text = graph.to_json()
+    with pytest.raises(LoadError):
+        Graph.from_json(text[: data.draw(st.integers(0, len(text) - 1))])
+
+
+@given(st.text() | json_values.map(json.dumps))
+def test_other_text_is_a_load_error(text):
+    with pytest.raises(LoadError):
+        Graph.from_json(text)
+
+
+@pytest.mark.parametrize("depth", [1_000, 200_000])
+def test_deeply_nested_json_is_a_load_error(depth):
+    with pytest.raises(LoadError):
+        Graph.from_json("[" * depth + "]" * depth)
+
+
+@pytest.mark.parametrize("version", [0, 2, "1", None, 1.5])
+def test_another_version_is_refused_by_number(version):
+    data = json.loads(GraphBuilder("g", "relay").build().to_json())
+    with pytest.raises(LoadError, match="version"):
+        Graph.from_json(json.dumps({**data, "version": version}))
+
+
+def damage(draw, value):
+    """The JSON value with one part of it replaced, dropped or added, as deep as the draw goes."""
+    if isinstance(value, dict) and value and draw(st.booleans()):
+        key = draw(st.sampled_from(sorted(value)))
+        return {**value, key: damage(draw, value[key])}
+    if isinstance(value, dict) and value:
+        gone = draw(st.sampled_from(sorted(value)))
+        return {key: item for key, item in value.items() if key != gone}
+    if isinstance(value, list) and value and draw(st.integers(0, 3)):
+        at = draw(st.integers(0, len(value) - 1))
+        return [*value[:at], damage(draw, value[at]), *value[at + 1 :]]
+    return draw(json_values | st.integers(-3, 12))
+
+
+@given(graphs(), st.data())
+def test_a_damaged_file_is_a_load_error_or_a_graph_that_can_be_used(graph, data):
+    damaged = damage(data.draw, json.loads(graph.to_json()))
+    try:
+        read = Graph.from_json(json.dumps(damaged))
+    except LoadError:
+        return
+    assert Graph.from_json(read.to_json()) == read
+    assert len(read.inputs) == len(read.consumers) == len(read.nodes)
+    read.kernels()
+    read.to_graphviz()
+    encode_graph(read)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"edges": [[1, 0, 0]]},
+        {"edges": [[0, 5, 0]]},
+        {"edges": [[0, 1, -1]]},
+        {"edges": [[0, 1, "0"]]},
+        {"outputs": [2]},
+        {"outputs": "01"},
+        {"outputs": [0.5]},
+        {"nodes": [{"kind": "op", "op": 5}, {"kind": "op", "op": "x"}]},
+        {"nodes": [{"kind": "nothing", "op": "x"}, {"kind": "op", "op": "x"}]},
+        {"nodes": [{"kind": "op", "op": "x", "group": 3}, {"kind": "op", "op": "x"}]},
+        {"nodes": [{"kind": "op", "op": "x", "attrs": [1]}, {"kind": "op", "op": "x"}]},
+        {"nodes": [{"kind": "op", "op": "x", "pattern": 99}, {"kind": "op", "op": "x"}]},
+        {"nodes": [{"kind": "op", "op": "x", "extra": 1}, {"kind": "op", "op": "x"}]},
+        {"groups": [{"id": 0, "kind": "scope", "name": "a", "parent": 0}]},
+        {"groups": [{"id": 0, "kind": "scope", "name": "a", "output": 7}]},
+        {"name": None},
+    ],
+)
+def test_what_refers_to_nothing_or_has_the_wrong_type_is_damaged(change):
+    b = GraphBuilder("g", "relay")
+    b.node("op", "add", (b.node("param", "x"),))
+    with pytest.raises(LoadError, match="damaged"):
+        Graph.from_json(json.dumps({**json.loads(b.build().to_json()), **change}))
