@@ -8,7 +8,12 @@ export const KINDS = [
 ] as const;
 export const GROUP_KINDS = ["function", "scope", "primitive", "composite", "external", "branch"] as const;
 export const PATTERNS: Record<number, string> = {
-  0: "element-wise", 1: "broadcast", 2: "injective", 3: "reduction", 4: "fusable output", 7: "tuple", 8: "opaque",
+  0: "element-wise", 1: "broadcast", 2: "moves data", 3: "reduction", 4: "heavy, takes element-wise ops after it", 7: "tuple", 8: "opaque: never fused",
+};
+
+/** TVM's own words for the same, for those who know them. */
+export const PATTERN_CODES: Record<number, string> = {
+  0: "kElemWise", 1: "kBroadcast", 2: "kInjective", 3: "kCommReduce", 4: "kOutEWiseFusable", 7: "kTuple", 8: "kOpaque",
 };
 
 export const Kind = { op: 0, param: 1, constant: 2, tuple: 3, getItem: 4, call: 5, global: 10 } as const;

@@ -5,6 +5,7 @@
  */
 import { adjacency, cyclic } from "./csr.ts";
 import { foldable } from "./fold.ts";
+import { commonGroup, gaps } from "./gaps.ts";
 import { bytes } from "./labels.ts";
 import { GroupKind, Kind, text } from "./payload.ts";
 import { sideOf, type Picture } from "./picture.ts";
@@ -35,6 +36,8 @@ export interface Visible {
   /** The picture's node, or -1 where the item is a collapsed group. */
   node: Int32Array;
   collapsedGroup: Int32Array;
+  /** Nodes that an item stands for because they are not shown ("changed only"); 0 for all other items. */
+  gap: Uint32Array;
   side: Uint8Array;
   /** Index into `open`, -1 at the top. */
   parent: Int32Array;
@@ -70,11 +73,31 @@ export function visible(picture: Picture, options: ViewOptions): Visible {
   const groupItem = new Map<number, number>();
   const folds = options.showConstants ? null : foldable(picture, inEdges, outEdges);
 
+  const gapItem = new Map<number, number>();
+  const gapNodes = new Map<number, number[]>();
+  const only = options.only;
+  const isElided = (u: number) => !options.showTuples && elided(picture, u, outEdges.offset[u + 1] > outEdges.offset[u]);
+  const gapOf = only ? gaps(picture, only, (u) => folds?.[u] === 1 || isElided(u)) : null;
+
   for (let u = 0; u < picture.nodeCount; u++) {
-    if (options.only && !options.only[u]) continue;
+    if (only && gapOf && !only[u] && !folds?.[u] && !isElided(u)) {
+      let item = gapItem.get(gapOf[u]);
+      if (item === undefined) {
+        item = node.length;
+        gapItem.set(gapOf[u], item);
+        gapNodes.set(item, []);
+        node.push(-1);
+        collapsedGroup.push(-1);
+        side.push(0);
+      }
+      itemOf[u] = item;
+      side[item] |= picture.side[u];
+      gapNodes.get(item)!.push(u);
+      continue;
+    }
     const box = picture.group[u] >= 0 ? hiding[picture.group[u]] : -1;
     if (folds?.[u]) itemOf[u] = FOLDED;
-    else if (!options.showTuples && elided(picture, u, outEdges.offset[u + 1] > outEdges.offset[u])) itemOf[u] = FOLDED;
+    else if (isElided(u)) itemOf[u] = FOLDED;
     else if (box >= 0) {
       let item = groupItem.get(box);
       if (item === undefined) {
@@ -93,7 +116,7 @@ export function visible(picture: Picture, options: ViewOptions): Visible {
       side.push(picture.side[u]);
     }
   }
-  const { open, openParent, parent } = openGroups(picture, node, collapsedGroup);
+  const { open, openParent, parent } = openGroups(picture, node, collapsedGroup, hiding, gapNodes);
   const edges = gather(picture, itemOf, inEdges, node, folds);
   stub(edges, node, options.fanOutLimit);
   settle(picture, itemOf, outEdges);
@@ -105,7 +128,8 @@ export function visible(picture: Picture, options: ViewOptions): Visible {
   for (const badge of edges.badges.values()) badge.sort((x, y) => x.port - y.port || x.node - y.node);
   return {
     picture, count: node.length,
-    node: Int32Array.from(node), collapsedGroup: Int32Array.from(collapsedGroup), side: Uint8Array.from(side),
+    node: Int32Array.from(node), collapsedGroup: Int32Array.from(collapsedGroup),
+    gap: Uint32Array.from(node, (_, i) => gapNodes.get(i)?.length ?? 0), side: Uint8Array.from(side),
     parent, open, openParent, badges: edges.badges, itemOf,
     edgeCount: kept.length, source, target,
     port: Uint16Array.from(kept, (e) => e.port), edgeSide: Uint8Array.from(kept, (e) => e.side), weak,
@@ -129,10 +153,15 @@ function elided(picture: Picture, u: number, consumed: boolean): boolean {
 }
 
 /** Open groups that hold something, parents first. A lone function around everything says nothing and is left out. */
-function openGroups(picture: Picture, node: number[], collapsedGroup: number[]) {
+function openGroups(picture: Picture, node: number[], collapsedGroup: number[], hiding: Int32Array, gapNodes: Map<number, number[]>) {
   const { parent: above, kind, count } = picture.groups;
   const used = new Uint8Array(count);
-  const home = (i: number) => (node[i] >= 0 ? picture.group[node[i]] : above[collapsedGroup[i]]);
+  const gapHome = new Map([...gapNodes].map(([item, nodes]) => {
+    const g = commonGroup(picture, nodes);
+    // What a collapsed group hides is beside it, not in it.
+    return [item, g >= 0 && hiding[g] >= 0 ? above[hiding[g]] : g] as const;
+  }));
+  const home = (i: number) => gapHome.get(i) ?? (node[i] >= 0 ? picture.group[node[i]] : above[collapsedGroup[i]]);
   for (let i = 0; i < node.length; i++) for (let g = home(i); g >= 0 && !used[g]; g = above[g]) used[g] = 1;
   const top: number[] = [];
   for (let g = 0; g < count; g++) if (above[g] < 0) top.push(g);

@@ -29,6 +29,7 @@ export interface Content {
 export function contentOf(scene: Visible, item: number, preferred: 0 | 1): Content {
   const { picture } = scene;
   const badges = badgesOf(scene, item, preferred);
+  if (scene.gap[item] > 0) return { label: `··· ${scene.gap[item]} unchanged`, lines: [], badges: [], shape: "pill" };
   if (scene.node[item] < 0) return { ...groupContent(scene, item), badges, shape: "stack" };
   const u = scene.node[item];
   const s = sideOf(picture, u, preferred);
@@ -50,7 +51,8 @@ function badgesOf(scene: Visible, item: number, preferred: 0 | 1): Content["badg
   const list = scene.badges.get(item);
   if (!list) return [];
   const { picture } = scene;
-  const shown = list.filter((b) => b.side & (1 << preferred));
+  const own = scene.node[item] >= 0 ? sideOf(picture, scene.node[item], preferred) : preferred;
+  const shown = list.filter((b) => b.side & (1 << own));
   const out: Content["badges"] = shown.slice(0, MOST_BADGES).map((b) => {
     const s = sideOf(picture, b.node, preferred);
     const graph = picture.sides[s];

@@ -133,14 +133,15 @@ export function paintEdgeLabels(context: CanvasRenderingContext2D, f: Frame, lev
   for (const e of wanted) {
     if (!(visible.edgeSide[e] & f.sides)) continue;
     const words = f.ruler.fit(edgeText(f, e), 260, 10.5);
-    const p = pointOffset[e];
-    const q = pointOffset[e + 1] - 1;
-    // Nearer to the end where edges of one producer have parted, in the gap above the consumer.
-    const x = sx(f, points[2 * q]);
-    const y = q > p ? sy(f, points[2 * q + 1]) - size : sy(f, points[2 * p + 1]);
     const width = f.ruler.width(words, size) + 8;
+    const at = longestPiece(points, pointOffset[e], pointOffset[e + 1] - 1);
+    // The middle of the longest piece, or a little off it where another label is.
+    const spot = [0.5, 0.3, 0.7].map((part): [number, number] => [
+      sx(f, at[0] + (at[2] - at[0]) * part), sy(f, at[1] + (at[3] - at[1]) * part),
+    ]).find(([px, py]) => !placed.some(([a, b, c, d]) => px - width / 2 < c && px + width / 2 > a && py - size * 0.8 < d && py + size * 0.8 > b));
+    if (!spot) continue;
+    const [x, y] = spot;
     const box: [number, number, number, number] = [x - width / 2, y - size * 0.8, x + width / 2, y + size * 0.8];
-    if (placed.some(([a, b, c, d]) => box[0] < c && box[2] > a && box[1] < d && box[3] > b)) continue;
     placed.push(box);
     context.fillStyle = f.theme.background;
     context.globalAlpha = 0.92;
@@ -149,6 +150,18 @@ export function paintEdgeLabels(context: CanvasRenderingContext2D, f: Frame, lev
     context.fillStyle = f.theme.ink;
     context.fillText(words, x, y);
   }
+}
+
+function longestPiece(points: Float32Array, first: number, last: number): [number, number, number, number] {
+  let best: [number, number, number, number] = [points[2 * first], points[2 * first + 1], points[2 * last], points[2 * last + 1]];
+  let length = -1;
+  for (let p = first; p < last; p++) {
+    const long = Math.hypot(points[2 * p + 2] - points[2 * p], points[2 * p + 3] - points[2 * p + 1]);
+    if (long <= length) continue;
+    length = long;
+    best = [points[2 * p], points[2 * p + 1], points[2 * p + 2], points[2 * p + 3]];
+  }
+  return best;
 }
 
 export function edgeText(f: Pick<Frame, "scene">, e: number): string {

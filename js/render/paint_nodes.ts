@@ -26,7 +26,7 @@ function paintFar(context: CanvasRenderingContext2D, f: Frame, items: number[]):
     context.fillStyle = color;
     for (const i of list) {
       const [dx, dy] = lag(f, i);
-      const w = Math.max(1, f.scene.size.width[i] * k);
+      const w = Math.max(2.5, f.scene.size.width[i] * k);
       const h = Math.max(1, f.scene.size.height[i] * k);
       context.fillRect(sx(f, f.scene.x[i] + dx) - w / 2, sy(f, f.scene.y[i] + dy) - h / 2, w, h);
     }
@@ -95,7 +95,7 @@ function paintOne(context: CanvasRenderingContext2D, f: Frame, i: number, level:
   }
   context.lineWidth = mark > 0 ? Math.max(1.2, 1.8 * k) : 1;
   context.strokeStyle = color;
-  context.setLineDash(mark === 2 ? [5, 3] : []);
+  context.setLineDash(mark === 2 ? [5, 3] : f.scene.visible.gap[i] > 0 ? [2, 3] : []);
   context.stroke();
   context.setLineDash([]);
   if (isOutput(f, i)) outputLine(context, f, x, y, w, h);

@@ -95,7 +95,8 @@ export class Stage {
   setChangedOnly(on: boolean, hops = this.hops): void {
     this.changedOnly = on;
     this.hops = hops;
-    void this.refresh({ nodes: null });
+    // What was in the middle may be gone or elsewhere; a selection is worth staying with, otherwise the beginning is.
+    void this.refresh({ nodes: null, reopen: this.selection.length === 0 });
   }
 
   setApart(on: boolean): void {
@@ -104,7 +105,7 @@ export class Stage {
     void this.refresh({ nodes: null });
   }
 
-  private async refresh(how: { nodes: Int32Array | null; anchor?: number }): Promise<void> {
+  private async refresh(how: { nodes: Int32Array | null; anchor?: number; reopen?: boolean }): Promise<void> {
     const serial = ++this.serial;
     const busy = setTimeout(() => this.events.emit("busy", `Arranging ${this.picture.nodeCount.toLocaleString("en")} nodes`), 300);
     try {
@@ -122,7 +123,7 @@ export class Stage {
       const scene = buildScene(shown, size, question, result);
       this.scene = scene;
       this.lookAgain();
-      this.glide(scene, was, how.anchor);
+      this.glide(scene, was, how.anchor, how.reopen);
       this.events.emit("scene", scene);
       this.repaint();
     } finally {
@@ -131,7 +132,7 @@ export class Stage {
     }
   }
 
-  private glide(scene: Scene, was: Earlier | null, anchor: number | undefined): void {
+  private glide(scene: Scene, was: Earlier | null, anchor: number | undefined, reopen = false): void {
     if (!was) {
       this.before = null;
       this.progress = 1;
@@ -139,7 +140,7 @@ export class Stage {
       return;
     }
     let delta = anchor !== undefined ? shift(scene, was, { group: anchor }) : null;
-    if (!delta) {
+    if (!delta && !reopen) {
       const item = nearestKept(scene, was, this.camera.x, this.camera.y);
       delta = item >= 0 ? moved(scene, was, item) : null;
     }
