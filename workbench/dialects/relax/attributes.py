@@ -39,13 +39,12 @@ def _fields(attrs: type) -> tuple[str, ...]:
 
 
 def _is_default(value: Any, default: Any) -> bool:
-    if isinstance(default, (list, tuple)):
-        return value == list(default)
-    # `strides=1` is stored as [1, 1]
-    items = value if isinstance(value, list) else [value]
-    return bool(items) and all(
-        item == default and isinstance(item, bool) == isinstance(default, bool) for item in items
-    )
+    values = value if isinstance(value, list) else [value]
+    defaults = list(default) if isinstance(default, (list, tuple)) else [default]
+    if values == defaults:
+        return isinstance(value, bool) == isinstance(default, bool)
+    # `padding=(0, 0)` is stored as [0, 0, 0, 0], and `strides=1` as [1, 1]
+    return isinstance(value, list) and len(set(map(str, (*values, *defaults)))) == 1
 
 
 def plain(value: Any) -> Any:

@@ -18,6 +18,7 @@ from workbench.errors import LoadError, ParseError
 
 PROGRAMS = ("I.ir_module", "R.function", "T.prim_func")
 _PLAIN_PYTHON = frozenset({"bool", "float", "int", "len", "max", "min", "range", "TypeVar", "Axis", "metadata"})
+_OPERATORS = ("tvm.relax.op", "tvm.relax.script.parser.dist")
 _STATEMENTS = (
     ast.ClassDef, ast.FunctionDef, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.With, ast.For,
     ast.While, ast.If, ast.Assert, ast.Pass, ast.Break, ast.Continue,
@@ -155,7 +156,10 @@ class _Check:
             return not (node.defaults or node.kw_defaults)
         if isinstance(node, ast.BinOp):
             # a string that is put together could not be looked at
-            return not any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in ast.walk(node))
+            return not _mentions_text(node)
+        if isinstance(node, (ast.List, ast.Tuple)):
+            # TVM prints no list with a hole, and a shape with one ends the process
+            return not any(isinstance(item, ast.Constant) and item.value is None for item in node.elts)
         if isinstance(node, ast.Call):
             return isinstance(node.func, (ast.Name, ast.Attribute))
         if isinstance(node, ast.Assign):
@@ -186,7 +190,7 @@ class _Check:
             found = getattr(found, step, None)
             # `R.nn` is a module of operators; other modules are what TVM happens to import, `os` among them
             if isinstance(found, ModuleType) and not (
-                found.__name__.startswith("tvm.relax.op") and (step != node.attr or id(node) in roots)
+                found.__name__.startswith(_OPERATORS) and (step != node.attr or id(node) in roots)
             ):
                 return False
         # compiles CUDA and Triton sources where it stands
@@ -211,6 +215,18 @@ def _bound(nodes: list[ast.AST]) -> Iterator[str]:
             yield node.arg
         elif isinstance(node, (ast.ClassDef, ast.FunctionDef)):
             yield node.name
+
+
+def _mentions_text(node: ast.AST) -> bool:
+    """Whether a string stands in an expression, other than as an argument of TVM's own functions: those give no string."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, ast.Constant) and isinstance(current.value, str):
+            return True
+        if not (isinstance(current, ast.Call) and isinstance(current.func, ast.Attribute)):
+            stack.extend(ast.iter_child_nodes(current))
+    return False
 
 
 def _is_only_text(value: str) -> bool:

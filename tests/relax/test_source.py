@@ -1,0 +1,132 @@
+"""A text is read, never run: what could run something is refused before TVM's parser sees it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tvm
+
+import workbench as wb
+from workbench.dialects.base import Workload
+from workbench.errors import LoadError, ParseError
+
+HEAD = "@R.function\ndef main(x: R.Tensor((4,), 'float32')):\n"
+RUN = "__import__('pathlib').Path({path!r}).touch()"
+ATTACKS = {
+    "a call": HEAD + "    y = R.shape([{run}])\n    return x\n",
+    "a shape's string": '@R.function\ndef main(x: R.Tensor(("{run}", 4), "float32")):\n    return x\n',
+    "a shape's string, put together": '@R.function\ndef main(x: R.Tensor(("__import__" + "(1)", 4), "float32")):\n    return x\n',
+    "a formatted string": '@R.function\ndef main(x: R.Tensor((f"{{1}}", 4), "float32")):\n    return x\n',
+    "a string kept in a name": HEAD + "    a = '__import__'\n    return x\n",
+    "a string annotation": '@R.function\ndef main(x: "{run}"):\n    return x\n',
+    "a default": "@R.function\ndef main(x: R.Tensor((4,), 'float32') = {run}):\n    return x\n",
+    "a decorator": "@{run}\n" + HEAD + "    return x\n",
+    "a decorator inside": "@I.ir_module\nclass Module:\n    @{run}\n    @R.function\n    def main(x: R.Tensor((4,), 'float32')):\n        return x\n",
+    "a function of Python": "@I.ir_module\nclass Module:\n    @I.pyfunc\n    def f(x):\n        {run}\n    @R.function\n    def main(x: R.Tensor((4,), 'float32')):\n        return x\n",
+    "a statement of the class": "@I.ir_module\nclass Module:\n    y = {run}\n    @R.function\n    def main(x: R.Tensor((4,), 'float32')):\n        return x\n",
+    "an import": HEAD + "    import os\n    return x\n",
+    "a module that TVM imports": HEAD + "    y = R.vm.vm.tvm.os.getcwd()\n    return x\n",
+    "a module of the builder": HEAD + "    y = T.ir.tvm.os.getcwd()\n    return x\n",
+    "a namespace passed on": HEAD + "    tvm = os = R.nn\n    y = tvm.tvm\n    return x\n",
+    "a namespace under another name": HEAD + "    cls = R\n    y = cls.nn\n    return x\n",
+    "a private attribute": HEAD + "    y = R.nn.conv2d.__globals__\n    return x\n",
+    "a file written by a value": HEAD + "    y = R.const(1).value.numpy().tofile('x')\n    return x\n",
+    "a lambda called": HEAD + "    y = (lambda a: a)(x)\n    return x\n",
+    "a comprehension": HEAD + "    y = R.shape([i for i in range(3)])\n    return x\n",
+    "a walrus": HEAD + "    y = R.shape([(z := 3)])\n    return x\n",
+    "a compiler started": "@T.prim_func(s_tir=True)\ndef main(A: T.Buffer((4,), 'float32')):\n    T.call_kernel('x.cu', 1)\n",
+    "a name that TVMScript needs": HEAD + "    R = x\n    return x\n",
+    "a builtin": HEAD + "    y = R.shape([eval('3')])\n    return x\n",
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_text_that_would_run_something_is_refused(attack: str, tmp_path: Path) -> None:
+    path = tmp_path / "touched"
+    text = ATTACKS[attack].format(run=RUN.format(path=str(path)))
+    with pytest.raises(LoadError) as caught:
+        wb.load(text)
+    assert not path.exists()
+    if "line" in str(caught.value):
+        assert isinstance(caught.value, ParseError), "the refusal is ours, from before the parser"
+
+
+def test_the_parser_itself_does_run_text(tmp_path: Path) -> None:
+    """Why all this: if TVM's parser ever stops doing it, the check can go."""
+    path = tmp_path / "touched"
+    text = HEAD + f"    y = R.shape([{RUN.format(path=str(path))} or 4])\n    return x\n"
+    tvm.script.from_source(text)
+    assert path.exists()
+
+
+def test_a_text_that_would_end_the_process_is_refused() -> None:
+    # ShapeExpr of a None is a segmentation fault in TVM 0.27
+    with pytest.raises(ParseError):
+        wb.load(HEAD + "    y = R.shape([None])\n    return x\n")
+
+
+def test_python_around_the_program_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    touched = tmp_path / "touched"
+    path.write_text(
+        '"""A model."""\nimport os\nfrom tvm.script import ir as I, relax as R\n'
+        f"open({str(touched)!r}, 'w').close()\n"
+        "def helper():\n    return 3\n\n"
+        "@I.ir_module\nclass Mine:\n    @R.function\n    def main(x: R.Tensor((4,), 'float32')):\n        return R.nn.relu(x)\n"
+        "\nif __name__ == '__main__':\n    print(Mine)\n"
+    )
+    workload = wb.load(path)
+    assert workload.name == "model"
+    assert [node.op for node in workload.graph().ops()] == ["relax.nn.relu"]
+    assert not touched.exists()
+    assert len(workload.notes) == 1
+    assert workload.notes[0].startswith("4 statements")
+
+
+def test_a_function_alone_is_a_program() -> None:
+    assert [node.op for node in wb.load(HEAD + "    return R.nn.relu(x)\n").graph().ops()] == ["relax.nn.relu"]
+
+
+def test_two_programs_are_one_too_many() -> None:
+    with pytest.raises(LoadError, match=r"2 programs \(main, main\)"):
+        wb.load(2 * (HEAD + "    return x\n"))
+
+
+def test_the_place_is_named() -> None:
+    with pytest.raises(ParseError) as caught:
+        wb.load(HEAD + "    y = R.add(x, ö__(x))\n    return x\n")
+    assert (caught.value.line, caught.value.column) == (3, 18)
+    with pytest.raises(LoadError, match=r"line 3: .*nosuch"):
+        wb.load(HEAD + "    y = R.nosuch(x)\n    return x\n")
+
+
+def test_text_without_its_constants_says_how_to_keep_them() -> None:
+    workload = wb.samples.load("parallel_cast")
+    with pytest.raises(LoadError, match=r"script\(show_meta=True\)"):
+        wb.load(workload.text())
+
+
+STAGES = (
+    "LegalizeOps",
+    "LegalizeOps,AnnotateTIROpPattern,FuseOps{fuse_opt_level=2}",
+    "LegalizeOps,AnnotateTIROpPattern,FuseOps{fuse_opt_level=2},FuseTIR",
+)
+
+
+@pytest.mark.parametrize("pipeline", STAGES)
+@pytest.mark.parametrize("name", wb.samples.names("relax"))
+def test_what_tvm_prints_reads_back(name: str, pipeline: str) -> None:
+    from workbench.dialects.relax.dialect import DIALECT
+
+    small = {"bert": {"layers": 1, "hidden": 16, "seq": 8, "heads": 2}, "resnet18": {"image": 16, "width": 4}}
+    module = wb.trace(wb.samples.load(name, **small.get(name, {})), pipeline).result
+    read: Workload = wb.load(module.script(show_meta=True))
+    assert DIALECT.same(read.module, module)
+
+
+def test_what_tvm_prints_and_can_not_read_is_refused_by_tvm_not_by_us() -> None:
+    pipeline = "LegalizeOps,ToNonDataflow,RemovePurityChecking,CallTIRRewrite"
+    module = wb.trace(wb.samples.load("mlp"), pipeline).result
+    with pytest.raises(LoadError, match="unexpected keyword argument 'ty_args'"):
+        wb.load(module.script(show_meta=True))
