@@ -42,7 +42,7 @@ export class LevelCache {
 function contentKey(graph: LevelGraph, spacing: Spacing): Uint32Array {
   const columns = [
     Float32Array.of(graph.kind.length, graph.source.length, spacing.nodeGap, spacing.layerGap),
-    graph.width, graph.height, graph.source, graph.target, graph.net, graph.targetShift, graph.sourceShift, graph.seed,
+    graph.width, graph.height, graph.source, graph.target, graph.net, graph.targetShift, graph.sourceShift, graph.seedX, graph.seedY,
     Uint32Array.from(graph.kind), Uint32Array.from(graph.targetPort), Uint32Array.from(graph.sourcePort),
   ];
   const key = new Uint32Array(columns.reduce((sum, column) => sum + column.length, 0));

@@ -6,7 +6,7 @@
  */
 import { LevelCache } from "./cache";
 import { buildHierarchy, type Hierarchy } from "./hierarchy";
-import { rowsBy, type LevelGraph, type LevelLayout, type Rows } from "./level";
+import { median, rowsBy, type LevelGraph, type LevelLayout, type Rows } from "./level";
 import { layoutLevel } from "./pipeline";
 import { Line } from "./routing";
 import type { LayoutInput, LayoutOptions, LayoutResult } from "./types";
@@ -37,7 +37,7 @@ export class LayoutEngine {
     homes.set(stubGroup, firstStub);
     const itemsOf = rowsBy(homes, groupCount + 1), wiresOf = rowsBy(wires.level, groupCount + 1);
 
-    const seeds = levelSeeds(input, hierarchy);
+    const seeds = input.seed ? new Seeds(input.seed, nodeCount, groupCount) : null;
     const local = new Uint32Array(homes.length);
     const placed: Placed[] = new Array(groupCount + 1);
     for (const level of bottomUp) {
@@ -47,9 +47,11 @@ export class LayoutEngine {
       placed[level] = level === groupCount
         ? { layout, items, width: layout.width, height: layout.height, insetX: 0, insetY: 0 }
         : inGroup(layout, items, input.groups.headerHeight[level], input.groups.minWidth[level], options.padding);
+      if (level < groupCount) seeds?.found(nodeCount + level, placed[level], local);
     }
     this.cache.tidy();
-    return assemble(hierarchy, placed, wiresOf, local);
+    const result = assemble(hierarchy, placed, wiresOf, local);
+    return { ...result, shiftX: commonShift(result.x, input.seed?.x), shiftY: commonShift(result.y, input.seed?.y) };
   }
 }
 
@@ -65,7 +67,7 @@ function inGroup(layout: LevelLayout, items: Uint32Array, header: number, minWid
 /** The level as a flat graph with local numbers; `local` is filled in for the level's items. */
 function levelGraph(
   input: LayoutInput, h: Hierarchy, items: Uint32Array, wireIds: Uint32Array, local: Uint32Array, placed: Placed[],
-  seeds: Float32Array | null,
+  seeds: Seeds | null,
 ): LevelGraph {
   const { nodeCount, groupCount, wires, stubKind } = h;
   const firstStub = nodeCount + groupCount, n = items.length, m = wireIds.length;
@@ -73,12 +75,12 @@ function levelGraph(
     width: new Float32Array(n), height: new Float32Array(n), kind: new Uint8Array(n),
     source: new Uint32Array(m), target: new Uint32Array(m), net: new Uint32Array(m),
     targetPort: new Uint16Array(m), sourcePort: new Uint16Array(m),
-    targetShift: new Float32Array(m), sourceShift: new Float32Array(m), seed: new Float32Array(n).fill(NaN),
+    targetShift: new Float32Array(m), sourceShift: new Float32Array(m), seedX: new Float32Array(n).fill(NaN), seedY: new Float32Array(n).fill(NaN),
   };
   for (let i = 0; i < n; i++) {
     const item = items[i];
     local[item] = i;
-    if (seeds && item < firstStub) graph.seed[i] = seeds[item];
+    if (seeds && item < firstStub) { graph.seedX[i] = seeds.x[item]; graph.seedY[i] = seeds.y[item]; }
     if (item < nodeCount) {
       graph.width[i] = input.nodes.width[item];
       graph.height[i] = input.nodes.height[item];
@@ -87,7 +89,8 @@ function levelGraph(
       graph.height[i] = placed[item - nodeCount].height;
     } else graph.kind[i] = stubKind[item - firstStub];
   }
-  graph.seed = relative(graph.seed);
+  graph.seedX = relative(graph.seedX);
+  graph.seedY = relative(graph.seedY);
   // Nets are renumbered in order of appearance, so that levels with equal contents are equal.
   const nets = new Map<number, number>();
   const shift = (group: number, stub: number): number => {
@@ -114,28 +117,33 @@ function relative(seed: Float32Array): Float32Array {
   return origin === undefined ? seed : seed.map((x) => Math.round(x - origin));
 }
 
-/** Previous x of nodes, and of groups as the middle of their nodes' span; null without a previous picture. */
-function levelSeeds(input: LayoutInput, h: Hierarchy): Float32Array | null {
-  if (!input.seed) return null;
-  const { nodeCount, groupCount, home } = h;
-  const low = new Float32Array(nodeCount + groupCount + 1).fill(Infinity);
-  const high = new Float32Array(nodeCount + groupCount + 1).fill(-Infinity);
-  for (let n = 0; n < nodeCount; n++) {
-    if (Number.isNaN(input.seed.x[n])) continue;
-    low[n] = high[n] = input.seed.x[n];
-    widen(low, high, nodeCount + home[n], n);
-  }
-  for (const g of h.bottomUp) if (g < groupCount) widen(low, high, nodeCount + home[nodeCount + g], nodeCount + g);
-  return Float32Array.from({ length: nodeCount + groupCount }, (_, i) => (low[i] <= high[i] ? (low[i] + high[i]) / 2 : NaN));
-}
+/** Previous centres. A group's is where most of its members would be back in their places. */
+class Seeds {
+  readonly x: Float32Array;
+  readonly y: Float32Array;
 
-function widen(low: Float32Array, high: Float32Array, outer: number, inner: number): void {
-  low[outer] = Math.min(low[outer], low[inner]);
-  high[outer] = Math.max(high[outer], high[inner]);
+  constructor(seed: NonNullable<LayoutInput["seed"]>, nodeCount: number, groupCount: number) {
+    this.x = new Float32Array(nodeCount + groupCount).fill(NaN);
+    this.y = new Float32Array(nodeCount + groupCount).fill(NaN);
+    this.x.set(seed.x);
+    this.y.set(seed.y);
+  }
+
+  found(group: number, { items, layout, insetX, insetY, width, height }: Placed, local: Uint32Array): void {
+    const x: number[] = [], y: number[] = [];
+    for (const item of items) {
+      if (item >= this.x.length || Number.isNaN(this.x[item]) || Number.isNaN(this.y[item])) continue;
+      x.push(this.x[item] - insetX - layout.x[local[item]]);
+      y.push(this.y[item] - insetY - layout.y[local[item]]);
+    }
+    if (x.length === 0) return;
+    this.x[group] = median(x) + width / 2;
+    this.y[group] = median(y) + height / 2;
+  }
 }
 
 /** Walks from the top level inwards, giving every level its origin, then strings the wires of each edge together. */
-function assemble(h: Hierarchy, placed: Placed[], wiresOf: Rows, local: Uint32Array): LayoutResult {
+function assemble(h: Hierarchy, placed: Placed[], wiresOf: Rows, local: Uint32Array): Omit<LayoutResult, "shiftX" | "shiftY"> {
   const { nodeCount, groupCount, bottomUp, wires, path, pathOffset, reversed } = h;
   const x = new Float32Array(nodeCount), y = new Float32Array(nodeCount), groupBox = new Float32Array(4 * groupCount);
   const originX = new Float64Array(groupCount + 1), originY = new Float64Array(groupCount + 1);
@@ -169,6 +177,12 @@ function assemble(h: Hierarchy, placed: Placed[], wiresOf: Rows, local: Uint32Ar
   }
   const { width, height } = placed[groupCount];
   return { x, y, groupBox, edgePoints: Float32Array.from(points), edgeOffset, width, height };
+}
+
+function commonShift(at: Float32Array, seed: Float32Array | undefined): number {
+  const shifts: number[] = [];
+  if (seed) for (let n = 0; n < at.length; n++) if (!Number.isNaN(seed[n])) shifts.push(at[n] - seed[n]);
+  return shifts.length === 0 ? 0 : median(shifts);
 }
 
 function turnRound(points: number[], first: number): void {

@@ -1,62 +1,48 @@
 /**
- * Finds the edges to turn round so that the boxes of every level form a DAG. A dataflow graph has no cycle,
- * but its boxes can: a scope that is left and entered again, or a collapsed one. Depth-first search without
- * recursion; an edge back to a box still on the path is turned (Sugiyama's first step). The edges of all
- * levels are searched together: items of different levels share no edge, so they never meet.
+ * Finds the edges to turn round so that the boxes of every level form a DAG (Sugiyama's first step). A dataflow graph
+ * has no cycle, but its boxes can: a scope that is left and entered again, or a collapsed one. Inside a strongly
+ * connected part, boxes are ranked by the mean number of their nodes - producers come first - and edges against
+ * that ranking are turned: a local rule, so that a small change of the graph turns few edges differently.
+ * The edges of all levels are searched together: items of different levels share no edge, so they never meet.
  */
-export function breakCycles(itemCount: number, source: Int32Array, target: Int32Array): Uint8Array {
-  const turned = new Uint8Array(source.length);
-  const { offset, edges, indegree } = outgoing(itemCount, source, target);
-  if (isAcyclic(itemCount, offset, edges, target, indegree)) return turned;
+import { rowsBy } from "./level";
 
-  const UNSEEN = 0, OPEN = 1, DONE = 2;
-  const state = new Uint8Array(itemCount);
-  const next = offset.slice(0, itemCount);
-  const stack: number[] = [];
-  // Starting from true sources first keeps the natural direction of flow for everything they reach.
-  const starts = [...indegree.keys()].sort((a, b) => Math.min(indegree[a], 1) - Math.min(indegree[b], 1) || a - b);
-  for (const start of starts) {
-    if (state[start] !== UNSEEN) continue;
-    state[start] = OPEN;
-    stack.push(start);
-    while (stack.length > 0) {
-      const u = stack[stack.length - 1];
-      if (next[u] === offset[u + 1]) { state[u] = DONE; stack.pop(); continue; }
-      const e = edges[next[u]++];
-      const v = target[e];
-      if (v === u) continue;
-      if (state[v] === OPEN) turned[e] = 1;
-      else if (state[v] === UNSEEN) { state[v] = OPEN; stack.push(v); }
-    }
+export function breakCycles(source: Int32Array, target: Int32Array, rank: Float64Array): Uint8Array {
+  const part = strongParts(rank.length, source, target);
+  const turned = new Uint8Array(source.length);
+  for (let e = 0; e < source.length; e++) {
+    const s = source[e], t = target[e];
+    if (s === t || part[s] !== part[t]) continue;
+    if (rank[s] > rank[t] || (rank[s] === rank[t] && s > t)) turned[e] = 1;
   }
   return turned;
 }
 
-function outgoing(itemCount: number, source: Int32Array, target: Int32Array) {
-  const offset = new Uint32Array(itemCount + 1), indegree = new Uint32Array(itemCount);
-  for (let e = 0; e < source.length; e++) {
-    offset[source[e] + 1]++;
-    if (source[e] !== target[e]) indegree[target[e]]++;
-  }
-  for (let i = 0; i < itemCount; i++) offset[i + 1] += offset[i];
-  const edges = new Uint32Array(source.length), fill = offset.slice();
-  for (let e = 0; e < source.length; e++) edges[fill[source[e]]++] = e;
-  return { offset, edges, indegree };
-}
-
-function isAcyclic(
-  itemCount: number, offset: Uint32Array, edges: Uint32Array, target: Int32Array, indegree: Uint32Array,
-): boolean {
-  const left = indegree.slice();
-  const ready: number[] = [];
-  for (let i = 0; i < itemCount; i++) if (left[i] === 0) ready.push(i);
-  let seen = 0;
-  for (; seen < ready.length; seen++) {
-    const u = ready[seen];
-    for (let k = offset[u]; k < offset[u + 1]; k++) {
-      const v = target[edges[k]];
-      if (v !== u && --left[v] === 0) ready.push(v);
+/** R. Tarjan, "Depth-first search and linear graph algorithms" (1972), with its own stack instead of recursion. */
+function strongParts(count: number, source: Int32Array, target: Int32Array): Int32Array {
+  const { offset, items } = rowsBy(source, count);
+  const part = new Int32Array(count).fill(-1);
+  const index = new Int32Array(count).fill(-1), low = new Int32Array(count);
+  const next = offset.slice(0, count);
+  const path: number[] = [], pending: number[] = [];
+  let found = 0;
+  const enter = (v: number): void => { index[v] = low[v] = found++; path.push(v); pending.push(v); };
+  for (let root = 0; root < count; root++) {
+    if (index[root] >= 0) continue;
+    enter(root);
+    while (path.length > 0) {
+      const v = path[path.length - 1];
+      if (next[v] < offset[v + 1]) {
+        const u = target[items[next[v]++]];
+        if (index[u] < 0) enter(u);
+        else if (part[u] < 0) low[v] = Math.min(low[v], index[u]);
+        continue;
+      }
+      path.pop();
+      if (path.length > 0) low[path[path.length - 1]] = Math.min(low[path[path.length - 1]], low[v]);
+      if (low[v] !== index[v]) continue;
+      for (let u = -1; u !== v; ) part[(u = pending.pop()!)] = v;
     }
   }
-  return seen === itemCount;
+  return part;
 }

@@ -67,7 +67,8 @@ export function buildHierarchy(input: LayoutInput): Hierarchy {
     }
     meet[e] = la; upper[e] = a; lower[e] = b;
   }
-  const reversed = breakCycles(nodeCount + groupCount, upper, lower);
+  const bottomUp = deepestFirst(depth, groupCount);
+  const reversed = breakCycles(upper, lower, meanNode(home, bottomUp, nodeCount, groupCount));
 
   const wires: Wires = { level: [], source: [], target: [], sourceStub: [], targetStub: [], net: [], port: [] };
   const stubGroup: number[] = [], stubKind: number[] = [], stubWire: number[] = [];
@@ -122,7 +123,7 @@ export function buildHierarchy(input: LayoutInput): Hierarchy {
   const path = new Uint32Array(pathOffset[edgeCount]);
   for (let e = 0; e < edgeCount; e++) path.set(paths[e], pathOffset[e]);
   return {
-    nodeCount, groupCount, home, depth, bottomUp: deepestFirst(depth, groupCount), wires, stubGroup, stubKind,
+    nodeCount, groupCount, home, depth, bottomUp, wires, stubGroup, stubKind,
     pathOffset, path, reversed,
   };
 }
@@ -160,6 +161,18 @@ function depths(home: Int32Array, nodeCount: number, groupCount: number): Int32A
 
 function deepestFirst(depth: Int32Array, groupCount: number): Int32Array {
   return Int32Array.from({ length: groupCount + 1 }, (_, l) => l).sort((a, b) => depth[b] - depth[a] || a - b);
+}
+
+/** The mean number of the nodes inside each item: a node's own number, a group's all the way down. */
+function meanNode(home: Int32Array, bottomUp: Int32Array, nodeCount: number, groupCount: number): Float64Array {
+  const sum = new Float64Array(nodeCount + groupCount + 1), size = new Float64Array(nodeCount + groupCount + 1);
+  const add = (item: number): void => {
+    sum[nodeCount + home[item]] += sum[item];
+    size[nodeCount + home[item]] += size[item];
+  };
+  for (let n = 0; n < nodeCount; n++) { sum[n] = n; size[n] = 1; add(n); }
+  for (const level of bottomUp) if (level < groupCount) add(nodeCount + level);
+  return sum.map((s, i) => s / Math.max(1, size[i])).subarray(0, nodeCount + groupCount);
 }
 
 /** Edges grouped by producer in producer order; turned-round edges, each its own net, come last. */

@@ -21,8 +21,9 @@ export interface LevelGraph {
   /** Where the end is fixed by the inside of a box: x relative to the box's centre; NaN where it is free. */
   targetShift: Float32Array;
   sourceShift: Float32Array;
-  /** x in the previous picture, up to a common translation; NaN where unknown. */
-  seed: Float32Array;
+  /** Centres in the previous picture, up to a common translation; NaN where unknown. */
+  seedX: Float32Array;
+  seedY: Float32Array;
 }
 
 export interface LevelLayout {
@@ -51,4 +52,9 @@ export function rowsBy(keys: ArrayLike<number>, rowCount: number): Rows {
   const items = new Uint32Array(keys.length);
   for (let i = 0; i < keys.length; i++) items[fill[keys[i]]++] = i;
   return { offset, items };
+}
+
+/** The lower median. */
+export function median(values: number[]): number {
+  return values.sort((a, b) => a - b)[(values.length - 1) >> 1];
 }

@@ -20,16 +20,30 @@ const MAX_SWEEPS = 60;
 /** Sweeps without a better order before giving up: fewer when there is little left to gain. */
 const patience = (crossings: number): number => Math.min(15, 4 + crossings);
 const SIFT_ROUNDS = 4;
-/** A seeded order stays unless a fresh one has far fewer crossings: moving things has a price too. */
-const SEED_TOLERANCE = 1.2;
+
+/** With a previous picture: its order, unless a fresh one has far fewer crossings. Moving things has a price too. */
+const SEED_TOLERANCE = 1.6;
 
 export function orderLayers(strata: Strata, seed: Float32Array): Order {
   const search = new OrderSearch(strata);
-  if (!seed.some((x) => !Number.isNaN(x))) return search.fresh().order;
-  const seeded = search.seeded(seed);
-  if (seeded.crossings <= 2) return seeded.order;
   const fresh = search.fresh();
-  return seeded.crossings <= SEED_TOLERANCE * fresh.crossings + 2 ? seeded.order : fresh.order;
+  const exchanges = exchanged(fresh.order, seed);
+  if (exchanges === 0) return fresh.order;
+  const seeded = search.seeded(seed);
+  return seeded.crossings <= SEED_TOLERANCE * fresh.crossings + exchanges + 3 ? seeded.order : fresh.order;
+}
+
+/** Neighbours among the seeded vertices of each layer that have changed sides. */
+function exchanged(order: Order, seed: Float32Array): number {
+  let sum = 0;
+  for (let l = 0; l + 1 < order.start.length; l++)
+    for (let i = order.start[l], last = -Infinity; i < order.start[l + 1]; i++) {
+      const v = order.vertex[i];
+      if (v >= seed.length || Number.isNaN(seed[v])) continue;
+      if (seed[v] < last) sum++;
+      last = Math.max(last, seed[v]);
+    }
+  return sum;
 }
 
 interface Scored {
@@ -53,10 +67,12 @@ class OrderSearch {
     this.sifter = new Sifter(strata, this.places);
   }
 
-  /** The previous order, with exchanges only where they remove crossings. */
+  /** The previous order: what is new, and bends, find their best places in it; then exchanges that remove crossings. */
   seeded(seed: Float32Array): Scored {
     const order = fromSeed(this.strata, seed);
-    this.transposer.improve(order, this.budget / 4);
+    const held = Uint8Array.from({ length: this.strata.count }, (_, v) => (v < seed.length && !Number.isNaN(seed[v]) ? 1 : 0));
+    for (let k = 0; k < 2 * SIFT_ROUNDS && this.sifter.improve(order, this.budget / 4, k % 2 === 1, held); k++);
+    this.transposer.improve(order, this.budget / 2);
     return { order, crossings: this.counter.total(order) };
   }
 

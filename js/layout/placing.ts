@@ -6,7 +6,7 @@
  */
 import { alignBlocks, pathLengths, segmentRoles, type Blocks, type PathLengths } from "./blocks";
 import { ENTRY, EXIT } from "./hierarchy";
-import { rowsBy, type LevelGraph, type Rows, type Spacing } from "./level";
+import { median, rowsBy, type LevelGraph, type Rows, type Spacing } from "./level";
 import type { Order } from "./order";
 import { shove } from "./shoving";
 import { NetworkSimplex } from "./simplex";
@@ -30,8 +30,9 @@ export interface Row {
   weight: Float64Array;
   pullsA: Rows;
   pullsB: Rows;
-  /** Where the block was in the previous picture, NaN where unknown. */
+  /** Where the block was in the previous picture, NaN where unknown, and how many of its members were there. */
   anchor: Float64Array;
+  anchorWeight: Float64Array;
 }
 
 const STUB_GAP = 14;
@@ -42,7 +43,9 @@ const BEND_PULL = 4;
 const STRAIGHT_PULL = 2;
 /** Where a trunk turns off or arrives it is slanted anyway: it must not drag a straight chain along. */
 const TURN_PULL = 0.25;
-const ANCHOR_PULL = 1.5;
+/** Pull towards the previous place, per member of a block up to a most: a long chain may still move for one change. */
+const ANCHOR_PULL = 4;
+const MOST_ANCHORS = 6;
 const SWEEPS = 10;
 /** Variables and pulls that the simplex is still quick for, and the work it may do. */
 const EXACT_LIMIT = 40_000;
@@ -77,10 +80,12 @@ function prepare(
   const row: Row = {
     count: blocks.count, x: new Float64Array(blocks.count),
     ...constraints(graph, strata, order, blocks, spacing), ...pulls(graph, strata, blocks, role, lengths),
-    anchor: anchors(graph, strata, blocks),
+    ...anchors(graph, strata, blocks),
   };
   const sequence = leftToRight(row);
-  return { blocks, row, sequence, width: compact(row, sequence) };
+  const width = compact(row, sequence);
+  moveAnchorsTo(row);
+  return { blocks, row, sequence, width };
 }
 
 /** No picture can be narrower than this. */
@@ -152,19 +157,32 @@ function longest(graph: LevelGraph, kind: number, length: Float64Array): number 
   return best;
 }
 
-function anchors(graph: LevelGraph, strata: Strata, { of, shift, count }: Blocks): Float64Array {
-  const sum = new Float64Array(count), known = new Uint32Array(count);
+function anchors(graph: LevelGraph, strata: Strata, { of, shift, count }: Blocks) {
+  const sum = new Float64Array(count), known = new Float64Array(count);
   for (let v = 0; v < strata.itemCount; v++) {
-    if (Number.isNaN(graph.seed[v])) continue;
-    sum[of[v]] += graph.seed[v] - shift[v];
+    if (Number.isNaN(graph.seedX[v])) continue;
+    sum[of[v]] += graph.seedX[v] - shift[v];
     known[of[v]]++;
   }
-  return sum.map((s, b) => s / known[b]);
+  return { anchor: sum.map((s, b) => s / known[b]), anchorWeight: known.map((n) => Math.min(n, MOST_ANCHORS) * ANCHOR_PULL) };
+}
+
+/** Seeds are known up to a translation: the one that moves the fewest blocks from where they now are. */
+function moveAnchorsTo({ x, anchor }: Row): void {
+  const apart: number[] = [];
+  for (let b = 0; b < x.length; b++) if (!Number.isNaN(anchor[b])) apart.push(x[b] - anchor[b]);
+  if (apart.length === 0) return;
+  const shift = median(apart);
+  for (let b = 0; b < x.length; b++) anchor[b] += shift;
 }
 
 /** The optimum by network simplex: a node per pull turns |x - y| into two arcs (Gansner et al., section 4.2). */
 function solveExactly(row: Row): void {
-  const { count, a, b, da, db } = row, root = count + a.length;
+  const { count, a, b, da, db } = row;
+  const anchored: { block: number; node: number; at: number; weight: number }[] = [];
+  for (let i = 0; i < count; i++)
+    if (!Number.isNaN(row.anchor[i])) anchored.push({ block: i, node: count + a.length + anchored.length, at: row.anchor[i], weight: row.anchorWeight[i] });
+  const root = count + a.length + anchored.length;
   const from: number[] = [], to: number[] = [], least: number[] = [], weight: number[] = [];
   const arc = (f: number, t: number, l: number, w: number): void => { from.push(f); to.push(t); least.push(l); weight.push(w); };
   const position = new Float64Array(root + 1);
@@ -176,9 +194,14 @@ function solveExactly(row: Row): void {
     arc(count + p, b[p], lb, row.weight[p]);
     position[count + p] = Math.min(row.x[a[p]] - la, row.x[b[p]] - lb);
   }
-  // The root only joins what nothing else joins: FAR away, it holds nobody back.
-  position[root] = -FAR;
-  for (let i = 0; i < count; i++) if (row.leftOf.offset[i] === row.leftOf.offset[i + 1]) arc(root, i, 0, 0);
+  for (const { block, node, at, weight: pull } of anchored) {
+    const la = Math.max(0, -at), lb = Math.max(0, at);
+    arc(node, root, la, pull);
+    arc(node, block, lb, pull);
+    position[node] = Math.min(-la, row.x[block] - lb);
+  }
+  // The root stands still at 0 for the anchors; otherwise it only joins what nothing else joins, and holds nobody back.
+  for (let i = 0; i < count; i++) if (row.leftOf.offset[i] === row.leftOf.offset[i + 1]) arc(root, i, -FAR, 0);
   new NetworkSimplex({ from, to, least, weight }, position).solve(SIMPLEX_BUDGET);
   row.x.set(position.subarray(0, count));
 }
@@ -245,7 +268,7 @@ function toMedian(row: Row, b: number): boolean {
     const p = row.pullsB.items[k];
     stop(x[row.a[p]] + row.da[p] - row.db[p], row.weight[p]);
   }
-  if (!Number.isNaN(row.anchor[b])) stop(row.anchor[b], ANCHOR_PULL);
+  if (!Number.isNaN(row.anchor[b])) stop(row.anchor[b], row.anchorWeight[b]);
   if (stops.length === 0) return false;
   stops.sort((p, q) => p.at - q.at);
   let i = 0, passed = stops[0].weight;

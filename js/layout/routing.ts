@@ -2,6 +2,7 @@
  * y coordinates and polylines. Wires are vertical inside a layer's band, where the boxes are, and slanted only
  * in the gaps between bands, where none are: so no wire can touch a box that is not its own.
  */
+import { stackBands } from "./bands";
 import { assignLanes } from "./lanes";
 import type { LevelGraph, LevelLayout, Spacing } from "./level";
 import { sourcePoints, targetPoints } from "./ports";
@@ -37,17 +38,17 @@ export function route(graph: LevelGraph, strata: Strata, vertexX: Float64Array, 
       at = next;
     }
   }
-  const top = new Float64Array(layerCount), bottom = new Float64Array(layerCount);
-  for (let l = 0, y = 0; l < layerCount; l++) {
-    top[l] = y;
-    bottom[l] = y + bandHeight[l];
+  const natural = Float64Array.from({ length: layerCount }, (_, l) => {
     const runs = lanes.runsBelow[l] + (l + 1 < layerCount ? lanes.runsAbove[l + 1] : 0);
     // Beside the border there are only stubs: straight ones need hardly any room.
     const border = bandHeight[l] === 0 || (l + 1 < layerCount && bandHeight[l + 1] === 0);
     const base = border && run[l] < 1 ? spacing.layerGap / 3 : spacing.layerGap * (border ? 0.75 : 1);
-    y = bottom[l] + base * (1 + Math.min(STRETCH, run[l] / STRETCH_RUN)) + RUN_GAP * runs;
-  }
-  const y = itemCentres(graph, strata, top, bottom);
+    return base * (1 + Math.min(STRETCH, run[l] / STRETCH_RUN)) + RUN_GAP * runs;
+  });
+  const inBand = itemsInBands(graph, strata, bandHeight);
+  const top = stackBands(graph, strata, bandHeight, natural, inBand);
+  const bottom = top.map((at, l) => at + bandHeight[l]);
+  const y = inBand.map((at, i) => top[layer[i]] + at);
 
   const points: number[] = [];
   const offset = new Uint32Array(wireCount + 1);
@@ -103,15 +104,14 @@ function fromZero(strata: Strata, vertexX: Float64Array): { x: Float64Array; wid
   return strata.count === 0 ? { x: vertexX, width: 0 } : { x: vertexX.map((at) => at - low), width: high - low };
 }
 
-/** Sources stand close above their consumers, sinks close below their producers, the rest in the middle of its band. */
-function itemCentres(graph: LevelGraph, strata: Strata, top: Float64Array, bottom: Float64Array): Float64Array {
-  const y = new Float64Array(strata.itemCount);
-  for (let i = 0; i < strata.itemCount; i++) {
-    const l = strata.layer[i], half = graph.height[i] / 2;
+/**
+ * Item centres below their band's top. Sources stand close above their consumers, sinks close below their
+ * producers, the rest in the middle of its band.
+ */
+function itemsInBands(graph: LevelGraph, strata: Strata, bandHeight: Float64Array): Float64Array {
+  return Float64Array.from({ length: strata.itemCount }, (_, i) => {
+    const band = bandHeight[strata.layer[i]], half = graph.height[i] / 2;
     const isSource = strata.portsAbove[i] === 0, isSink = strata.portsBelow[i] === 0;
-    if (isSource && !isSink) y[i] = bottom[l] - half;
-    else if (isSink && !isSource) y[i] = top[l] + half;
-    else y[i] = (top[l] + bottom[l]) / 2;
-  }
-  return y;
+    return isSource && !isSink ? band - half : isSink && !isSource ? half : band / 2;
+  });
 }

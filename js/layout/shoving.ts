@@ -54,7 +54,7 @@ export function shove(row: Row, sequence: Uint32Array): boolean {
         if (inRow[row.a[p]] === stamp) continue;
         feel(direction * (row.x[b] + row.db[p] - row.x[row.a[p]] - row.da[p]), row.weight[p]);
       }
-      if (!Number.isNaN(row.anchor[b])) feel(direction * (row.x[b] - row.anchor[b]), 1.5);
+      if (!Number.isNaN(row.anchor[b])) feel(direction * (row.x[b] - row.anchor[b]), row.anchorWeight[b]);
     }
     return slope < 0 && Number.isFinite(room) && room > TOUCH ? room : 0;
   };

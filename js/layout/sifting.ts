@@ -10,16 +10,16 @@ import type { Strata } from "./strata";
 export class Sifter {
   constructor(private readonly strata: Strata, private readonly places: NeighbourPlaces) {}
 
-  /** One round over all layers, stopping when the work done so far reaches `budget`; whether anything moved. */
-  improve(order: Order, budget: number, upwards: boolean): boolean {
+  /** One round over all layers, stopping when the work done so far reaches `budget`; whether anything moved. Vertices `held` stay. */
+  improve(order: Order, budget: number, upwards: boolean, held?: Uint8Array): boolean {
     let moved = false;
     const { layerCount } = this.strata;
     for (let i = 0; i < layerCount && this.places.work < budget; i++)
-      moved = this.siftLayer(order, upwards ? layerCount - 1 - i : i, budget) || moved;
+      moved = this.siftLayer(order, upwards ? layerCount - 1 - i : i, budget, held) || moved;
     return moved;
   }
 
-  private siftLayer(order: Order, l: number, budget: number): boolean {
+  private siftLayer(order: Order, l: number, budget: number, held?: Uint8Array): boolean {
     const from = order.start[l], to = order.start[l + 1];
     if (to - from < 2) return false;
     const { places } = this;
@@ -27,6 +27,7 @@ export class Sifter {
     let moved = false;
     for (const v of order.vertex.slice(from, to)) {
       if (places.work > budget) break;
+      if (held?.[v]) continue;
       const at = from + order.position[v];
       let best = at, gain = 0;
       for (let i = at - 1, sum = 0; i >= from; i--) {

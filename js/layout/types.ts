@@ -32,11 +32,19 @@ export interface LayoutResult {
   groupBox: Float32Array;
   /**
    * Polylines, as x, y pairs: edge e has the points edgeOffset[e] .. edgeOffset[e + 1] (counted in pairs),
-   * from the source's bottom to the target's top. All edges of one producer share one trunk. A piece that
+   * from the source's bottom to the target's top. Only where the boxes joined form a cycle (a scope left and entered
+   * again) does one edge run the other way, from the source's top up to the target's bottom; an edge from a node to
+   * itself has no points. All edges of one producer share one trunk. A piece that
    * is not vertical always lies between two layers, so rounding it with vertical tangents stays clear of boxes.
    */
   edgePoints: Float32Array;
   edgeOffset: Uint32Array;
   width: number;
   height: number;
+  /**
+   * With a seed, how far most kept nodes moved together (the picture always starts at 0, 0): pan by this and what
+   * did not change stays on its pixel. 0 without a seed.
+   */
+  shiftX: number;
+  shiftY: number;
 }
