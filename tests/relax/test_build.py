@@ -1,0 +1,149 @@
+"""Builds: what is counted is what the virtual machine calls."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tvm
+from tvm import relax
+
+import workbench as wb
+from workbench.dialects.base import Workload
+from workbench.dialects.relax import build
+from workbench.dialects.relax.target import make_target
+from workbench.errors import MeasureError, UnknownName
+
+PLAIN = {"opt_level": 3, "disabled": [], "required": [], "options": {}}
+SMALL = {"bert": {"layers": 1, "hidden": 16, "seq": 8, "heads": 2}, "resnet18": {"image": 16, "width": 4}}
+
+BRANCHING = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4,), "float32"), c: R.Tensor((), "bool")):
+        if c:
+            y = R.nn.relu(R.add(x, x))
+        else:
+            y = R.negative(x)
+        return y
+"""
+
+
+def sample(name: str) -> Workload:
+    return wb.samples.load(name, **SMALL.get(name, {}))
+
+
+def called(built: build.RelaxBuilt) -> list[str]:
+    """The functions that the virtual machine really calls in one run, its own ones left out."""
+    machine = relax.VirtualMachine(built.executable, tvm.cpu())
+    names: list[str] = []
+
+    def watch(function: object, name: str, before: bool, result: object, *arguments: object) -> int:
+        if before and not name.startswith("vm."):
+            names.append(name)
+        return int(relax.VMInstrumentReturnKind.NO_OP)
+
+    machine.set_instrument(watch)
+    values = {**build.random_inputs(built.workload, 0), **built.workload.params}
+    arguments = [values[parameter.name] for parameter in built.workload.module["main"].params]
+    machine["main"](*[tvm.runtime.tensor(a if isinstance(a, np.ndarray) else a.numpy()) for a in arguments])
+    return names
+
+
+@pytest.mark.parametrize("config", [PLAIN, {**PLAIN, "opt_level": 0}, {**PLAIN, "disabled": ["FuseOps"]}])
+@pytest.mark.parametrize("name", wb.samples.names("relax"))
+def test_rows_are_the_calls_that_are_made(name: str, config: dict) -> None:
+    built = build.compiled(sample(name), "llvm", config)
+    assert isinstance(built, build.RelaxBuilt)
+    rows = [row["function"] for row in built.calls() if not row["noop"]]
+    assert rows == called(built)
+
+
+def test_a_pipeline_that_fused_is_compiled_as_it_is() -> None:
+    fused = wb.trace(sample("mlp"), "LegalizeOps,AnnotateTIROpPattern,FuseOps{fuse_opt_level=2}")
+    workload = Workload(fused.result, sample("mlp").params, "mlp", "relax")
+    unfused = {**PLAIN, "opt_level": 0}
+    assert len(build.compiled(workload, "llvm", unfused).calls()) == fused.end.graph.kernels() == 6
+    assert len(build.compiled(sample("mlp"), "llvm", unfused).calls()) == sample("mlp").graph().kernels() == 12
+
+
+def test_both_arms_of_an_if_are_rows() -> None:
+    built = build.compiled(wb.load(BRANCHING), "llvm", PLAIN)
+    assert sorted(row["function"] for row in built.calls()) == ["add", "relu", "tir_negative"]
+
+
+def test_bytes_and_shapes_of_a_call() -> None:
+    row = build.compiled(sample("mlp"), "llvm", {**PLAIN, "opt_level": 0}).calls()[1]
+    assert row == {
+        "name": row["name"],
+        "function": "matmul",
+        "noop": False,
+        "bytes_read": 4 * (32 + 32 * 32),
+        "bytes_written": 4 * 32,
+        "inputs": ["(1, 32) float32", "(32, 32) float32"],
+        "outputs": ["(1, 32) float32"],
+    }
+
+
+def test_the_source_holds_every_kernel() -> None:
+    built = build.compiled(sample("mlp"), "llvm", PLAIN)
+    assert all(f"@__tvm_ffi_{row['function']}(" in built.source() for row in built.calls())
+
+
+def test_it_runs() -> None:
+    run = build.compiled(sample("parallel_cast"), "llvm", PLAIN).runner(seed=0)
+    assert 0 < run(3) < 1
+
+
+def test_optimized_is_what_is_compiled() -> None:
+    module = build.optimized(sample("attention"), "llvm", PLAIN)
+    graph = wb.load(module).graph()
+    assert build.call_rows(graph) == build.compiled(sample("attention"), "llvm", PLAIN).calls()
+
+
+def test_a_cuda_build_needs_no_device_until_it_is_run() -> None:
+    built = build.compiled(sample("mlp"), "cuda -arch=sm_80", PLAIN)
+    assert len(built.calls()) == 6
+    assert "__global__" in built.source()
+    if not tvm.cuda(0).exist:
+        with pytest.raises(MeasureError, match="no cuda device"):
+            built.runner(seed=0)
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("llvm", {"kind": "llvm"}),
+        ("llvm -mcpu=core-avx2 -num-cores=4", {"kind": "llvm", "mcpu": "core-avx2", "num-cores": 4}),
+        ("llvm -keys=cpu,arm_cpu -mattr=+neon,+sve", {"keys": ["cpu", "arm_cpu"], "mattr": ["+neon", "+sve"]}),
+    ],
+)
+def test_a_target_is_read(text: str, fields: dict) -> None:
+    target = make_target(text)
+    assert target.kind.name == "llvm"
+    for name, value in fields.items():
+        if name not in ("kind", "keys"):
+            assert target.attrs[name] == value or list(target.attrs[name]) == value
+
+
+@pytest.mark.parametrize("text", ["nosuch", "llvm -nosuch=1", "nvidia/nosuch", "llvm -num-cores=many"])
+def test_a_bad_target_is_one_sentence(text: str) -> None:
+    with pytest.raises(MeasureError, match="is no target of this TVM") as caught:
+        make_target(text)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_context_option_is_named() -> None:
+    with pytest.raises(UnknownName, match=r"relax\.FuseOps\.max_depth"):
+        build.compiled(sample("mlp"), "llvm", {**PLAIN, "options": {"relax.FuseOps.max_dept": 1}})
+
+
+def test_a_workload_without_a_main_or_of_unknown_size_can_not_be_timed() -> None:
+    named = wb.load(
+        "@I.ir_module\nclass M:\n    @R.function\n    def other(x: R.Tensor((4,), 'float32')):\n        return x\n"
+    )
+    with pytest.raises(MeasureError, match="no function `main`"):
+        build.random_inputs(named, 0)
+    unknown = wb.load("@R.function\ndef main(x: R.Tensor((\"n\",), 'float32')):\n    return x\n")
+    with pytest.raises(MeasureError, match="known shape"):
+        build.random_inputs(unknown, 0)
