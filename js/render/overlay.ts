@@ -33,7 +33,8 @@ export function readOverlay(raw: unknown): Overlay | null {
   if (values.size === 0) return null;
   return {
     title: String(data.title ?? ""), unit: String(data.unit ?? ""), values,
-    low: Math.min(...values.values()), high: Math.max(...values.values()),
+    // Set where the values meet the items drawn.
+    low: 0, high: 0,
   };
 }
 

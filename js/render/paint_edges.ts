@@ -32,7 +32,8 @@ function isStrong(f: Frame, e: number): boolean {
   const { source, target } = f.scene.visible;
   const { hovered, hoveredEdge, selected } = f.look;
   if (e === hoveredEdge || source[e] === hovered || target[e] === hovered) return true;
-  return selected.size > 0 && selected.size <= 200 && (selected.has(source[e]) || selected.has(target[e]));
+  // Everything in a large selection would be strong, and then nothing is.
+  return selected.size > 0 && selected.size <= 8 && (selected.has(source[e]) || selected.has(target[e]));
 }
 
 function styleOf(f: Frame, e: number): Style {

@@ -12,12 +12,12 @@ export function paintGroups(context: CanvasRenderingContext2D, f: Frame): void {
     if (!(groups.side[g] & f.sides)) continue;
     const [x, y, w, h] = place(f, i);
     if (x > f.view.width || y > f.view.height || x + w < 0 || y + h < 0 || w < 1) continue;
-    const kernel = groups.kind[g] === GroupKind.primitive || groups.kind[g] === GroupKind.external;
+    const kernel = isKernel(groups.kind[g]);
     const hovered = f.look.hoveredGroup === g;
     const radius = Math.min(8 * f.camera.scale + 2, w / 2, h / 2);
     context.beginPath();
     context.roundRect(Math.round(x) + 0.5, Math.round(y) + 0.5, Math.round(w), Math.round(h), radius);
-    context.fillStyle = kernel ? f.theme.kernel : f.theme.group;
+    context.fillStyle = wash(f, groups.kind[g]);
     context.fill();
     context.lineWidth = hovered ? 1.5 : 1;
     context.strokeStyle = hovered ? f.theme.accent : kernel ? f.theme.kernelLine : f.theme.groupLine;
@@ -25,6 +25,14 @@ export function paintGroups(context: CanvasRenderingContext2D, f: Frame): void {
     context.stroke();
     context.setLineDash([]);
   }
+}
+
+function isKernel(kind: number): boolean {
+  return kind === GroupKind.primitive || kind === GroupKind.external;
+}
+
+function wash(f: Frame, kind: number): string {
+  return isKernel(kind) ? f.theme.kernel : f.theme.group;
 }
 
 /** Names of the groups, after the edges, so that no line runs through them. */
@@ -36,8 +44,9 @@ export function paintHeaders(context: CanvasRenderingContext2D, f: Frame, level:
     if (!(visible.picture.groups.side[g] & f.sides)) continue;
     const [x, y, w, h] = place(f, i);
     if (x > f.view.width || y > f.view.height || x + w < 0 || y + h < 0 || w < 1) continue;
-    const name = groupName(visible.picture.groups.name[g]);
-    if (11 * f.camera.scale >= 7) header(context, f, name, x, y, w, f.look.hoveredGroup === g);
+    const { groups } = visible.picture;
+    const name = groupName(groups.name[g]);
+    if (11 * f.camera.scale >= 7) header(context, f, name, x, y, w, f.look.hoveredGroup === g, wash(f, groups.kind[g]));
     else if (level === "box" && h >= 30 && w >= 40) plates.push({ x, y, width: w, text: name });
   }
   // From afar the boxes carry their names as a map does, largest first, and only where there is room.
@@ -56,14 +65,14 @@ function place(f: Frame, i: number): [number, number, number, number] {
   return [sx(f, x), sy(f, y), w * f.camera.scale, h * f.camera.scale];
 }
 
-function header(context: CanvasRenderingContext2D, f: Frame, name: string, x: number, y: number, w: number, hovered: boolean): void {
+function header(context: CanvasRenderingContext2D, f: Frame, name: string, x: number, y: number, w: number, hovered: boolean, plate: string): void {
   const k = f.camera.scale;
   const size = 11 * k;
   const middle = y + (HEADER / 2) * k;
   const words = f.ruler.fit(name, w / k - PAD * 2 - 16, 11, true);
   if (words) {
     // An edge may come in through the header: the name keeps a plate of its own over it.
-    context.fillStyle = f.theme.plate;
+    context.fillStyle = plate;
     context.fillRect(x + (PAD - 2) * k, middle - 8 * k, f.ruler.width(words, size, true) + 18 * k, 16 * k);
   }
   chevron(context, x + (PAD + 4) * k, middle, 3.5 * k, true, hovered ? f.theme.accent : f.theme.dim, k);

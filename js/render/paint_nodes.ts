@@ -156,10 +156,10 @@ function full(context: CanvasRenderingContext2D, f: Frame, content: Content, x: 
     context.fillText(f.ruler.fit(words, room, SMALL), left, y + (below + 7) * k);
     below += 15;
   });
-  if (content.badges.length > 0) badges(context, f, content, left, y + (below + 2) * k, room, k, ink);
+  if (content.badges.length > 0) badges(context, f, content, left, y + (below + 2) * k, room, k);
 }
 
-function badges(context: CanvasRenderingContext2D, f: Frame, content: Content, left: number, top: number, room: number, k: number, ink: string): void {
+function badges(context: CanvasRenderingContext2D, f: Frame, content: Content, left: number, top: number, room: number, k: number): void {
   let y = top;
   const { picture } = f.scene.visible;
   for (const row of badgeRows(content, room, f.ruler)) {
@@ -176,7 +176,7 @@ function badges(context: CanvasRenderingContext2D, f: Frame, content: Content, l
       context.setLineDash(badge.kind === "stub" || mark === 2 ? [3, 2] : []);
       context.stroke();
       context.setLineDash([]);
-      context.fillStyle = mark > 0 ? f.theme.mark[mark] : ink;
+      context.fillStyle = mark > 0 ? f.theme.mark[mark] : f.theme.ink;
       context.fillText(f.ruler.fit(badge.text, at.width - 10, SMALL), left + (at.x + 6) * k, y + (BADGE_HEIGHT / 2 + 0.5) * k);
     }
     y += (BADGE_HEIGHT + BADGE_GAP) * k;

@@ -309,9 +309,20 @@ export class Stage {
       hoveredEdge: this.look.hoveredEdge < scene.visible.edgeCount ? this.look.hoveredEdge : -1,
       linked,
       found: this.found ? new Set(this.itemsOf(this.found)) : null,
-      overlay: this.overlay,
-      values: this.overlay ? this.itemValues(scene, this.overlay) : null,
+      ...this.overlaid(scene),
     };
+  }
+
+  /** Values per item, and the scale over what is drawn: a collapsed group's sum must not run off its end. */
+  private overlaid(scene: Scene): { overlay: Overlay | null; values: Map<number, number> | null } {
+    if (!this.overlay) return { overlay: null, values: null };
+    const values = this.itemValues(scene, this.overlay);
+    let [low, high] = [Infinity, -Infinity];
+    for (const value of values.values()) {
+      low = Math.min(low, value);
+      high = Math.max(high, value);
+    }
+    return { overlay: low <= high ? { ...this.overlay, low, high } : this.overlay, values };
   }
 
   private itemValues(scene: Scene, overlay: Overlay): Map<number, number> {
@@ -319,7 +330,8 @@ export class Stage {
     for (const [id, value] of overlay.values) {
       const u = this.picture.node[0][id];
       const item = u === undefined ? -1 : scene.visible.itemOf[u];
-      if (item >= 0) values.set(item, (values.get(item) ?? 0) + value);
+      // A folded constant is found on its consumer, but its value is not its consumer's.
+      if (item >= 0 && (scene.visible.node[item] < 0 || scene.visible.node[item] === u)) values.set(item, (values.get(item) ?? 0) + value);
     }
     return values;
   }

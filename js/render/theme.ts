@@ -13,8 +13,6 @@ export interface Theme {
   groupLine: string;
   kernel: string;
   kernelLine: string;
-  /** Behind text that lies over lines: a kernel's wash on the background, as one opaque colour. */
-  plate: string;
   accent: string;
   /** By mark: kept, changed, removed, added, merged, split. */
   mark: string[];
@@ -40,12 +38,30 @@ export function readTheme(root: HTMLElement): Theme {
   return {
     dark,
     background: get("background"), surface: get("surface"), box: get("box"), boxLine: get("box-line"),
-    ink: get("ink"), dim: get("dim"), edge: get("edge"), group: get("group"), groupLine: get("group-line"),
-    kernel: get("kernel"), kernelLine: get("kernel-line"), plate: get("plate"), accent: get("accent"),
+    ink: get("ink"), dim: get("dim"), edge: get("edge"), groupLine: get("group-line"), kernelLine: get("kernel-line"), accent: get("accent"),
+    // Opaque, so that names can stand on plates of the same colour wherever their group is nested.
+    group: mix(get("background"), get("tint"), dark ? 0.06 : 0.05),
+    kernel: mix(get("background"), get("tint"), dark ? 0.2 : 0.13),
     mark: [get("box-line"), get("changed"), get("removed"), get("added"), get("merged"), get("merged")],
     orange: get("orange"),
     font: style.fontFamily || "system-ui, sans-serif",
   };
+}
+
+let probe: CanvasRenderingContext2D | null = null;
+
+/** Any CSS colour as numbers, by the one parser that knows them all. */
+function channels(color: string): number[] {
+  probe ??= Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true })!;
+  probe.fillStyle = "#fff";
+  probe.fillStyle = color;
+  probe.fillRect(0, 0, 1, 1);
+  return [...probe.getImageData(0, 0, 1, 1).data.slice(0, 3)];
+}
+
+function mix(color: string, tint: string, share: number): string {
+  const [a, b] = [channels(color), channels(tint)];
+  return `rgb(${a.map((c, i) => Math.round(c * (1 - share) + b[i] * share)).join(",")})`;
 }
 
 /** Calls back when the page's theme changes; returns what ends that. */

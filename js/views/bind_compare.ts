@@ -20,6 +20,8 @@ export function bindCompare(model: Model, compare: Compare, shell: Shell, failed
     const seq = model.get("seq");
     const off = stage.events.on("painted", () => {
       off();
+      // for those who wait for the picture in the page itself
+      shell.root.dataset.painted = String(seq ?? "");
       if (seq !== undefined) model.send({ type: "painted", seq, ms: performance.now() - since });
     });
     stage.repaint();

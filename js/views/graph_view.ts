@@ -56,9 +56,8 @@ export function graphView(model: Model, el: HTMLElement): () => void {
     }
   };
   const overlay = () => {
-    const read = readOverlay(model.get("overlay"));
-    legend.show(read);
-    stage.setOverlay(read);
+    stage.setOverlay(readOverlay(model.get("overlay")));
+    legend.show(stage.look.overlay);
   };
   const view = () => {
     const at = model.get("viewport") as { x?: number; y?: number; scale?: number } | null;
@@ -77,6 +76,7 @@ export function graphView(model: Model, el: HTMLElement): () => void {
   });
   stage.events.on("hover", (node) => write(model, "hovered", node));
   stage.events.on("collapsed", (set) => write(model, "collapsed", [...set].sort((a, b) => a - b)));
+  stage.events.on("scene", () => legend.show(stage.look.overlay));
   stage.events.on("busy", (what) => shell.say(what ?? ""));
 
   const same = (a: readonly number[], b: readonly number[]) => a.length === b.length && a.every((v, i) => v === b[i]);

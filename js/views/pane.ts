@@ -210,7 +210,10 @@ export class Pane {
 
   private toggle(found: Hit): void {
     this.tooltip.hide();
-    if (found.group >= 0) this.stage.toggleGroup(found.group);
+    if (found.group < 0) return;
+    // The clicks of a double-click have selected all that is in the group; opening it is not about that.
+    if (this.stage.selection.length > 0) this.stage.select([]);
+    this.stage.toggleGroup(found.group);
   }
 
   // ---- keys ----------------------------------------------------------------------------------------------------

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { column, decode, text } from "./payload.ts";
+import { payload } from "./testing.ts";
+
+test("a column is read from a view that is not aligned", () => {
+  const bytes = new Uint8Array(13);
+  new DataView(bytes.buffer).setUint32(5, 70000, true);
+  assert.deepEqual([...column(Uint32Array, new DataView(bytes.buffer, 1, 12))], [0, 70000, 0]);
+});
+
+test("negative groups survive the way through bytes", () => {
+  const bytes = Int32Array.from([-1, 3]);
+  assert.deepEqual([...column(Int32Array, new DataView(bytes.buffer))], [-1, 3]);
+});
+
+test("a payload gives its nodes, edges and strings back", () => {
+  const g = decode(payload([{ label: "x", kind: "param" }, { label: "nn.relu", inputs: [0] }], [], [1]));
+  assert.equal(g.nodeCount, 2);
+  assert.deepEqual([...g.source], [0]);
+  assert.equal(text(g, g.label[1]), "nn.relu");
+  assert.deepEqual([...g.output], [1]);
+});
+
+test("nothing at all is an empty graph", () => {
+  assert.equal(decode({}).nodeCount, 0);
+  assert.equal(decode(null).nodeCount, 0);
+});
+
+test("columns of different length and ids outside the graph are refused in words", () => {
+  const short = payload([{ label: "x" }]);
+  short.node.group = [];
+  assert.throws(() => decode(short), /differ in length/);
+  const astray = payload([{ label: "x" }, { label: "y", inputs: [0] }]);
+  astray.edge.source = [7];
+  assert.throws(() => decode(astray), /not in it/);
+  assert.throws(() => decode({ ...payload([]), version: 9 }), /version 1/);
+});

@@ -1,0 +1,75 @@
+/** Small graphs for tests, written as a person would say them. */
+import { GROUP_KINDS, KINDS, decode, type Graph, type Payload } from "./payload.ts";
+import { MARKS, type Diff, type MarkName } from "./picture.ts";
+
+export interface NodeSpec {
+  label: string;
+  kind?: (typeof KINDS)[number];
+  type?: string;
+  attrs?: object;
+  name?: string;
+  group?: number;
+  inputs?: number[];
+}
+
+export interface GroupSpec {
+  kind: (typeof GROUP_KINDS)[number];
+  name: string;
+  parent?: number;
+}
+
+export const TENSOR = "Tensor[(1, 64), float32]";
+
+export function payload(nodes: NodeSpec[], groups: GroupSpec[] = [], output: number[] = []): Payload {
+  const strings = [""];
+  const at = (text: string) => {
+    const known = strings.indexOf(text);
+    return known >= 0 ? known : strings.push(text) - 1;
+  };
+  const edges = nodes.flatMap((node, target) => (node.inputs ?? []).map((source, index) => ({ source, target, index })));
+  return {
+    version: 1,
+    strings,
+    node: {
+      kind: nodes.map((n) => KINDS.indexOf(n.kind ?? "op")), label_s: nodes.map((n) => at(n.label)), type_s: nodes.map((n) => at(n.type ?? TENSOR)),
+      attrs_s: nodes.map((n) => at(n.attrs ? JSON.stringify(n.attrs) : "")), name_s: nodes.map((n) => at(n.name ?? "")), span_s: nodes.map(() => 0),
+      group: nodes.map((n) => n.group ?? -1), pattern: nodes.map(() => -1),
+    },
+    edge: {
+      source: edges.map((e) => e.source), target: edges.map((e) => e.target), index: edges.map((e) => e.index),
+      type_s: edges.map((e) => at(nodes[e.source].type ?? TENSOR)),
+    },
+    group: { kind: groups.map((g) => GROUP_KINDS.indexOf(g.kind)), name_s: groups.map((g) => at(g.name)), attrs_s: groups.map(() => 0), parent: groups.map((g) => g.parent ?? -1) },
+    output,
+  };
+}
+
+export function graph(nodes: NodeSpec[], groups: GroupSpec[] = [], output: number[] = []): Graph {
+  return decode(payload(nodes, groups, output));
+}
+
+export function diff(before: MarkName[], after: MarkName[], pairs: [number, number][]): Diff {
+  const marks = (names: MarkName[]) => Uint8Array.from(names, (name) => MARKS.indexOf(name));
+  return { before_mark: marks(before), after_mark: marks(after), pairs: Uint32Array.from(pairs.flat()) };
+}
+
+/** x -> cast -> relu, x -> cast -> relu, both into add; and after merging the casts and relus, fused or not. */
+export function parallelCast(fused = true) {
+  const before = graph([
+    { label: "x", kind: "param" },
+    { label: "cast", inputs: [0] }, { label: "nn.relu", inputs: [1] },
+    { label: "cast", inputs: [0] }, { label: "nn.relu", inputs: [3] },
+    { label: "add", inputs: [2, 4] },
+  ], [], [5]);
+  const g = fused ? 0 : -1;
+  const after = graph([
+    { label: "x", kind: "param" },
+    { label: "cast", inputs: [0], group: g }, { label: "nn.relu", inputs: [1], group: g },
+    { label: "add", inputs: [2, 2] },
+  ], fused ? [{ kind: "primitive", name: "fused_cast_nn_relu" }] : [], [3]);
+  return {
+    before, after,
+    diff: diff(["kept", "merged", "merged", "merged", "merged", "kept"], ["kept", "merged", "merged", "kept"],
+      [[0, 0], [1, 1], [2, 2], [3, 1], [4, 2], [5, 3]]),
+  };
+}

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { carry } from "../graph/carry.ts";
+import { compare, single } from "../graph/picture.ts";
+import { graph, parallelCast } from "../graph/testing.ts";
+import { DEFAULT_OPTIONS, visible } from "../graph/visible.ts";
+import { layout } from "../layout/index.ts";
+import { sizes } from "./content.ts";
+import { hit } from "./hit.ts";
+import { earlier, moved } from "./motion.ts";
+import { buildScene, layoutInput } from "./scene.ts";
+import { ownSlots, sharedSlots } from "./slots.ts";
+import { Ruler } from "./text.ts";
+import type { Picture } from "../graph/picture.ts";
+
+const ruler = new Ruler(() => 0.55);
+
+function arrange(picture: Picture, apart = false, collapsed = new Set<number>()) {
+  const shown = visible(picture, { ...DEFAULT_OPTIONS, collapsed });
+  const size = sizes(shown, ruler);
+  const question = layoutInput(shown, size, ruler, picture.compares && !apart ? sharedSlots(shown) : ownSlots(shown), undefined);
+  return buildScene(shown, size, question, layout(question.input));
+}
+
+test("edges start at their source's border and end at their target's", () => {
+  const { before, after, diff } = parallelCast();
+  const scene = arrange(compare(before, after, diff));
+  for (let e = 0; e < scene.visible.edgeCount; e++) {
+    const [s, t] = [scene.visible.source[e], scene.visible.target[e]];
+    const [p, q] = [2 * scene.pointOffset[e], 2 * scene.pointOffset[e + 1] - 2];
+    assert.ok(Math.abs(scene.points[p + 1] - (scene.y[s] + scene.size.height[s] / 2)) < 0.01);
+    assert.ok(Math.abs(scene.points[q + 1] - (scene.y[t] - scene.size.height[t] / 2)) < 0.01);
+  }
+});
+
+test("what was removed and what replaced it share a place, but not in the overlay", () => {
+  const chain = (middle: string) => graph([{ label: "a" }, { label: middle, inputs: [0] }, { label: "c", inputs: [1] }]);
+  const marks = { before_mark: Uint8Array.from([0, 2, 0]), after_mark: Uint8Array.from([0, 3, 0]), pairs: Uint32Array.from([0, 0, 2, 2]) };
+  const picture = compare(chain("batch_norm"), chain("add"), marks);
+  const beside = arrange(picture);
+  assert.equal(beside.x[1], beside.x[3]);
+  assert.equal(beside.y[1], beside.y[3]);
+  const over = arrange(picture, true);
+  assert.ok(over.x[1] !== over.x[3] || over.y[1] !== over.y[3]);
+});
+
+test("a kernel's box is drawn around its own side's ops only", () => {
+  const { before, after, diff } = parallelCast();
+  const scene = arrange(compare(before, after, diff));
+  assert.ok(scene.sideBox(2)[2] < scene.groupBox[2]);
+  assert.ok(scene.sideBox(2)[2] > 0);
+});
+
+test("pointing at a node finds it, on its own side only", () => {
+  const { before, after, diff } = parallelCast();
+  const scene = arrange(compare(before, after, diff));
+  const camera = { x: scene.x[3], y: scene.y[3], scale: 1 };
+  const view = { width: 200, height: 200 };
+  assert.equal(hit(scene, camera, view, 100, 100, 1, ruler).item, 3);
+  assert.notEqual(hit(scene, camera, view, 100, 100, 2, ruler).item, 3);
+});
+
+test("the same graph again moves nothing, and a graph with one op more keeps the rest together", () => {
+  const nodes = [{ label: "x", kind: "param" as const }, { label: "a", inputs: [0] }, { label: "b", inputs: [1] }];
+  const first = single(graph(nodes));
+  const again = single(graph(nodes));
+  const old = arrange(first);
+  const next = arrange(again);
+  const was = earlier(old, next, carry(first, again));
+  for (let i = 0; i < 3; i++) assert.deepEqual(moved(next, was, i), [0, 0]);
+  const more = single(graph([...nodes, { label: "c", inputs: [2] }]));
+  assert.deepEqual([...carry(first, more)], [0, 1, 2, -1]);
+});
