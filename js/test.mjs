@@ -32,5 +32,5 @@ await esbuild.build({
   logLevel: "warning",
 });
 const files = entries.map((file) => join(out, relative(here, file).replace(/\.ts$/, ".mjs")));
-const { status } = spawnSync(process.execPath, ["--enable-source-maps", "--test", "--test-reporter=dot", ...files], { stdio: "inherit" });
+const { status } = spawnSync(process.execPath, ["--enable-source-maps", "--test", "--test-reporter=spec", ...files], { stdio: "inherit" });
 process.exit(status ?? 1);

@@ -5,6 +5,7 @@
  */
 import { adopt } from "./adopt.ts";
 import { cyclic } from "./csr.ts";
+import { foldLayers } from "./layers.ts";
 import { EMPTY, text, type Graph } from "./payload.ts";
 import { mergeGroups, type PictureGroups } from "./picture_groups.ts";
 
@@ -104,8 +105,9 @@ function build(sides: [Graph, Graph], diff: Diff, compares: boolean): Picture {
   for (let u = 0; u < count; u++) {
     group[u] = id[0][u] >= 0 ? merged.nodeGroup[0][id[0][u]] : merged.nodeGroup[1][id[1][u]];
   }
-  if (compares) adopt({ nodeCount: count, side, ...edges, partners, groups: merged.groups, group });
-  return { sides, compares, nodeCount: count, side, id, node, mark, partners, ...edges, groups: merged.groups, group, output };
+  const groups = foldLayers(merged.groups);
+  if (compares) adopt({ nodeCount: count, side, ...edges, partners, groups, group });
+  return { sides, compares, nodeCount: count, side, id, node, mark, partners, ...edges, groups, group, output };
 }
 
 function link(partners: Map<number, number[]>, from: number, to: number): void {

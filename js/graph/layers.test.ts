@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { foldLayers } from "./layers.ts";
+import { single } from "./picture.ts";
+import { graph } from "./testing.ts";
+
+const deep = (layers: number) => single(graph([{ label: "x" }], Array.from({ length: layers }, (_, i) => ({ kind: "scope" as const, name: `layer_${i}` })))).groups;
+
+test("hundreds of layers get one level more, each layer in its own chunk, in order", () => {
+  const groups = deep(500);
+  assert.equal(groups.count, 525);
+  assert.equal(groups.name[500], "layer_0 … layer_19");
+  assert.equal(groups.parent[0], 500);
+  assert.equal(groups.parent[499], 524);
+});
+
+test("a readable number of layers stays as it is", () => {
+  const groups = deep(48);
+  assert.equal(groups.count, 48);
+  assert.equal(foldLayers(groups), groups);
+});
