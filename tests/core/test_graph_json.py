@@ -104,3 +104,9 @@ def test_what_refers_to_nothing_or_has_the_wrong_type_is_damaged(change):
     b.node("op", "add", (b.node("param", "x"),))
     with pytest.raises(LoadError, match="damaged"):
         Graph.from_json(json.dumps({**json.loads(b.build().to_json()), **change}))
+
+
+def test_an_infinite_attribute_reads_back():
+    b = GraphBuilder("g", "relay")
+    b.node("op", "clip", attrs={"a_max": float("inf")})
+    assert Graph.from_json(b.build().to_json()) == b.build()

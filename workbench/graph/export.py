@@ -24,7 +24,7 @@ def to_graphviz(graph: Graph) -> Any:
     """A `graphviz.Digraph` with groups as clusters. Labels are text: Graphviz never reads them as markup."""
     import graphviz
 
-    dot = graphviz.Digraph(graph.name or "graph")
+    dot = graphviz.Digraph(graphviz.escape(graph.name or "graph"))
     dot.attr("node", shape="box", style="rounded,filled", fillcolor="white", fontname="sans-serif", fontsize="10")
     dot.attr("edge", arrowsize="0.6")
     _fill(dot, graph)

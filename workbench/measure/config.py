@@ -78,9 +78,29 @@ def _from_fields(fields: Mapping[str, Any]) -> Config:
     unknown = [key for key in fields if key not in known]
     if unknown:
         raise MeasureError(f"a configuration has no field {unknown[0]!r}; it has {', '.join(known)}")
-    listed = {key: _tuple(value) if key in ("disabled", "required") else value for key, value in fields.items()}
-    return Config(**{**listed, "pipeline": str(listed.get("pipeline", ""))})
+    made = {key: _tuple(value) if key in ("disabled", "required") else value for key, value in fields.items()}
+    if isinstance(made.get("pipeline"), Pipeline):
+        made["pipeline"] = str(made["pipeline"])
+    for key, value in made.items():
+        if not isinstance(value, _TYPES[key]) or isinstance(value, bool):
+            raise MeasureError(f"{key} of a configuration is {fields[key]!r}; give {_TYPES_IN_WORDS[key]}")
+    return Config(**made)
 
 
-def _tuple(names: str | Iterable[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
+_TYPES = {"name": str, "opt_level": int, "disabled": tuple, "required": tuple, "options": Mapping, "pipeline": str}
+_TYPES_IN_WORDS = {
+    "name": "a string",
+    "opt_level": "a whole number",
+    "disabled": "names of passes",
+    "required": "names of passes",
+    "options": "a dict of PassContext config",
+    "pipeline": "a Pipeline or its text",
+}
+
+
+def _tuple(names: Any) -> Any:
+    """Names as a tuple; anything else as it is, for the caller to complain about."""
+    if isinstance(names, str):
+        return (names,)
+    listed = tuple(names) if isinstance(names, Iterable) else names
+    return listed if isinstance(listed, tuple) and all(isinstance(name, str) for name in listed) else names

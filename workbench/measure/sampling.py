@@ -44,7 +44,7 @@ def sample(
     while len(samples) < MOST:
         samples.append(run(number))
         spent = clock() - started
-        progress(min(1.0, max(spent / budget, 0.0)))
+        progress(1.0 if spent >= budget else spent / budget)
         if len(samples) >= LEAST and (spent > budget or settled(samples)):
             break
     return {"samples": samples, "number": number, "settled": settled(samples)}

@@ -27,7 +27,7 @@ class PassStep:
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
     enabled: bool = True
-    run: Callable[[Any], Any] | None = field(default=None, compare=False)
+    run: Callable[[Any], Any] | None = None
     "the Pass object or callable itself, where the person gave one"
 
     @property
@@ -109,12 +109,17 @@ def _steps_of(thing: Any) -> list[PassStep]:
         return _parse(thing)
     info = getattr(thing, "info", None)
     if info is not None and hasattr(info, "name"):
-        return [PassStep(f"<{info.name}>", run=thing)]
+        return [PassStep(_bracketed(info.name), run=thing)]
     if callable(thing):
-        return [PassStep(f"<{getattr(thing, '__name__', type(thing).__name__)}>", run=thing)]
+        return [PassStep(_bracketed(getattr(thing, "__name__", type(thing).__name__)), run=thing)]
     raise PipelineError(
         f"a {type(thing).__name__} is no pass; give a name, a TVM Pass, or a function from IRModule to IRModule"
     )
+
+
+def _bracketed(name: str) -> str:
+    """`<name>`: one pair of brackets, also for a `<lambda>`."""
+    return f"<{re.sub('[<>]', '', str(name))}>"
 
 
 def _parse(text: str) -> list[PassStep]:

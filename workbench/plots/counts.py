@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.plots.style import LIGHT, Theme, axes, dress, label_rows
+from workbench.plots.style import LIGHT, Theme, axes, complete, dress, label_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +19,7 @@ def kernel_count(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = L
     data
         As `wb.measure` gives it: columns `config`, `kernels`; rows without a count are left out.
     """
-    known = data.dropna(subset=["kernels"])
+    known = complete(data, "config", "kernels")
     ax = axes(ax, len(known))
     counts = [int(n) for n in known["kernels"]]
     best = min(counts, default=0)

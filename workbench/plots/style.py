@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 # Okabe and Ito's palette
@@ -50,6 +51,11 @@ def _size(rows: int) -> tuple[float, float]:
     return 7.0, 1.2 + 0.42 * max(rows, 1)
 
 
+def complete(data: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """The rows that have a value in each of these columns; none where the table lacks a column (nothing came so far)."""
+    return data.reindex(columns=[*data.columns.union(columns, sort=False)]).dropna(subset=list(columns))
+
+
 def axes(ax: Axes | None, rows: int) -> Axes:
     """The Axes given, or new ones tall enough for so many bars."""
     if ax is not None:
@@ -62,12 +68,27 @@ def axes(ax: Axes | None, rows: int) -> Axes:
 
 def label_rows(ax: Axes, names: list[str]) -> None:
     """One row a configuration, the first on top; what it leaves out stands on a line of its own."""
-    ax.set_yticks(range(len(names)), [name.replace(" -", "\n-") for name in names], parse_math=False)
+    labels = ["\n".join(_cut(line) for line in name.replace(" -", "\n-").splitlines()[:LABEL_LINES]) for name in names]
+    ax.set_yticks(range(len(names)), labels, parse_math=False)
+
+
+LABEL_LINES, LABEL_LENGTH = 4, 40
+"A pipeline's text can be longer than the figure is wide; what is cut off is in the table."
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LABEL_LENGTH else line[: LABEL_LENGTH - 1] + "…"
 
 
 def dress(ax: Axes, finding: str, theme: Theme) -> None:
     """Quiet axes: no frame, text in the theme's colour, the finding as the title."""
-    ax.set_title("\n".join(wrap(finding, 64)), loc="left", fontsize="medium", color=theme.text, parse_math=False)
+    ax.set_title(
+        "\n".join(wrap(finding, 64, max_lines=2, placeholder=" …")),
+        loc="left",
+        fontsize="medium",
+        color=theme.text,
+        parse_math=False,
+    )
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
     ax.spines["bottom"].set_color(theme.faint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.plots.style import LIGHT, Theme, axes, dress, label_rows, time_unit
+from workbench.plots.style import LIGHT, Theme, axes, complete, dress, label_rows, time_unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,7 @@ def runtime(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT)
         As `wb.measure` gives it: columns `config`, `median_us`, `q1_us`, `q3_us`, `samples` (seconds); rows that were
         not timed are left out.
     """
-    timed = data.dropna(subset=["median_us"])
+    timed = complete(data, "config", "median_us", "q1_us", "q3_us", "samples")
     ax = axes(ax, len(timed))
     factor, unit = time_unit(float(timed["median_us"].min())) if len(timed) else (1.0, "µs")
     for place, row in enumerate(timed.to_dict("records")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -75,7 +76,14 @@ class Background:
             try:
                 task.work(task)
             except Exception as error:  # noqa: BLE001  the thread must outlive its work; the widget shows the error
-                self._failed(error)
+                self._tell(error)
             with self._lock:
                 self._running = None
                 self._lock.notify_all()
+
+    def _tell(self, error: Exception) -> None:
+        try:
+            self._failed(error)
+        except Exception:
+            # a widget whose notebook is gone cannot show anything; the log of the kernel can
+            logging.getLogger(__name__).exception("while telling of %r", error)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from workbench.graph.diff import GraphDiff
@@ -31,7 +32,7 @@ def encode_graph(graph: Graph) -> dict[str, Any]:
     nodes, edges, groups, renumbered = graph.nodes, graph.edges, *_shown_groups(graph)
 
     def attrs(value: Any) -> int:
-        return strings(json.dumps(value, default=str) if value else "")
+        return strings(_json(value) if value else "")
 
     return {
         "version": VERSION,
@@ -62,6 +63,23 @@ def encode_graph(graph: Graph) -> dict[str, Any]:
         # last, when every string has its number
         "strings": list(strings.numbers),
     }
+
+
+def _json(value: Any) -> str:
+    """JSON as the page reads it: no NaN and no Infinity, which Python would write."""
+    try:
+        return json.dumps(value, default=str, allow_nan=False)
+    except (ValueError, TypeError):
+        return json.dumps(_plain(value))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    plain = value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value))
+    return value if plain else str(value)
 
 
 def _shown_groups(graph: Graph) -> tuple[list[Group], dict[int | None, int]]:

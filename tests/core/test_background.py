@@ -1,0 +1,120 @@
+"""Work beside the notebook: the newest request wins, nothing ends the thread."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from workbench.widgets import background
+from workbench.widgets.background import Background
+
+PATIENCE = 10.0
+
+
+@pytest.fixture
+def errors():
+    return []
+
+
+@pytest.fixture
+def work(errors):
+    made = Background("test", errors.append)
+    yield made
+    made.cancel()
+    assert made.wait(PATIENCE)
+
+
+class Gate:
+    """Work that waits until it is let through, and says when it has started."""
+
+    def __init__(self) -> None:
+        self.started, self.open = threading.Event(), threading.Event()
+        self.task = None
+
+    def __call__(self, task) -> None:
+        self.task = task
+        self.started.set()
+        assert self.open.wait(PATIENCE)
+
+
+def running(work) -> Gate:
+    gate = Gate()
+    work.submit(gate)
+    assert gate.started.wait(PATIENCE)
+    return gate
+
+
+def test_work_is_done_in_another_thread(work):
+    seen = []
+    work.submit(lambda task: seen.append(threading.current_thread().name))
+    assert work.wait(PATIENCE)
+    assert seen == ["test"]
+
+
+def test_of_the_requests_that_wait_only_the_newest_is_done(work):
+    gate, done = running(work), []
+    for number in range(5):
+        work.submit(lambda task, n=number: done.append(n))
+    gate.open.set()
+    assert work.wait(PATIENCE)
+    assert done == [4]
+
+
+def test_what_runs_is_no_longer_wanted_when_something_newer_comes(work):
+    gate = running(work)
+    assert gate.task.wanted
+    work.submit(lambda task: None)
+    assert not gate.task.wanted
+    assert not gate.task.cancelled(), "it may go on for its time of grace"
+    gate.open.set()
+
+
+def test_what_runs_is_given_up_when_its_grace_is_over(work, monkeypatch):
+    monkeypatch.setattr(background, "GRACE_SECONDS", 0.0)
+    gate = running(work)
+    work.submit(lambda task: None)
+    assert gate.task.cancelled()
+    gate.open.set()
+
+
+def test_cancel_gives_up_what_runs_and_what_waits(work):
+    gate, done = running(work), []
+    work.submit(lambda task: done.append("waited"))
+    work.cancel()
+    assert gate.task.cancelled()
+    gate.open.set()
+    assert work.wait(PATIENCE)
+    assert done == []
+
+
+def test_an_exception_is_told_and_the_next_request_is_done(work, errors):
+    done = []
+    work.submit(lambda task: 1 / 0)
+    assert work.wait(PATIENCE)
+    work.submit(lambda task: done.append("next"))
+    assert work.wait(PATIENCE)
+    assert [type(error) for error in errors] == [ZeroDivisionError]
+    assert done == ["next"]
+
+
+def test_a_failing_failure_handler_does_not_end_the_thread():
+    def failing(error):
+        raise RuntimeError("the widget is closed")
+
+    work, done = Background("test", failing), []
+    work.submit(lambda task: 1 / 0)
+    assert work.wait(PATIENCE)
+    work.submit(lambda task: done.append("next"))
+    assert work.wait(PATIENCE)
+    assert done == ["next"]
+
+
+def test_waiting_for_nothing_returns_at_once():
+    assert Background("test", print).wait(0.0)
+
+
+def test_wait_says_when_its_time_is_over(work):
+    gate = running(work)
+    assert not work.wait(0.01)
+    gate.open.set()

@@ -1,0 +1,140 @@
+"""What the diff says of small edits that a person can check by eye."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.graph.diff import GraphDiff, diff
+from workbench.graph.model import Graph, GraphBuilder
+
+
+def graph(*rows: tuple) -> Graph:
+    """Rows of (name, operator, inputs by name, fields); an operator of None is a parameter."""
+    builder, place = GraphBuilder("g", "relay"), {}
+    for name, op, inputs, *fields in rows:
+        kind = "op" if op else "param"
+        extra = {"type": "t", **(fields[0] if fields else {})}
+        kind = extra.pop("kind", kind)
+        place[name] = builder.node(kind, op or name, [place[i] for i in inputs.split()], **extra)
+    builder.outputs = [len(builder.nodes) - 1]
+    return builder.build()
+
+
+def constant(name: str, digest: str) -> tuple:
+    return (name, f"meta[{name}]", "", {"kind": "constant", "attrs": {"digest": digest}})
+
+
+TWO_CASTS = graph(
+    ("x", None, ""),
+    ("left", "cast", "x"),
+    ("right", "cast", "x"),
+    ("a", "relu", "left"),
+    ("b", "tanh", "right"),
+    ("out", "add", "a b"),
+)
+ONE_CAST = graph(
+    ("x", None, ""), ("cast", "cast", "x"), ("a", "relu", "cast"), ("b", "tanh", "cast"), ("out", "add", "a b")
+)
+
+
+def test_two_casts_that_become_one_are_a_merge_and_their_users_are_kept():
+    assert diff(TWO_CASTS, ONE_CAST) == GraphDiff(
+        kept=((0, 0), (3, 2), (4, 3), (5, 4)), changed=(), removed=(), added=(), merged=(((1, 2), 1),), split=()
+    )
+
+
+def test_one_cast_that_becomes_two_is_a_split():
+    assert diff(ONE_CAST, TWO_CASTS).split == ((1, (1, 2)),)
+    assert diff(ONE_CAST, TWO_CASTS) == diff(TWO_CASTS, ONE_CAST).inverse()
+
+
+CHAIN = graph(("x", None, ""), ("a", "relu", "x"), ("b", "tanh", "a"), ("c", "exp", "b"))
+
+
+def test_an_operator_put_on_an_edge_is_added_and_only_its_user_changed():
+    longer = graph(("x", None, ""), ("a", "relu", "x"), ("new", "cast", "a"), ("b", "tanh", "new"), ("c", "exp", "b"))
+    d = diff(CHAIN, longer)
+    assert (d.added, d.removed) == ((2,), ())
+    assert d.changed == ((2, 3),)
+    assert d.kept == ((0, 0), (1, 1), (3, 4))
+
+
+def test_an_operator_taken_out_is_removed_and_only_its_user_changed():
+    shorter = graph(("x", None, ""), ("a", "relu", "x"), ("c", "exp", "a"))
+    d = diff(CHAIN, shorter)
+    assert (d.removed, d.added, d.changed) == ((2,), (), ((3, 2),))
+
+
+def test_another_value_in_a_constant_is_a_change_of_that_constant_alone():
+    was = graph(("x", None, ""), constant("w", "1111"), ("out", "add", "x w"))
+    now = graph(("x", None, ""), constant("w", "2222"), ("out", "add", "x w"))
+    d = diff(was, now)
+    assert d.changed == ((1, 1),)
+    assert d.kept == ((0, 0), (2, 2))
+
+
+def test_a_constant_under_another_number_is_the_same_constant():
+    was = graph(("x", None, ""), constant("0", "1111"), ("out", "add", "x 0"))
+    now = graph(("x", None, ""), constant("7", "1111"), ("out", "add", "x 7"))
+    assert diff(was, now).empty
+
+
+def test_equal_constants_are_not_merged_without_need():
+    two = graph(constant("a", "1111"), constant("b", "1111"), ("out", "add", "a b"))
+    one = graph(constant("a", "1111"), ("out", "add", "a a"))
+    assert diff(two, one).merged == ()
+
+
+def test_a_parameter_with_another_name_is_one_removed_and_one_added():
+    renamed = graph(("y", None, ""), ("a", "relu", "y"), ("b", "tanh", "a"), ("c", "exp", "b"))
+    d = diff(CHAIN, renamed)
+    assert (d.removed, d.added) == ((0,), (0,))
+    assert {b for b, _ in (*d.kept, *d.changed)} == {1, 2, 3}, "its users are still the same nodes"
+
+
+def test_the_name_that_a_let_gives_does_not_count():
+    named = replace(CHAIN, nodes=tuple(replace(node, name=f"v{node.id}", line=9) for node in CHAIN.nodes))
+    assert diff(CHAIN, named).empty
+
+
+def test_grouping_does_not_count():
+    b = GraphBuilder("g", "relay")
+    group = b.group("primitive", "fused", None)
+    at = b.node("param", "x", type="t")
+    for op in ("relu", "tanh", "exp"):
+        at = b.node("op", op, (at,), type="t", group=group)
+    b.outputs = [at]
+    assert diff(CHAIN, b.build()).empty
+
+
+def test_swapped_arguments_are_a_change():
+    was = graph(("x", None, ""), ("y", None, ""), ("out", "subtract", "x y"))
+    now = graph(("x", None, ""), ("y", None, ""), ("out", "subtract", "y x"))
+    assert diff(was, now).changed == ((2, 2),)
+
+
+def test_another_attribute_is_a_change_of_that_node_alone():
+    was = graph(("x", None, ""), ("s", "softmax", "x", {"attrs": {"axis": 1}}), ("out", "exp", "s"))
+    now = graph(("x", None, ""), ("s", "softmax", "x", {"attrs": {"axis": 2}}), ("out", "exp", "s"))
+    d = diff(was, now)
+    assert (d.changed, d.kept) == (((1, 1),), ((0, 0), (2, 2)))
+
+
+def test_true_and_one_are_different_attributes():
+    was = graph(("x", None, ""), ("s", "sum", "x", {"attrs": {"keepdims": 1}}))
+    now = graph(("x", None, ""), ("s", "sum", "x", {"attrs": {"keepdims": True}}))
+    assert diff(was, now).changed == ((1, 1),)
+
+
+def test_everything_and_nothing():
+    empty = GraphBuilder("g", "relay").build()
+    assert diff(empty, CHAIN).added == (0, 1, 2, 3)
+    assert diff(CHAIN, empty).removed == (0, 1, 2, 3)
+    assert diff(empty, empty).empty
+
+
+def test_counts_and_mapping_tell_one_story():
+    d = diff(TWO_CASTS, ONE_CAST)
+    assert d.counts() == {"kept": 4, "changed": 0, "removed": 0, "added": 0, "merged": 1, "split": 0}
+    assert d.mapping == {0: (0,), 1: (1,), 2: (1,), 3: (2,), 4: (3,), 5: (4,)}
+    assert repr(d) == "GraphDiff(kept 4, merged 1)"

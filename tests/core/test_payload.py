@@ -1,0 +1,94 @@
+"""What the page reads: the columns decode to the graph they were made of."""
+
+from __future__ import annotations
+
+import json
+import sys
+from array import array
+
+from hypothesis import given
+from random_graphs import graphs, pairs
+
+from workbench.graph.diff import diff
+from workbench.graph.model import GROUP_KINDS, KINDS, GraphBuilder
+from workbench.widgets.payload import encode_diff, encode_graph
+
+
+def decoded(column: bytes, code: str) -> list[int]:
+    values = array(code)
+    values.frombytes(column)
+    return values.tolist()
+
+
+def test_columns_are_little_endian_of_the_sizes_in_the_contract():
+    assert sys.byteorder == "little"
+    assert [array(code).itemsize for code in "BbHIi"] == [1, 1, 2, 4, 4]
+
+
+@given(graphs())
+def test_every_field_of_every_node_decodes(graph):
+    payload = encode_graph(graph)
+    node, strings = payload["node"], payload["strings"]
+
+    def text(column):
+        return [strings[n] for n in decoded(node[column], "I")]
+
+    assert strings[0] == ""
+    assert len(set(strings)) == len(strings)
+    assert [KINDS[k] for k in decoded(node["kind"], "B")] == [n.kind for n in graph.nodes]
+    assert text("label_s") == [n.op for n in graph.nodes]
+    assert text("type_s") == [n.type for n in graph.nodes]
+    assert text("name_s") == [n.name for n in graph.nodes]
+    assert text("span_s") == [n.span for n in graph.nodes]
+    assert [json.loads(t) if t else {} for t in text("attrs_s")] == [n.attrs for n in graph.nodes]
+    assert decoded(node["pattern"], "b") == [-1 if n.pattern is None else n.pattern for n in graph.nodes]
+
+
+@given(graphs())
+def test_edges_and_outputs_decode(graph):
+    payload = encode_graph(graph)
+    edge = payload["edge"]
+    columns = (decoded(edge["source"], "I"), decoded(edge["target"], "I"), decoded(edge["index"], "H"))
+    assert list(zip(*columns, strict=True)) == [(e.source, e.target, e.index) for e in graph.edges]
+    assert [payload["strings"][n] for n in decoded(edge["type_s"], "I")] == [e.type for e in graph.edges]
+    assert decoded(payload["output"], "I") == list(graph.outputs)
+
+
+@given(graphs())
+def test_groups_nest_as_in_the_graph_apart_from_a_lone_function_around_everything(graph):
+    payload = encode_graph(graph)
+    group, strings = payload["group"], payload["strings"]
+    names = [strings[n] for n in decoded(group["name_s"], "I")]
+    parents = decoded(group["parent"], "i")
+    homes = decoded(payload["node"]["group"], "i")
+    roots = [g for g in graph.groups if g.parent is None]
+    hidden = roots[0] if len(roots) == 1 and roots[0].kind == "function" else None
+
+    def path(place):
+        return () if place < 0 else (*path(parents[place]), names[place])
+
+    def true_path(id):
+        return tuple(g.name for g in reversed(list(graph.ancestors(id))) if g is not hidden)
+
+    assert [path(home) for home in homes] == [true_path(n.group) for n in graph.nodes]
+    shown = [g for g in graph.groups if g is not hidden]
+    assert [GROUP_KINDS[k] for k in decoded(group["kind"], "B")] == [g.kind for g in shown]
+
+
+@given(pairs)
+def test_pairs_are_the_mapping(pair):
+    before, after = pair
+    d = diff(before, after)
+    flat = decoded(encode_diff(d, before, after)["pairs"], "I")
+    assert set(zip(flat[::2], flat[1::2], strict=True)) == {(b, a) for b, many in d.mapping.items() for a in many}
+
+
+def test_attributes_that_are_no_json_are_shown_as_text():
+    b = GraphBuilder("g", "relay")
+    b.node("op", "x", attrs={"device": object, "bad": float("nan")})
+    payload = encode_graph(b.build())
+    assert json.loads(payload["strings"][decoded(payload["node"]["attrs_s"], "I")[0]], parse_constant=refuse)["device"]
+
+
+def refuse(word):
+    raise AssertionError(f"{word} is not JSON, and the page's JSON.parse throws on it")

@@ -1,0 +1,88 @@
+"""How often to run: told by a clock that the test moves."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.measure.sampling import LEAST, MOST, MOST_RUNS, SAMPLE_SECONDS, quartiles, sample, settled
+
+
+class Machine:
+    """A function that takes `seconds` each time, on a clock of its own."""
+
+    def __init__(self, *seconds: float) -> None:
+        self.now = 0.0
+        self.seconds = list(seconds)
+        self.calls: list[int] = []
+
+    def run(self, number: int) -> float:
+        took = self.seconds[min(len(self.calls), len(self.seconds) - 1)]
+        self.calls.append(number)
+        self.now += took * number
+        return took
+
+    def clock(self) -> float:
+        return self.now
+
+
+def timed(machine: Machine, budget: float, **how):
+    return sample(machine.run, budget, clock=machine.clock, **how)
+
+
+def test_a_steady_function_stops_as_soon_as_it_has_settled():
+    found = timed(Machine(1e-3), budget=100)
+    assert found["settled"]
+    assert len(found["samples"]) == 2 * LEAST
+
+
+def test_a_sample_repeats_a_short_function_and_not_a_long_one():
+    assert timed(Machine(1e-4), 1)["number"] == round(SAMPLE_SECONDS / 1e-4)
+    assert timed(Machine(1.0), 1)["number"] == 1
+    assert timed(Machine(0.0), 1)["number"] == MOST_RUNS
+
+
+def test_the_least_number_of_samples_is_taken_whatever_the_budget():
+    assert len(timed(Machine(10.0), budget=0.5)["samples"]) == LEAST
+    assert len(timed(Machine(10.0), budget=0.0)["samples"]) == LEAST
+
+
+def test_a_noisy_function_stops_when_the_budget_is_spent():
+    machine = Machine(1.0, 1.0, *(float(n) for n in range(1, 300)))
+    found = timed(machine, budget=200)
+    assert not found["settled"]
+    assert machine.now >= 200
+    assert sum(found["samples"][:-1]) <= 200
+
+
+def test_never_more_than_the_most_samples():
+    drifting = [1e-3 * 1.01**n for n in range(1000)]
+    assert len(timed(Machine(*drifting), budget=1e9)["samples"]) == MOST
+
+
+def test_the_warm_up_is_not_a_sample():
+    machine = Machine(5.0, 5.0, 1.0)
+    assert set(timed(machine, budget=0.0)["samples"]) == {1.0}
+
+
+def test_progress_rises_to_the_end():
+    seen: list[float] = []
+    timed(Machine(1.0), budget=8, progress=seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] == 1.0
+
+
+def test_settled_compares_the_halves():
+    assert not settled([1.0] * (2 * LEAST - 1))
+    assert settled([1.0] * LEAST + [1.01] * LEAST)
+    assert not settled([1.0] * LEAST + [1.1] * LEAST)
+
+
+def test_quartiles_stand_in_order():
+    low, middle, high = quartiles([4.0, 1.0, 3.0, 2.0, 5.0])
+    assert (low, middle, high) == (2.0, 3.0, 4.0)
+    assert quartiles([7.0]) == (7.0, 7.0, 7.0)
+
+
+@pytest.mark.parametrize("budget", [-1.0, 0.0])
+def test_no_budget_is_no_division_by_zero(budget):
+    assert timed(Machine(1.0), budget)["samples"]

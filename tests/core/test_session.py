@@ -1,0 +1,84 @@
+"""What a person has chosen: undo, redo, and the configuration it stands for."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from workbench.dialects.base import PassInfo, Preset
+from workbench.pipeline.spec import Pipeline
+from workbench.widgets.session import Choice, History
+
+FOLD = PassInfo("FoldConstant", "relay", opt_level=2)
+FAST = PassInfo("FastMath", "relay", opt_level=4)
+PRESETS = (Preset("opt 3", "A,B,A", "", 3), Preset("opt 2", "A,B,A", "", 2))
+
+
+class UndoRedo(RuleBasedStateMachine):
+    """History against two plain stacks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.past, self.future = [Choice("context", Pipeline(), 0)], []
+        self.history = History(self.past[0])
+
+    @rule(level=st.integers(0, 4))
+    def choose(self, level):
+        choice = Choice("context", Pipeline(), level)
+        assert self.history.choose(choice) == (choice != self.past[-1])
+        if choice != self.past[-1]:
+            self.past.append(choice)
+            self.future.clear()
+
+    @rule()
+    def undo(self):
+        assert self.history.undo() == (len(self.past) > 1)
+        if len(self.past) > 1:
+            self.future.append(self.past.pop())
+
+    @rule()
+    def redo(self):
+        assert self.history.redo() == bool(self.future)
+        if self.future:
+            self.past.append(self.future.pop())
+
+    @invariant()
+    def agrees(self):
+        assert self.history.current == self.past[-1]
+
+
+TestUndoRedo = UndoRedo.TestCase
+
+
+def test_a_pass_runs_by_level_unless_it_is_disabled_or_required():
+    assert not Choice("context", Pipeline(), 1).runs(FOLD)
+    assert Choice("context", Pipeline(), 2).runs(FOLD)
+    assert not Choice("context", Pipeline(), 2, disabled=("FoldConstant",)).runs(FOLD)
+    assert Choice("context", Pipeline(), 0, required=("FoldConstant",)).runs(FOLD)
+
+
+def test_switching_a_pass_in_the_context_does_what_it_says_with_the_least_words():
+    for level in range(5):
+        for info in (FOLD, FAST):
+            for enabled in (True, False):
+                choice = Choice("context", Pipeline(), level).context_toggled(info, enabled)
+                assert choice.runs(info) == enabled
+                assert len(choice.disabled + choice.required) == (enabled != (level >= info.opt_level))
+                assert choice.context_toggled(info, not enabled).runs(info) != enabled
+
+
+def test_a_configuration_is_named_by_its_preset_and_what_is_off():
+    choice = Choice("pipeline", Pipeline.parse("A,-B,A"), 2)
+    config = choice.config(PRESETS)
+    assert config.label == "opt 2 passes -B"
+    assert config.pipeline == "A,A"
+    assert Choice("pipeline", Pipeline.parse("A,B"), 3).config(PRESETS).label == "A,B"
+
+
+def test_no_pass_at_all_is_a_configuration_too():
+    assert Choice("pipeline", Pipeline.parse("-A"), 3).config(()).label == "no passes"
+
+
+def test_in_context_mode_the_configuration_is_the_context():
+    config = Choice("context", Pipeline(["A"]), 1, ("B",), ("C",)).config(PRESETS)
+    assert (config.opt_level, config.disabled, config.required, config.pipeline) == (1, ("B",), ("C",), "")
