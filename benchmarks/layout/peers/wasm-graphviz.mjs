@@ -1,0 +1,10 @@
+import { Graphviz } from "@hpcc-js/wasm-graphviz";
+import { linesFromGraphviz, toDot } from "./graphviz.mjs";
+
+export const name = "wasm-graphviz";
+export const keepsGroups = true;
+const graphviz = await Graphviz.load();
+
+export function layout(input) {
+  return linesFromGraphviz(JSON.parse(graphviz.layout(toDot(input), "json", "dot")), input);
+}
