@@ -95,7 +95,7 @@ function paintOne(context: CanvasRenderingContext2D, f: Frame, i: number, level:
   }
   context.lineWidth = mark > 0 ? Math.max(1.2, 1.8 * k) : 1;
   context.strokeStyle = color;
-  context.setLineDash(mark === 2 ? [5, 3] : f.scene.visible.gap[i] > 0 ? [2, 3] : []);
+  context.setLineDash(mark === 2 ? [5, 3] : f.scene.visible.gap[i] > 0 || foreign(f, i) ? [2, 3] : []);
   context.stroke();
   context.setLineDash([]);
   if (isOutput(f, i)) outputLine(context, f, x, y, w, h);
@@ -107,6 +107,12 @@ function paintOne(context: CanvasRenderingContext2D, f: Frame, i: number, level:
   else if (f.look.hovered === i) ring(context, f, i, f.theme.accent, 1.4);
   else if (f.look.linked.has(i)) ring(context, f, i, f.theme.mark[4], 1.6);
   else if (f.look.found?.has(i)) ring(context, f, i, f.theme.orange, 2);
+}
+
+/** A collapsed kernel in the pane of the side that does not have it yet: its ops are there, the kernel is not. */
+function foreign(f: Frame, i: number): boolean {
+  const { picture, collapsedGroup } = f.scene.visible;
+  return collapsedGroup[i] >= 0 && picture.compares && (picture.groups.side[collapsedGroup[i]] & f.sides) === 0;
 }
 
 function isOutput(f: Frame, i: number): boolean {

@@ -23,14 +23,15 @@ export function keysCard(close: () => void): HTMLElement {
   const card = h("div", { class: "wb-keys", role: "dialog", "aria-label": "Keys", tabindex: "-1" },
     h("div", { class: "wb-strong" }, "Keys"),
     h("dl", {}, KEYS.flatMap(([key, does]) => [h("dt", {}, key), h("dd", {}, does)])));
+  // Focus first: an element that is removed while it has the focus reports its blur in the middle of the removal.
   const done = (event: Event) => {
     event.preventDefault();
     event.stopPropagation();
-    card.remove();
     close();
+    card.remove();
   };
   card.addEventListener("keydown", done);
   card.addEventListener("click", done);
-  card.addEventListener("blur", () => card.remove());
+  card.addEventListener("blur", () => queueMicrotask(() => card.remove()));
   return card;
 }
