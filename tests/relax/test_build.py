@@ -8,6 +8,7 @@ import tvm
 from tvm import relax
 
 import workbench as wb
+from workbench.dialects import compat
 from workbench.dialects.base import Workload
 from workbench.dialects.relax import build
 from workbench.dialects.relax.target import make_target
@@ -45,7 +46,7 @@ def called(built: build.RelaxBuilt) -> list[str]:
 
     machine.set_instrument(watch)
     values = {**build.random_inputs(built.workload, 0), **built.workload.params}
-    arguments = [values[parameter.name] for parameter in built.workload.module["main"].params]
+    arguments = [values[compat.name_of(parameter)] for parameter in built.workload.module["main"].params]
     machine["main"](*[tvm.runtime.tensor(a if isinstance(a, np.ndarray) else a.numpy()) for a in arguments])
     return names
 

@@ -13,7 +13,6 @@ from workbench.dialects.base import Workload
 from workbench.graph.model import Graph, Node
 
 EVERYTHING = """
-n = TypeVar("n")
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -39,7 +38,8 @@ class Module:
         return gv
 
     @R.function(pure=False)
-    def main(x: R.Tensor((4,), "float32"), y: R.Tensor((n, 4), "float32"), c: R.Tensor((), "bool"), f: R.Callable((R.Tensor,), R.Tensor)):
+    def main(x: R.Tensor((4,), "float32"), y: R.Tensor(("n", 4), "float32"), c: R.Tensor((), "bool"), f: R.Callable((R.Tensor,), R.Tensor)):
+        n = T.int64()
         cls = Module
         with R.dataflow():
             a = R.call_tir(cls.scale, (x,), out_ty=R.Tensor((4,), "float32"))

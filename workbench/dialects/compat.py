@@ -21,6 +21,8 @@ Variable: type = relax.Var
 TupleType: type = relax.TupleStructInfo if _OLD_TYPES else relax.TupleType
 FuncType: type = relax.FuncStructInfo if _OLD_TYPES else relax.FuncType
 PrimType: type = relax.PrimStructInfo if _OLD_TYPES else tvm.ir.PrimType
+DataType: type | tuple[type, ...] = getattr(relax, "DataTypeImm", ())
+"a data type as a value; since 0.27 a constant"
 _TensorType: type = relax.TensorStructInfo if _OLD_TYPES else relax.TensorType
 
 

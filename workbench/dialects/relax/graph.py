@@ -269,7 +269,8 @@ class _Walk:
             # a variable that nothing binds is a symbolic dimension used as a value
             return self.add(env, "shape", str(expr), (), type, name=name)
         value = plain(expr)
-        return self.add(env, "constant", json.dumps(value) if isinstance(value, str) else str(value), (), type)
+        quoted = isinstance(value, str) and not isinstance(expr, compat.DataType)
+        return self.add(env, "constant", json.dumps(value) if quoted else str(value), (), type)
 
     def call(self, call: relax.Call, inputs: Any, env: _Env, name: str) -> int:
         callee, type = call.op, type_of(call)
