@@ -1,0 +1,104 @@
+"""Relay to a graph, and to a picture: ours beside TVM's own relay_viz on the same module, interleaved."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.bar import Bar, show
+
+ROOT = Path(__file__).parents[1]
+PICTURE_SECONDS = 60
+
+
+def interleaved(first: Callable[[], Any], second: Callable[[], Any], repeats: int = 11) -> tuple[float, float]:
+    """Median CPU seconds of each, taken in turn so that a slow moment hits both."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(repeats):
+        for into, work in zip(times, (first, second), strict=True):
+            started = time.process_time()
+            work()
+            into.append(time.process_time() - started)
+    return statistics.median(times[0]), statistics.median(times[1])
+
+
+def main() -> None:
+    os.environ["TOPHUB_LOCATION"] = "NONE"
+    if sys.argv[1:] == ["peer-picture"]:
+        peer_picture()
+        return
+    import workbench as wb
+    from tvm.contrib import relay_viz
+    from workbench.dialects.registry import dialect
+    from workbench.graph.diff import diff
+    from workbench.widgets.payload import encode_graph
+
+    class Nothing(relay_viz.interface.Plotter):
+        """Takes the parsed graph and draws nothing: what is left is relay_viz's parse."""
+
+        def create_graph(self, name: str) -> Any:  # noqa: ARG002
+            return self
+
+        def node(self, *fields: Any) -> None: ...
+        def edge(self, *fields: Any) -> None: ...
+        def render(self, filename: str) -> None: ...
+
+    w = wb.samples.load("bert")
+    relay = dialect("relay")
+    ours, peer = interleaved(
+        lambda: relay.graph(w.module, "bert"), lambda: relay_viz.RelayVisualizer(w.module, plotter=Nothing())
+    )
+    graph = w.graph()
+    started = time.perf_counter()
+    encode_graph(relay.graph(w.module, "bert"))
+    encoded = time.perf_counter() - started
+    started = time.perf_counter()
+    for _ in range(10):
+        diff(graph, graph)
+    same = (time.perf_counter() - started) / 10
+    simplified = wb.trace(w, "SimplifyInference").steps[0]
+    started = time.perf_counter()
+    simplified.before, simplified.after  # noqa: B018  the graphs are made when somebody looks
+    made = time.perf_counter()
+    diff(simplified.before, simplified.after)
+    changed = time.perf_counter() - made
+    command = [sys.executable, "-m", "benchmarks.extraction", "peer-picture"]
+    try:
+        begun = time.perf_counter()
+        subprocess.run(command, cwd=ROOT, timeout=PICTURE_SECONDS, capture_output=True, check=True)
+        drawn, note = time.perf_counter() - begun, ""
+    except subprocess.TimeoutExpired:
+        drawn, note = None, f"relay_viz with Graphviz did not finish in {PICTURE_SECONDS} s"
+    except subprocess.CalledProcessError as error:
+        drawn, note = None, f"relay_viz failed: {error.stderr.decode().strip().splitlines()[-1][:80]}"
+    what = f"bert, 12 layers ({len(graph.nodes)} nodes)"
+    show(
+        [
+            Bar(f"{what}: Relay to graph", ours * 1e3, "ms", "relay_viz parse", peer * 1e3, "no slower", ours <= peer),
+            Bar(f"{what}: Relay to the page's payload", encoded, "s", "relay_viz + dot", drawn, "under 1 s with the paint", encoded < 1, note),
+            Bar(f"{what}: diff with itself", same * 1e3, "ms", bar="under 100 ms", met=same < 0.1),
+            Bar(f"{what}: diff across SimplifyInference", changed * 1e3, "ms", bar="under 100 ms", met=changed < 0.1),
+        ]
+    )
+
+
+def peer_picture() -> None:
+    """relay_viz's own way to a picture of the same module."""
+    import tempfile
+
+    import workbench as wb
+    from tvm.contrib import relay_viz
+
+    w = wb.samples.load("bert")
+    with tempfile.TemporaryDirectory() as folder:
+        relay_viz.RelayVisualizer(w.module, plotter=relay_viz.DotPlotter()).render(f"{folder}/bert")
+
+
+if __name__ == "__main__":
+    main()

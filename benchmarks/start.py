@@ -1,0 +1,54 @@
+"""What a person waits for or downloads before anything is shown: the import, the wheel, the bundle."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.bar import Bar, show
+
+ROOT = Path(__file__).parents[1]
+HEAVY = ("tvm", "pandas", "matplotlib", "ipywidgets", "anywidget", "numpy")
+
+
+def import_seconds(statement: str, repeats: int = 11) -> float:
+    """Median seconds of a statement in fresh processes, the interpreter's own start taken off by timing inside."""
+    program = f"import time; t = time.perf_counter(); {statement}; print(time.perf_counter() - t)"
+    runs = [subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True) for _ in range(repeats)]
+    return statistics.median(float(run.stdout) for run in runs)
+
+
+def loaded() -> list[str]:
+    program = f"import sys, workbench; print([m for m in {HEAVY} if m in sys.modules])"
+    return list(eval(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout))  # noqa: S307
+
+
+def wheel_bytes() -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, "."]
+        # the bundle stands in the checkout already
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True, env={**os.environ, "TVM_WORKBENCH_NO_BUNDLE": "1"})
+        return next(Path(folder).glob("*.whl")).stat().st_size
+
+
+def main() -> None:
+    ours, peer = import_seconds("import workbench"), import_seconds("import ipywidgets")
+    heavy = loaded()
+    wheel = wheel_bytes()
+    bundle = (ROOT / "workbench/widgets/static/workbench.js").stat().st_size
+    show(
+        [
+            Bar("import workbench", ours * 1e3, "ms", "import ipywidgets", peer * 1e3, "under 150 ms", ours < 0.15),
+            Bar("heavy modules it loads", len(heavy), "", bar="none", met=not heavy, note=", ".join(heavy)),
+            Bar("wheel", wheel / 1e6, "MB", bar="under 1 MB", met=wheel < 1e6),
+            Bar("bundle, minified", bundle / 1e3, "kB", bar="under 300 kB", met=bundle < 300e3),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""A click on a pass to the new picture on the screen, in JupyterLab and Chromium. Builds are off: the picture is timed."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.bar import Bar, show
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from browser.lab import Notebook, running_browser, running_lab  # noqa: E402  tests/ is no package of the project
+
+# The click, and the first frame after the picture of a higher number has been painted.
+_CLICK = """
+async ([testid, before]) => {
+  const box = [...document.querySelectorAll(`[data-testid='${testid}']`)].at(-1);
+  const root = box.closest(".wb");
+  const started = performance.now();
+  box.click();
+  while (Number(root.dataset.painted || 0) <= before) await new Promise(requestAnimationFrame);
+  return performance.now() - started;
+}
+"""
+
+
+def toggled(notebook: Notebook, name: str, repeats: int) -> list[float]:
+    """Milliseconds from click to paint, of each of `repeats` clicks."""
+    times = []
+    for _ in range(repeats):
+        before = notebook.python("bench.seq")
+        times.append(notebook.page.evaluate(_CLICK, [f"toggle-{name}", before]))
+    return times
+
+
+def main() -> None:
+    bars = []
+    with tempfile.TemporaryDirectory() as folder, running_lab(Path(folder)) as lab, running_browser() as browser:
+        for sample, name, bar in (("parallel_cast", "EliminateCommonSubexpr", 200), ("bert", "EliminateCommonSubexpr", 1000), ("bert", "FuseOps", 1000)):
+            page = browser.new_page(viewport={"width": 1600, "height": 1100})
+            notebook = lab.open(page, "00_quickstart.ipynb")
+            notebook.run_cell(f"import workbench as wb\nbench = wb.Workbench(wb.samples.load({sample!r}), auto_measure=False)\nbench")
+            page.wait_for_function("() => [...document.querySelectorAll('.wb')].at(-1)?.dataset.painted > 0", timeout=120_000)
+            toggled(notebook, name, 2)
+            times = toggled(notebook, name, 10)
+            middle = statistics.median(times)
+            bars.append(Bar(f"{sample}: untick {name} to painted", middle, "ms", bar=f"under {bar} ms", met=middle < bar, note=f"{min(times):.0f} to {max(times):.0f} ms"))
+            page.close()
+    show(bars)
+
+
+if __name__ == "__main__":
+    main()
