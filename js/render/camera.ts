@@ -13,7 +13,7 @@ export interface Size {
 export const MIN_SCALE = 0.001;
 export const MAX_SCALE = 4;
 /** A first picture smaller than this can't be read, so it shows the top of the graph instead of all of it. */
-export const READING_SCALE = 0.7;
+export const READING_SCALE = 0.8;
 
 export function clampScale(scale: number): number {
   return Math.min(MAX_SCALE, Math.max(MIN_SCALE, scale));
@@ -52,14 +52,18 @@ export function fit(box: Box, view: Size, closest = 1, margin = 24): Camera {
   };
 }
 
-/** The first view of a picture: all of it where that can be read, otherwise its beginning around `startX`. */
-export function opening(box: Box, view: Size, startX: number, margin = 24): Camera {
+/**
+ * The first view of a picture: all of it where that can be read, otherwise its beginning, in the middle of what stands
+ * there. `begins` tells the left and right end of what is within some height of the top.
+ */
+export function opening(box: Box, view: Size, begins: (height: number) => [number, number], margin = 24): Camera {
   const whole = fit(box, view, 1, margin);
   if (whole.scale >= READING_SCALE) return whole;
   const scale = Math.max(READING_SCALE, Math.min(1, (view.width - 2 * margin) / Math.max(1, box.width)));
-  const reach = view.width / 2 / scale - margin / scale;
-  // Beside the first nodes there may be nothing to one side; a narrow picture is centred, a wide one follows its start.
-  const x = box.width <= 2 * reach ? box.x + box.width / 2 : Math.min(box.x + box.width - reach, Math.max(box.x + reach, startX));
+  const [left, right] = begins((view.height - margin) / scale);
+  const [first, last] = begins(1);
+  // A beginning wider than the pane can't be shown whole: then the very first nodes are what one sees.
+  const x = (right - left) * scale <= view.width ? (left + right) / 2 : (first + last) / 2;
   return { x, y: box.y + view.height / 2 / scale - margin / scale, scale };
 }
 

@@ -25,7 +25,7 @@ export interface Frame {
 export type Detail = "box" | "name" | "full";
 
 export function detail(scale: number): Detail {
-  return scale >= 0.62 ? "full" : scale >= 0.24 ? "name" : "box";
+  return scale >= 0.66 ? "full" : scale >= 0.24 ? "name" : "box";
 }
 
 /** Screen position of a world point; in double precision, since a deep graph is millions of pixels high. */

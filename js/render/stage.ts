@@ -185,9 +185,15 @@ export class Stage {
   }
 
   private openingCamera(scene: Scene): Camera {
-    let top = -1;
-    for (let i = 0; i < scene.visible.count; i++) if (top < 0 || scene.y[i] < scene.y[top]) top = i;
-    return opening(this.extent(scene), this.view, top >= 0 ? scene.x[top] : 0);
+    const begins = (height: number): [number, number] => {
+      let [left, right] = [Infinity, -Infinity];
+      scene.items.query(0, 0, scene.width, height, (i) => {
+        left = Math.min(left, scene.x[i] - scene.size.width[i] / 2);
+        right = Math.max(right, scene.x[i] + scene.size.width[i] / 2);
+      });
+      return left <= right ? [left, right] : [0, scene.width];
+    };
+    return opening(this.extent(scene), this.view, begins);
   }
 
   private extent(scene: Scene): Box {
