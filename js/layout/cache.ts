@@ -22,8 +22,9 @@ export class LevelCache {
     const bucket = this.buckets.get(hash) ?? [];
     const found = bucket.find((entry) => equal(entry.key, key));
     if (found) { found.used = this.picture; return found.layout; }
+    const kept = key.slice();
     const layout = make();
-    bucket.push({ key, layout, used: this.picture });
+    bucket.push({ key: kept, layout, used: this.picture });
     this.buckets.set(hash, bucket);
     return layout;
   }
@@ -39,19 +40,30 @@ export class LevelCache {
   }
 }
 
+/** One buffer for all keys: only those of new levels are copied out of it. */
+let words = new Uint32Array(1024), floats = new Float32Array(words.buffer);
+
+/** Valid until the next call. */
 function contentKey(graph: LevelGraph, spacing: Spacing): Uint32Array {
-  const columns = [
-    Float32Array.of(graph.kind.length, graph.source.length, spacing.nodeGap, spacing.layerGap),
-    graph.width, graph.height, graph.source, graph.target, graph.net, graph.targetShift, graph.sourceShift, graph.seedX, graph.seedY,
-    Uint32Array.from(graph.kind), Uint32Array.from(graph.targetPort), Uint32Array.from(graph.sourcePort),
-  ];
-  const key = new Uint32Array(columns.reduce((sum, column) => sum + column.length, 0));
-  let at = 0;
-  for (const column of columns) {
-    key.set(new Uint32Array(column.buffer, column.byteOffset, column.length), at);
+  const n = graph.kind.length, m = graph.source.length, size = 4 + 5 * n + 7 * m;
+  if (words.length < size) {
+    words = new Uint32Array(2 * size);
+    floats = new Float32Array(words.buffer);
+  }
+  words[0] = n;
+  words[1] = m;
+  floats[2] = spacing.nodeGap;
+  floats[3] = spacing.layerGap;
+  let at = 4;
+  for (const column of [graph.width, graph.height, graph.seedX, graph.seedY, graph.targetShift, graph.sourceShift]) {
+    floats.set(column, at);
     at += column.length;
   }
-  return key;
+  for (const column of [graph.kind, graph.source, graph.target, graph.net, graph.targetPort, graph.sourcePort]) {
+    words.set(column, at);
+    at += column.length;
+  }
+  return words.subarray(0, size);
 }
 
 /** FNV-1a over 32-bit words. */

@@ -114,7 +114,7 @@ function levelGraph(
 /** Seeds count only up to a translation: a layer that moved as a whole is the same layer. */
 function relative(seed: Float32Array): Float32Array {
   const origin = seed.find((x) => !Number.isNaN(x));
-  return origin === undefined ? seed : seed.map((x) => Math.round(x - origin));
+  return origin === undefined ? seed : seed.map((x) => Math.round(16 * (x - origin)) / 16);
 }
 
 /** Previous centres. A group's is where most of its members would be back in their places. */

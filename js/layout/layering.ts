@@ -15,7 +15,7 @@ export interface Layering {
 
 const SWEEPS = 4;
 /** Boxes and wires of a level that the simplex is still quick for, and the work it may do. */
-const SIMPLEX_LIMIT = 4000;
+const SIMPLEX_LIMIT = 8000;
 const SIMPLEX_BUDGET = 8_000_000;
 
 export function assignLayers(graph: LevelGraph): Layering {

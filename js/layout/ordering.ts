@@ -10,6 +10,7 @@ import { NeighbourPlaces } from "./places";
 import { Sifter } from "./sifting";
 import type { Strata } from "./strata";
 import { Transposer } from "./transpose";
+import { TrunkMover } from "./trunks";
 
 /**
  * Units of work (about one segment end visited) that one level may spend: in proportion to its size, up to a most
@@ -56,6 +57,7 @@ class OrderSearch {
   private readonly places: NeighbourPlaces;
   private readonly transposer: Transposer;
   private readonly sifter: Sifter;
+  private readonly trunks: TrunkMover;
   private readonly budget: number;
 
   constructor(private readonly strata: Strata) {
@@ -65,6 +67,7 @@ class OrderSearch {
     this.places = new NeighbourPlaces(strata);
     this.transposer = new Transposer(strata, this.places);
     this.sifter = new Sifter(strata, this.places);
+    this.trunks = new TrunkMover(strata, this.places);
   }
 
   /** The previous order: what is new, and bends, find their best places in it; then exchanges that remove crossings. */
@@ -72,6 +75,7 @@ class OrderSearch {
     const order = fromSeed(this.strata, seed);
     const held = Uint8Array.from({ length: this.strata.count }, (_, v) => (v < seed.length && !Number.isNaN(seed[v]) ? 1 : 0));
     for (let k = 0; k < 2 * SIFT_ROUNDS && this.sifter.improve(order, this.budget / 4, k % 2 === 1, held); k++);
+    this.trunks.improve(order, this.budget / 4);
     this.transposer.improve(order, this.budget / 2);
     return { order, crossings: this.counter.total(order) };
   }
@@ -85,13 +89,18 @@ class OrderSearch {
     return found;
   }
 
+  private settle(order: Order, budget: number): void {
+    for (let k = 0; k < SIFT_ROUNDS && this.sifter.improve(order, budget, k % 2 === 1); k++);
+  }
+
   private climb(trial: Order, best: Scored, budget: number): void {
     const { strata, places } = this;
     for (let i = 0, idle = 0; i < MAX_SWEEPS && idle < patience(best.crossings) && best.crossings > 0 && places.work < budget; i++, idle++) {
       sweep(strata, trial, i);
       places.work += strata.count + 4 * strata.source.length;
       this.transposer.improve(trial, budget);
-      for (let k = 0; k < SIFT_ROUNDS && this.sifter.improve(trial, budget, k % 2 === 1); k++);
+      this.settle(trial, budget);
+      if (i % 3 === 2 && this.trunks.improve(trial, budget)) this.settle(trial, budget);
       const crossings = this.counter.total(trial);
       if (crossings >= best.crossings) continue;
       best.crossings = crossings;

@@ -92,7 +92,7 @@ export class Line {
 }
 
 function near(a: number, b: number): boolean {
-  return Math.abs(a - b) < 0.02;
+  return Math.abs(a - b) < 0.1;
 }
 
 function fromZero(strata: Strata, vertexX: Float64Array): { x: Float64Array; width: number } {

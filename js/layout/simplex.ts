@@ -6,6 +6,7 @@
  * The spanning tree is kept in postorder (Gansner's low and lim), so that a subtree is a slice of one array and
  * nothing recurses. An arc's cut value is the supply (outgoing minus incoming weight) of the subtree below it.
  */
+import { MinHeap } from "./heap";
 import { rowsBy, type Rows } from "./level";
 
 export interface Arcs {
@@ -72,43 +73,43 @@ export class NetworkSimplex {
     return this.position[this.arcs.to[a]] - this.position[this.arcs.from[a]] - this.arcs.least[a];
   }
 
-  /** A spanning tree of tight arcs: grown from node 0, moving the tree towards its nearest neighbour when stuck. */
+  /**
+   * A spanning tree of tight arcs, grown from node 0: the tree moves as one until its nearest neighbour touches it.
+   * Moving changes every slack at its border alike, so two heaps (arcs out of the tree, arcs into it) and one common
+   * offset find that neighbour without looking at the border again.
+   */
   private growTree(): void {
-    const { from, to } = this.arcs, n = this.position.length;
+    const { from, to, least } = this.arcs, { position } = this, n = position.length;
     const reached = new Uint8Array(n);
-    const members: number[] = [];
-    const reach = (v: number): void => { reached[v] = 1; members.push(v); };
-    reach(0);
-    for (let scanned = 0; ; ) {
-      for (; scanned < members.length; scanned++) {
-        const v = members[scanned];
-        this.eachArc(v, (a) => {
-          const u = from[a] === v ? to[a] : from[a];
-          if (reached[u] || this.slack(a) > EPSILON) return;
-          this.addTreeArc(a);
-          reach(u);
-        });
+    const leaving = new MinHeap(), arriving = new MinHeap();
+    let offset = 0, count = 0;
+    const reach = (v: number): void => {
+      reached[v] = 1;
+      count++;
+      position[v] -= offset;
+      for (let k = this.out.offset[v]; k < this.out.offset[v + 1]; k++) {
+        const a = this.out.items[k];
+        if (!reached[to[a]]) leaving.push(a, position[to[a]] - position[v] - least[a]);
       }
-      if (members.length === n) return;
-      let nearest = -1, least = Infinity;
-      for (const v of members)
-        this.eachArc(v, (a) => {
-          const s = this.slack(a);
-          if (s < least && !reached[from[a] === v ? to[a] : from[a]]) { least = s; nearest = a; }
-        });
-      if (nearest < 0) throw new Error("network simplex: the arcs do not connect all nodes");
-      const shift = reached[from[nearest]] ? least : -least;
-      for (const v of members) this.position[v] += shift;
-      this.addTreeArc(nearest);
-      reach(reached[from[nearest]] ? to[nearest] : from[nearest]);
+      for (let k = this.into.offset[v]; k < this.into.offset[v + 1]; k++) {
+        const a = this.into.items[k];
+        if (!reached[from[a]]) arriving.push(a, position[v] - position[from[a]] - least[a]);
+      }
+    };
+    reach(0);
+    while (count < n) {
+      while (leaving.size > 0 && reached[to[leaving.leastItem]]) leaving.pop();
+      while (arriving.size > 0 && reached[from[arriving.leastItem]]) arriving.pop();
+      const down = leaving.size > 0 ? leaving.leastKey - offset : Infinity;
+      const up = arriving.size > 0 ? arriving.leastKey + offset : Infinity;
+      if (down === Infinity && up === Infinity) throw new Error("network simplex: the arcs do not connect all nodes");
+      const a = down <= up ? leaving.leastItem : arriving.leastItem;
+      offset += down <= up ? down : -up;
+      this.addTreeArc(a);
+      reach(down <= up ? to[a] : from[a]);
     }
-  }
-
-  private eachArc(v: number, visit: (a: number) => void): void {
-    for (const rows of [this.out, this.into]) {
-      this.work += rows.offset[v + 1] - rows.offset[v];
-      for (let k = rows.offset[v]; k < rows.offset[v + 1]; k++) visit(rows.items[k]);
-    }
+    for (let v = 0; v < n; v++) position[v] += offset;
+    this.work += this.arcs.from.length;
   }
 
   private addTreeArc(a: number): void {
