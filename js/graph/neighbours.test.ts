@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { neighbourhood, step } from "./neighbours.ts";
+import { between, neighbourhood, step, stream } from "./neighbours.ts";
 import { single } from "./picture.ts";
 import { graph } from "./testing.ts";
 import { DEFAULT_OPTIONS, visible } from "./visible.ts";
@@ -29,6 +29,13 @@ test("with nothing selected the first arrow goes to the top", () => {
 
 test("the straightest of several edges is taken", () => {
   assert.equal(step(shown, [30, 0, 200, 0], y, 0, "down"), 1);
+});
+
+test("everything upstream, everything downstream, and all that lies between", () => {
+  assert.deepEqual(stream(picture, [3], "up").sort(), [0, 1, 3]);
+  assert.deepEqual(stream(picture, [0], "down").sort(), [0, 1, 2, 3]);
+  assert.deepEqual(between(picture, [3, 0]), [0, 1, 3]);
+  assert.deepEqual(between(picture, [2, 3]), []);
 });
 
 test("a neighbourhood grows by one edge a hop, both ways", () => {

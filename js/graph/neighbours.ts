@@ -27,6 +27,35 @@ function visit(u: number, near: Uint8Array, next: number[]): void {
   next.push(u);
 }
 
+/** Everything that some nodes are computed from ("up"), or everything computed from them ("down"), themselves included. */
+export function stream(picture: Picture, seeds: readonly number[], way: "up" | "down", sides = 3): number[] {
+  const [near, far] = way === "down" ? [picture.source, picture.target] : [picture.target, picture.source];
+  const edges = adjacency(near, picture.nodeCount);
+  const found = new Uint8Array(picture.nodeCount);
+  const list: number[] = [];
+  for (const u of seeds) visit(u, found, list);
+  for (let head = 0; head < list.length; head++) {
+    for (let i = edges.offset[list[head]]; i < edges.offset[list[head] + 1]; i++) {
+      const e = edges.list[i];
+      if (picture.edgeSide[e] & sides) visit(far[e], found, list);
+    }
+  }
+  return list;
+}
+
+/** Every node on any path from one of some nodes to another of them. */
+export function between(picture: Picture, ends: readonly number[], sides = 3): number[] {
+  const on = new Set<number>();
+  for (const from of ends) {
+    const below = new Set(stream(picture, [from], "down", sides));
+    for (const to of ends) {
+      if (to === from || !below.has(to)) continue;
+      for (const u of stream(picture, [to], "up", sides)) if (below.has(u)) on.add(u);
+    }
+  }
+  return [...on].sort((a, b) => a - b);
+}
+
 /** Nodes with a mark on either side. */
 export function changedNodes(picture: Picture): number[] {
   const out: number[] = [];

@@ -9,6 +9,10 @@ test("a column is read from a view that is not aligned", () => {
   assert.deepEqual([...column(Uint32Array, new DataView(bytes.buffer, 1, 12))], [0, 70000, 0]);
 });
 
+test("a saved page's columns are base64", () => {
+  assert.deepEqual([...column(Int32Array, btoa("\x01\x00\x00\x00\xff\xff\xff\xff"))], [1, -1]);
+});
+
 test("negative groups survive the way through bytes", () => {
   const bytes = Int32Array.from([-1, 3]);
   assert.deepEqual([...column(Int32Array, new DataView(bytes.buffer))], [-1, 3]);

@@ -19,7 +19,8 @@ export const PATTERN_CODES: Record<number, string> = {
 export const Kind = { op: 0, param: 1, constant: 2, tuple: 3, getItem: 4, call: 5, global: 10 } as const;
 export const GroupKind = { function: 0, scope: 1, primitive: 2, composite: 3, external: 4, branch: 5 } as const;
 
-export type Bytes = ArrayBufferView | ArrayBuffer | readonly number[];
+/** Over a comm: a view of bytes. In a saved page: base64. In tests: plain numbers. */
+export type Bytes = ArrayBufferView | ArrayBuffer | readonly number[] | string;
 type Columns<K extends string> = Record<K, Bytes>;
 
 export interface Payload {
@@ -66,6 +67,7 @@ export function column<T extends Column>(type: ColumnType<T>, bytes: Bytes | und
     out.set(bytes as readonly number[]);
     return out;
   }
+  if (typeof bytes === "string") return column(type, Uint8Array.from(atob(bytes), (c) => c.charCodeAt(0)));
   const view = ArrayBuffer.isView(bytes)
     ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     : new Uint8Array(bytes as ArrayBuffer);

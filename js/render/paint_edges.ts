@@ -25,6 +25,19 @@ export function paintEdges(context: CanvasRenderingContext2D, f: Frame, level: D
   for (const e of strong) paintOne(context, f, e, level, f.theme.accent, true);
   context.globalAlpha = 1;
   context.setLineDash([]);
+  if (level === "full") for (const e of [...plain, ...strong]) if (visible.edgeLabel[e]) paintField(context, f, e);
+}
+
+/** ".0": which field of its producer's tuple an edge carries, small, where the edge begins. */
+function paintField(context: CanvasRenderingContext2D, f: Frame, e: number): void {
+  const { points, pointOffset } = f.scene;
+  const p = pointOffset[e];
+  const size = Math.max(9, 10 * f.camera.scale);
+  context.font = `${size}px ${f.theme.font}`;
+  context.textAlign = "left";
+  context.textBaseline = "top";
+  context.fillStyle = f.theme.dim;
+  context.fillText(oneLine(f.scene.visible.edgeLabel[e], 12), sx(f, points[2 * p]) + 4, sy(f, points[2 * p + 1]) + 3);
 }
 
 /** Edges at a selected or hovered item, and the hovered edge itself. */

@@ -49,7 +49,7 @@ export function graphView(model: Model, el: HTMLElement): () => void {
       const picture = single(decode(model.get("graph") as Partial<Payload>));
       const wanted = numbers(model.get("collapsed"));
       const collapsed = wanted.length > 0 ? new Set(wanted) : initiallyCollapsed(picture, stage.options.showConstants);
-      void stage.setPicture(picture, collapsed);
+      stage.setPicture(picture, collapsed).catch((error: Error) => shell.say(error.message));
       shell.say(picture.nodeCount === 0 ? "No graph yet." : "");
     } catch (error) {
       shell.say(String((error as Error).message));

@@ -1,5 +1,5 @@
 /** One canvas on a stage: draws its side, turns pointers, wheels and keys into what the stage does. */
-import { step, type Arrow } from "../graph/neighbours.ts";
+import { between, step, stream, type Arrow } from "../graph/neighbours.ts";
 import { type Frame } from "../render/frame.ts";
 import { hit, NOTHING, type Hit } from "../render/hit.ts";
 import { paint } from "../render/paint.ts";
@@ -7,6 +7,7 @@ import { type Stage } from "../render/stage.ts";
 import { type Theme } from "../render/theme.ts";
 import { h } from "./dom.ts";
 import { Minimap } from "./minimap.ts";
+import { Still } from "./still.ts";
 import { Tooltip } from "./tooltip.ts";
 
 const CLICK_SLOP = 4;
@@ -26,6 +27,7 @@ export class Pane {
   private readonly context: CanvasRenderingContext2D;
   private readonly tooltip: Tooltip;
   private readonly minimap: Minimap | null;
+  private readonly still: Still;
   private readonly ends: (() => void)[] = [];
   private readonly pointers = new Map<number, { x: number; y: number }>();
   private dragged = 0;
@@ -40,6 +42,7 @@ export class Pane {
     });
     this.context = this.canvas.getContext("2d", { alpha: false })!;
     this.tooltip = new Tooltip();
+    this.still = new Still(() => stage.repaint());
     this.minimap = options.minimap ? new Minimap(stage, theme, options.sides) : null;
     this.element = h("div", { class: "wb-pane" }, this.canvas, this.minimap?.element, this.tooltip.element);
     this.ends.push(stage.addPainter(() => this.paint()));
@@ -73,7 +76,7 @@ export class Pane {
       this.canvas.width = w;
       this.canvas.height = hh;
     }
-    paint(this.context, ratio, frame);
+    this.still.draw(this.context, ratio, frame, () => paint(this.context, ratio, frame));
     this.minimap?.paint(frame);
   }
 
@@ -239,9 +242,25 @@ export class Pane {
       case "+": case "=": stage.zoom(1.25); return true;
       case "-": stage.zoom(0.8); return true;
       case "Escape": return this.escape();
+      case "[": return this.flow("up");
+      case "]": return this.flow("down");
+      case "p": return this.paths();
       case "m": this.minimap?.toggle(); return true;
       default: return false;
     }
+  }
+
+  private flow(way: "up" | "down"): boolean {
+    const { selection, picture } = this.stage;
+    if (selection.length > 0) this.stage.select(stream(picture, selection, way, this.options.sides));
+    return selection.length > 0;
+  }
+
+  private paths(): boolean {
+    const { selection, picture } = this.stage;
+    const found = selection.length > 1 && selection.length <= 50 ? between(picture, selection, this.options.sides) : [];
+    if (found.length > 0) this.stage.select(found);
+    return found.length > 0;
   }
 
   private walk(arrow: Arrow): void {
@@ -275,6 +294,7 @@ export class Pane {
 
   dispose(): void {
     for (const end of this.ends) end();
+    this.still.dispose();
     this.tooltip.hide();
 
   }
