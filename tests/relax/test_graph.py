@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import tvm
@@ -66,6 +68,10 @@ class Module:
         q = R.shape([n, 4])
         return (m, l, q)
 """
+
+
+if hasattr(relax, "TensorStructInfo"):  # TVM 0.25
+    EVERYTHING = EVERYTHING.replace("out_ty=", "out_sinfo=").replace("ty_args=", "sinfo_args=")
 
 
 @pytest.fixture(scope="module")
@@ -235,9 +241,7 @@ def test_what_call_tir_becomes_is_a_kernel_still() -> None:
 
 
 def test_a_kernel_that_calls_itself_is_drawn_once() -> None:
-    source = EVERYTHING.replace(
-        'gv = R.call_tir(cls.scale, (s,), out_ty=R.Tensor((4,), "float32"))', "gv = cls.kernel(s)"
-    )
+    source = re.sub(r"gv = R\.call_tir\(.*\)", "gv = cls.kernel(s)", EVERYTHING)
     graph = wb.load(source).graph()
     assert [node.op for node in graph.nodes if node.op == "@kernel"] == ["@kernel"]
 

@@ -57,8 +57,15 @@ def value_of(constant: Any) -> Any:
 
 
 def plain_value(expr: Any) -> Any:
-    """What stands inside a literal that is no tensor (a PrimValue, a DataTypeImm, a StringImm), the literal itself otherwise."""
-    return getattr(expr, "value", expr)
+    """What stands inside a literal that is no tensor (an IntImm, a StringImm, a data type), the literal itself otherwise."""
+    value = expr
+    # until 0.26 a PrimValue holds an IntImm
+    while hasattr(value, "value"):
+        value = value.value
+    if isinstance(value, str):
+        # data types are strings of a kind of their own, and the empty one stands for none
+        return str(value) or (value if type(value) is str else None)
+    return value
 
 
 def structural_equal(first: Any, second: Any) -> bool:

@@ -49,14 +49,14 @@ def _is_default(value: Any, default: Any) -> bool:
 
 def plain(value: Any) -> Any:
     """A number, string, None, or lists and dicts of them; anything else as TVM prints it."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
+    inner = compat.plain_value(value)
+    if inner is None or isinstance(inner, (bool, int, float, str)):
+        return inner
     if isinstance(value, (tvm.ir.Array, list, tuple)):
         return [plain(item) for item in value]
     if isinstance(value, (tvm.ir.Map, Mapping)):
         return {str(key): plain(item) for key, item in value.items()}
-    inner = compat.plain_value(value)
-    return inner if isinstance(inner, (bool, int, float, str)) else str(value)
+    return str(value)
 
 
 def constant_text(constant: Any) -> str:
