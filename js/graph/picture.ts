@@ -165,6 +165,16 @@ function mergeEdges(sides: readonly [Graph, Graph], node: readonly [Int32Array, 
   return { edgeCount: m, ...cut, edgeType, weak };
 }
 
+/**
+ * The groups a node is in, innermost first, as its own side has them: a removed node may be laid out inside a kernel
+ * that only the other side has, but it never was in it.
+ */
+export function groupsOf(picture: Picture, node: number): number[] {
+  const list: number[] = [];
+  for (let g = picture.group[node]; g >= 0; g = picture.groups.parent[g]) if (picture.groups.side[g] & picture.side[node]) list.push(g);
+  return list;
+}
+
 /** The side whose text a pane shows: its own where the node is there, else the other (in the overlay). */
 export function sideOf(picture: Picture, node: number, preferred: 0 | 1): 0 | 1 {
   return picture.id[preferred][node] >= 0 ? preferred : preferred === 0 ? 1 : 0;

@@ -5,7 +5,7 @@
  */
 import { compactType, dtype, shortShape } from "./labels.ts";
 import { KINDS, text } from "./payload.ts";
-import { MARKS, sideOf, type Picture } from "./picture.ts";
+import { MARKS, groupsOf, sideOf, type Picture } from "./picture.ts";
 
 export const FIELDS = ["op", "name", "type", "dtype", "shape", "attr", "kind", "mark", "group"] as const;
 type Field = (typeof FIELDS)[number];
@@ -67,7 +67,5 @@ function hasShape(shape: string, wanted: string): boolean {
 }
 
 function groupNames(picture: Picture, u: number): string[] {
-  const names: string[] = [];
-  for (let g = picture.group[u]; g >= 0; g = picture.groups.parent[g]) names.push(picture.groups.name[g]);
-  return names;
+  return groupsOf(picture, u).map((g) => picture.groups.name[g]);
 }

@@ -102,11 +102,11 @@ function paintOne(context: CanvasRenderingContext2D, f: Frame, i: number, level:
   const ink = tone !== null ? inkOn(tone) : f.theme.ink;
   if (level === "name") name(context, f, content, x, y, w, h, ink);
   else full(context, f, content, x, y, w, k, ink, tone !== null ? ink : f.theme.dim, value);
-  if (mark > 0) paintMark(context, mark, x + Math.min(2, w / 4), y + Math.min(2, h / 4), Math.min(8, Math.max(4.5, 7.5 * k)), color, f.theme.background);
   if (f.look.selected.has(i)) ring(context, f, i, f.theme.accent, 2.2);
   else if (f.look.hovered === i) ring(context, f, i, f.theme.accent, 1.4);
   else if (f.look.linked.has(i)) ring(context, f, i, f.theme.mark[4], 1.6);
   else if (f.look.found?.has(i)) ring(context, f, i, f.theme.orange, 2);
+  if (mark > 0) paintMark(context, mark, x + Math.min(2, w / 4), y + Math.min(2, h / 4), Math.min(8, Math.max(4.5, 7.5 * k)), color, f.theme.background);
 }
 
 /** A collapsed kernel in the pane of the side that does not have it yet: its ops are there, the kernel is not. */

@@ -3,6 +3,7 @@ import { compare, type Diff } from "../graph/picture.ts";
 import { decode, type Payload } from "../graph/payload.ts";
 import { column } from "../graph/payload.ts";
 import { type Stage } from "../render/stage.ts";
+import { Brief } from "./brief.ts";
 import { Chips } from "./chips.ts";
 import { button, h, replace, setText } from "./dom.ts";
 import { icon } from "./icons.ts";
@@ -32,12 +33,14 @@ export class Compare {
   readonly facts = [h("span", { class: "wb-facts" }), h("span", { class: "wb-facts" })];
   private readonly modes: HTMLButtonElement[];
   private readonly hops: HTMLElement;
+  private readonly brief: Brief;
   private readonly empty = h("div", { class: "wb-nothing" }, "No graph yet.");
 
   constructor(private readonly shell: Shell, readonly stage: Stage) {
     this.search = new SearchBox(stage);
     this.search.onleave = () => this.focus();
     this.chips = new Chips(stage);
+    this.brief = new Brief(stage);
     this.modes = MODES.map(([mode, face, label]) => button(face, label, () => this.setMode(mode), {
       class: "wb-segment", "aria-pressed": String(mode === "split"), "data-testid": `mode-${mode}`, "aria-label": face,
     }));
@@ -82,7 +85,7 @@ export class Compare {
     const heads = overlay
       ? [h("div", { class: "wb-pane-head" }, this.titles[0], this.facts[0], h("span", { class: "wb-arrow" }, "→"), this.titles[1], this.facts[1])]
       : [0, 1].map((i) => h("div", { class: "wb-pane-head" }, this.titles[i], this.facts[i]));
-    replace(this.element, this.panes.map((pane, i) => h("div", { class: "wb-side" }, heads[i], pane.element)), this.empty);
+    replace(this.element, this.panes.map((pane, i) => h("div", { class: "wb-side" }, heads[i], pane.element)), this.empty, this.brief.element);
   }
 
   private key(event: KeyboardEvent): boolean {

@@ -4,6 +4,7 @@ import { single } from "../graph/picture.ts";
 import { initiallyCollapsed } from "../graph/collapse.ts";
 import { readOverlay } from "../render/overlay.ts";
 import { Stage } from "../render/stage.ts";
+import { Brief } from "./brief.ts";
 import { zoomButtons } from "./compare.ts";
 import { h } from "./dom.ts";
 import { keysCard } from "./keys.ts";
@@ -32,7 +33,7 @@ export function graphView(model: Model, el: HTMLElement): () => void {
     else return false;
     return true;
   };
-  const panes = h("div", { class: "wb-panes" }, h("div", { class: "wb-side" }, pane.element));
+  const panes = h("div", { class: "wb-panes" }, h("div", { class: "wb-side" }, pane.element), new Brief(stage).element);
   const bar = h("div", { class: "wb-bar", role: "toolbar", "aria-label": "Graph" },
     legend.element, shell.status, h("span", { class: "wb-space" }), search.element, zoomButtons(stage, shell, help));
   shell.root.append(bar, panes);

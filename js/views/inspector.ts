@@ -1,7 +1,7 @@
 /** The selected op in words: what it is, what flows in and out, which kernel it is in, what the pass did to it. */
 import { attributes, bytes, compactType, formatBytes, groupName, opName } from "../graph/labels.ts";
 import { GROUP_KINDS, Kind, KINDS, PATTERN_CODES, PATTERNS, text } from "../graph/payload.ts";
-import { MARKS, type Picture } from "../graph/picture.ts";
+import { MARKS, groupsOf, type Picture } from "../graph/picture.ts";
 import { type Stage } from "../render/stage.ts";
 import { oneLine } from "../render/text.ts";
 import { h, replace } from "./dom.ts";
@@ -73,7 +73,7 @@ export class Inspector {
   private groups(picture: Picture, u: number): HTMLElement[] {
     const { groups } = picture;
     const rows: HTMLElement[] = [];
-    for (let g = picture.group[u]; g >= 0; g = groups.parent[g]) {
+    for (const g of groupsOf(picture, u)) {
       const kind = GROUP_KINDS[groups.kind[g]];
       const word = kind === "primitive" ? "kernel" : kind;
       const only = picture.compares && groups.side[g] !== 3 ? (groups.side[g] === 2 ? " (after)" : " (before)") : "";
