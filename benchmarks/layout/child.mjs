@@ -1,5 +1,5 @@
 // One engine on one graph in a process of its own, so that a crash, a hang or a warm compiler touches nothing else.
-// node child.mjs ENGINE CASE RUNS -> one JSON line { first, median, crossings, width, height, version }
+// node child.mjs ENGINE CASE RUNS -> one JSON line with times in ms, crossings and sizes
 import { countCrossings } from "./crossings.mjs";
 import { cases } from "./cases.mjs";
 import { loadEngine } from "./engine.mjs";

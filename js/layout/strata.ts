@@ -33,7 +33,9 @@ export interface Strata {
   lastSegment: Int32Array;
 }
 
-const LIMITS = [128, 64, 32, 16, 8, 4, 2];
+const LIMITS = [4096, 1024, 256, 128, 64, 32, 16, 8, 4, 2];
+/** Levels so large that the order gets only a few sweeps: a very long trunk would wander from side to side there. */
+const LARGE = 8_000, LIMIT_IF_LARGE = 128;
 
 export function stratify(graph: LevelGraph, layering: Layering): Strata {
   const itemCount = graph.kind.length, wireCount = graph.source.length;
@@ -41,7 +43,7 @@ export function stratify(graph: LevelGraph, layering: Layering): Strata {
   const span = (w: number): number => itemLayer[graph.target[w]] - itemLayer[graph.source[w]];
   let netCount = 0;
   for (const net of graph.net) netCount = Math.max(netCount, net + 1);
-  const longest = longestWithin(graph, span, netCount, 4 * (itemCount + wireCount) + 1000);
+  const longest = longestWithin(graph, span, netCount, itemCount + wireCount);
 
   const trunk = new Int32Array(netCount).fill(-1);
   const firstBend = new Int32Array(wireCount).fill(-1), bendCount = new Int32Array(wireCount).fill(-1);
@@ -82,15 +84,21 @@ export function stratify(graph: LevelGraph, layering: Layering): Strata {
 }
 
 /** The longest span drawn with bends, and how far each net's trunk then reaches. */
-function longestWithin(graph: LevelGraph, span: (w: number) => number, netCount: number, budget: number) {
+function longestWithin(graph: LevelGraph, span: (w: number) => number, netCount: number, size: number) {
   const reach = new Int32Array(netCount);
   for (let i = 0; ; i++) {
     const limit = LIMITS[i];
+    if (size > LARGE && limit > LIMIT_IF_LARGE) continue;
     reach.fill(0);
-    for (let w = 0; w < graph.net.length; w++) if (span(w) <= limit) reach[graph.net[w]] = Math.max(reach[graph.net[w]], span(w));
-    let bends = 0;
+    let bends = 0, walked = 0;
+    for (let w = 0; w < graph.net.length; w++) {
+      if (span(w) > limit) continue;
+      reach[graph.net[w]] = Math.max(reach[graph.net[w]], span(w));
+      walked += span(w);
+    }
     for (const r of reach) bends += Math.max(0, r - 1);
-    if (bends <= budget || i === LIMITS.length - 1) return { limit, reach };
+    // Bends are shared by a net's wires, but routing walks every wire from end to end.
+    if ((bends <= 4 * size + 1000 && walked <= 40 * size + 10_000) || i === LIMITS.length - 1) return { limit, reach };
   }
 }
 

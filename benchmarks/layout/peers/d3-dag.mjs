@@ -1,8 +1,5 @@
 import { graphStratify, sugiyama } from "d3-dag";
 
-export const name = "d3-dag";
-export const keepsGroups = false;
-
 export function layout(input) {
   const parents = Array.from(input.nodes.width, () => new Set());
   input.edges.source.forEach((s, e) => parents[input.edges.target[e]].add(String(s)));

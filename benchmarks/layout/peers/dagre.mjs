@@ -1,8 +1,5 @@
 import dagre from "@dagrejs/dagre";
 
-export const name = "dagre";
-export const keepsGroups = true;
-
 export function layout(input) {
   const { nodes, edges, groups } = input;
   const graph = new dagre.graphlib.Graph({ multigraph: true, compound: true });

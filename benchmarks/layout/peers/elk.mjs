@@ -1,8 +1,5 @@
 import ELK from "elkjs/lib/elk.bundled.js";
 
-export const name = "elkjs";
-export const keepsGroups = true;
-
 export async function layout(input) {
   const { nodes, edges, groups } = input;
   const box = (id) => ({ id, children: [] });

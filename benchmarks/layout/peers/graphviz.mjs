@@ -2,9 +2,9 @@
 const SAMPLES = 12;
 const POINTS_PER_INCH = 72;
 
-export function toDot(input) {
+export function toDot(input, settings = "") {
   const { nodes, edges, groups } = input;
-  const out = ["digraph G { node [shape=box fixedsize=true label=\"\"]; nodesep=0.33; ranksep=0.5;"];
+  const out = ["digraph G { node [shape=box fixedsize=true label=\"\"]; nodesep=0.33; ranksep=0.5;", settings];
   const children = Array.from({ length: groups.parent.length + 1 }, () => []);
   const members = Array.from({ length: groups.parent.length + 1 }, () => []);
   const slot = (g) => (g < 0 ? groups.parent.length : g);

@@ -1,8 +1,6 @@
 // Our own engine behind the peers' interface.
 import { loadEngine } from "../engine.mjs";
 
-export const name = "ours";
-export const keepsGroups = true;
 const { layout: run } = await loadEngine();
 
 export function layout(input) {

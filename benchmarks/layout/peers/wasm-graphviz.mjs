@@ -1,8 +1,6 @@
 import { Graphviz } from "@hpcc-js/wasm-graphviz";
 import { linesFromGraphviz, toDot } from "./graphviz.mjs";
 
-export const name = "wasm-graphviz";
-export const keepsGroups = true;
 const graphviz = await Graphviz.load();
 
 export function layout(input) {
