@@ -21,7 +21,10 @@ async ([testid, before]) => {
   const root = box.closest(".wb");
   const started = performance.now();
   box.click();
-  while (Number(root.dataset.painted || 0) <= before) await new Promise(requestAnimationFrame);
+  while (Number(root.dataset.painted || 0) <= before) {
+    if (performance.now() - started > 30000) throw new Error("no picture within 30 s of the click");
+    await new Promise(requestAnimationFrame);
+  }
   return performance.now() - started;
 }
 """

@@ -1,7 +1,7 @@
 """Runs a Pipeline over a Workload and keeps what each pass made.
 
-A `Runner` remembers the states it has made, keyed by the passes that led to them; so switching one pass of a long
-pipeline runs only the passes from there on.
+A `Runner` remembers what each pass made of each state it met; so switching one pass of a long pipeline runs only the
+passes from there on, and switching a pass that changed nothing runs none.
 """
 
 from __future__ import annotations
@@ -89,14 +89,14 @@ class Runner:
             )
         passes = [self._made(step) if step.enabled else None for step in pipeline]
         steps: list[Step] = []
-        state, key = self.start, (opt_level,)
+        state = self.start
         for step, made in zip(pipeline, passes, strict=True):
             if cancelled():
                 raise Cancelled
             if made is None:
                 steps.append(Step(step.text, state, state, "off"))
             else:
-                key = (*key, step.run or step.text)
+                key = (state, step.run or step.text, opt_level)
                 outcome = self._remembered(key, lambda s=state, m=made: self._apply(m, s, opt_level))
                 steps.append(
                     Step(
