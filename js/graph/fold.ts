@@ -17,6 +17,8 @@ function indices(type: string): boolean {
 /**
  * Every constant that something consumes; and a parameter wherever each of its consumers has another input that
  * comes first or is computed. So weights and biases become badges, and what flows through the model stays a node.
+ * The answer is bits of sides: before a batch norm is taken apart its variance is a weight, afterwards it is the
+ * beginning of a computation.
  */
 export function foldable(picture: Picture, inEdges: Adjacency, outEdges: Adjacency): Uint8Array {
   const kind = new Uint8Array(picture.nodeCount);
@@ -25,28 +27,42 @@ export function foldable(picture: Picture, inEdges: Adjacency, outEdges: Adjacen
     kind[u] = picture.sides[s].kind[picture.id[s][u]];
   }
   const fold = new Uint8Array(picture.nodeCount);
+  const data = firstParams(picture);
   for (let u = 0; u < picture.nodeCount; u++) {
-    if (outEdges.offset[u] === outEdges.offset[u + 1] || picture.output[u]) continue;
-    if (kind[u] === Kind.constant) fold[u] = 1;
-    else if (kind[u] === Kind.param) fold[u] = isWeight(picture, u, kind, inEdges, outEdges) ? 1 : 0;
+    if (outEdges.offset[u] === outEdges.offset[u + 1]) continue;
+    for (const side of [1, 2]) {
+      if (!(picture.side[u] & side) || picture.output[u] & side) continue;
+      if (kind[u] === Kind.constant || (kind[u] === Kind.param && isWeight(picture, u, side, data[side - 1] === u, kind, inEdges, outEdges))) fold[u] |= side;
+    }
   }
   return fold;
 }
 
-function isWeight(picture: Picture, u: number, kind: Uint8Array, inEdges: Adjacency, outEdges: Adjacency): boolean {
+/** By custom a function's first parameter is its data, even where its weights are computed; only a looked-up table is not. */
+function firstParams(picture: Picture): number[] {
+  return picture.sides.map((graph, s) => {
+    const v = graph.kind.indexOf(Kind.param);
+    return v < 0 ? -1 : picture.node[s as 0 | 1][v];
+  });
+}
+
+function isWeight(picture: Picture, u: number, side: number, first: boolean, kind: Uint8Array, inEdges: Adjacency, outEdges: Adjacency): boolean {
+  let used = false;
   for (let i = outEdges.offset[u]; i < outEdges.offset[u + 1]; i++) {
     const e = outEdges.list[i];
+    if (!(picture.edgeSide[e] & side)) continue;
+    used = true;
     const consumer = picture.target[e];
     if (kind[consumer] !== Kind.op && kind[consumer] !== Kind.call) return false;
     let carried = false;
     for (let j = inEdges.offset[consumer]; j < inEdges.offset[consumer + 1] && !carried; j++) {
       const other = inEdges.list[j];
-      if ((picture.edgeSide[other] & picture.edgeSide[e]) === 0) continue;
+      if (!(picture.edgeSide[other] & side)) continue;
       const from = picture.source[other];
       if (from === u || kind[from] === Kind.constant) continue;
-      carried = kind[from] !== Kind.param || leads(picture, other, e);
+      carried = kind[from] === Kind.param ? leads(picture, other, e) : !first;
     }
     if (!carried) return false;
   }
-  return true;
+  return used;
 }

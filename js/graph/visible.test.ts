@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { initiallyCollapsed } from "./collapse.ts";
 import { text } from "./payload.ts";
-import { single, type Picture } from "./picture.ts";
-import { graph, type NodeSpec } from "./testing.ts";
+import { compare, single, type Picture } from "./picture.ts";
+import { diff, graph, type NodeSpec } from "./testing.ts";
 import { DEFAULT_OPTIONS, visible, type Visible } from "./visible.ts";
 
 function names(shown: Visible, picture: Picture): string[] {
@@ -20,6 +20,24 @@ test("weights and constants become badges, data stays a node", () => {
   assert.deepEqual(shown.badges.get(1)?.map((b) => [b.node, b.kind]), [[1, "param"]]);
   assert.deepEqual(shown.badges.get(2)?.map((b) => [b.node, b.kind]), [[2, "constant"]]);
   assert.equal(visible(picture, { ...DEFAULT_OPTIONS, showConstants: true }).count, 5);
+});
+
+test("a weight on one side only is a badge there and a node on the other", () => {
+  const before = graph([{ label: "data", kind: "param" }, { label: "var", kind: "param" }, { label: "batch_norm", inputs: [0, 1] }]);
+  const after = graph([{ label: "data", kind: "param" }, { label: "var", kind: "param" }, { label: "rsqrt", inputs: [1] }, { label: "multiply", inputs: [0, 2] }]);
+  const shown = visible(compare(before, after, diff(["kept", "kept", "removed"], ["kept", "kept", "added", "added"], [[0, 0], [1, 1]])), DEFAULT_OPTIONS);
+  const item = shown.itemOf[1];
+  assert.equal(shown.node[item], 1);
+  assert.equal(shown.side[item], 2);
+  assert.deepEqual(shown.badges.get(shown.itemOf[2])?.map((b) => [b.node, b.side]), [[1, 1]]);
+  assert.ok([...shown.source.keys()].filter((e) => shown.source[e] === item).every((e) => shown.edgeSide[e] === 2));
+});
+
+test("data stays a node where its weight is computed", () => {
+  const picture = single(graph([
+    { label: "data", kind: "param" }, { label: "w", kind: "param" }, { label: "negative", inputs: [1] }, { label: "nn.conv2d", inputs: [0, 2] },
+  ]));
+  assert.deepEqual(names(visible(picture, DEFAULT_OPTIONS), picture), ["data", "w", "negative", "nn.conv2d"]);
 });
 
 test("an index input is the data, the table it looks up is the weight", () => {

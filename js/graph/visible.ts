@@ -77,10 +77,11 @@ export function visible(picture: Picture, options: ViewOptions): Visible {
   const gapNodes = new Map<number, number[]>();
   const only = options.only;
   const isElided = (u: number) => !options.showTuples && elided(picture, u, outEdges.offset[u + 1] > outEdges.offset[u]);
-  const gapOf = only ? gaps(picture, only, (u) => folds?.[u] === 1 || isElided(u)) : null;
+  const isFolded = (u: number) => folds !== null && folds[u] !== 0 && folds[u] === picture.side[u];
+  const gapOf = only ? gaps(picture, only, (u) => isFolded(u) || isElided(u)) : null;
 
   for (let u = 0; u < picture.nodeCount; u++) {
-    if (only && gapOf && !only[u] && !folds?.[u] && !isElided(u)) {
+    if (only && gapOf && !only[u] && !isFolded(u) && !isElided(u)) {
       let item = gapItem.get(gapOf[u]);
       if (item === undefined) {
         item = node.length;
@@ -96,7 +97,7 @@ export function visible(picture: Picture, options: ViewOptions): Visible {
       continue;
     }
     const box = picture.group[u] >= 0 ? hiding[picture.group[u]] : -1;
-    if (folds?.[u]) itemOf[u] = FOLDED;
+    if (isFolded(u)) itemOf[u] = FOLDED;
     else if (isElided(u)) itemOf[u] = FOLDED;
     else if (box >= 0) {
       let item = groupItem.get(box);
@@ -113,7 +114,7 @@ export function visible(picture: Picture, options: ViewOptions): Visible {
       itemOf[u] = node.length;
       node.push(u);
       collapsedGroup.push(-1);
-      side.push(picture.side[u]);
+      side.push(picture.side[u] & ~(folds?.[u] ?? 0));
     }
   }
   const { open, openParent, parent } = openGroups(picture, node, collapsedGroup, hiding, gapNodes);
@@ -190,11 +191,10 @@ function gather(picture: Picture, itemOf: Int32Array, inEdges: { offset: Uint32A
     if (target < 0) continue;
     for (const from of producers(picture, e, itemOf, inEdges, folds)) {
       const source = itemOf[from.node];
-      if (folds?.[from.node]) {
-        if (node[target] >= 0) addBadge(badges, target, { node: from.node, port: picture.index[e], side: from.side, kind: badgeKind(picture, from.node) });
-        continue;
-      }
-      if (source < 0 || source === target) continue;
+      const folded = from.side & (folds?.[from.node] ?? 0);
+      if (folded && node[target] >= 0) addBadge(badges, target, { node: from.node, port: picture.index[e], side: folded, kind: badgeKind(picture, from.node) });
+      from.side &= ~folded;
+      if (source < 0 || source === target || from.side === 0) continue;
       const grouped = node[source] < 0 || node[target] < 0;
       const key = grouped ? `${source},${target}` : `${source},${target},${picture.index[e]},${from.label}`;
       const size = bytes(picture.edgeType[e]);

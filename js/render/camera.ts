@@ -54,17 +54,16 @@ export function fit(box: Box, view: Size, closest = 1, margin = 24): Camera {
 
 /**
  * The first view of a picture: all of it where that can be read, otherwise its beginning, in the middle of what stands
- * there. `begins` tells the left and right end of what is within some height of the top.
+ * there. `begins` tells the left and right end of what is within some height of `start`.
  */
-export function opening(box: Box, view: Size, begins: (height: number) => [number, number], margin = 24): Camera {
+export function opening(box: Box, view: Size, begins: (height: number) => [number, number], start = { x: box.width / 2, y: 0 }, margin = 24): Camera {
   const whole = fit(box, view, 1, margin);
   if (whole.scale >= READING_SCALE) return whole;
   const scale = Math.max(READING_SCALE, Math.min(1, (view.width - 2 * margin) / Math.max(1, box.width)));
   const [left, right] = begins((view.height - margin) / scale);
-  const [first, last] = begins(1);
-  // A beginning wider than the pane can't be shown whole: then the very first nodes are what one sees.
-  const x = (right - left) * scale <= view.width ? (left + right) / 2 : (first + last) / 2;
-  return { x, y: box.y + view.height / 2 / scale - margin / scale, scale };
+  // A beginning wider than the pane can't be shown whole: then its first node is what one sees.
+  const x = (right - left) * scale <= view.width ? (left + right) / 2 : start.x;
+  return { x, y: start.y + view.height / 2 / scale - margin / scale, scale };
 }
 
 export function between(a: Camera, b: Camera, t: number): Camera {

@@ -28,16 +28,16 @@ export function paintEdges(context: CanvasRenderingContext2D, f: Frame, level: D
   if (level === "full") for (const e of [...plain, ...strong]) if (visible.edgeLabel[e]) paintField(context, f, e);
 }
 
-/** ".0": which field of its producer's tuple an edge carries, small, where the edge begins. */
+/** ".0": which field of its producer's tuple an edge carries, small, where it arrives: all of them leave from one point. */
 function paintField(context: CanvasRenderingContext2D, f: Frame, e: number): void {
   const { points, pointOffset } = f.scene;
-  const p = pointOffset[e];
+  const q = pointOffset[e + 1] - 1;
   const size = Math.max(9, 10 * f.camera.scale);
   context.font = `${size}px ${f.theme.font}`;
   context.textAlign = "left";
-  context.textBaseline = "top";
+  context.textBaseline = "bottom";
   context.fillStyle = f.theme.dim;
-  context.fillText(oneLine(f.scene.visible.edgeLabel[e], 12), sx(f, points[2 * p]) + 4, sy(f, points[2 * p + 1]) + 3);
+  context.fillText(oneLine(f.scene.visible.edgeLabel[e], 12), sx(f, points[2 * q]) + 5, sy(f, points[2 * q + 1]) - 5);
 }
 
 /** Edges at a selected or hovered item, and the hovered edge itself. */

@@ -5,8 +5,8 @@
 import { carriedGroups, carry } from "../graph/carry.ts";
 import { initiallyCollapsed } from "../graph/collapse.ts";
 import { changedNodes, neighbourhood } from "../graph/neighbours.ts";
-import { EMPTY } from "../graph/payload.ts";
-import { single, type Picture } from "../graph/picture.ts";
+import { EMPTY, Kind } from "../graph/payload.ts";
+import { sideOf, single, type Picture } from "../graph/picture.ts";
 import { DEFAULT_OPTIONS, visible, type ViewOptions } from "../graph/visible.ts";
 import { Arranger } from "./arranger.ts";
 import { between, fit, opening, zoomAt, type Box, type Camera, type Size } from "./camera.ts";
@@ -185,15 +185,28 @@ export class Stage {
   }
 
   private openingCamera(scene: Scene): Camera {
+    const first = this.firstInput(scene);
+    const start = first >= 0 ? { x: scene.x[first], y: scene.y[first] - scene.size.height[first] / 2 } : { x: scene.width / 2, y: 0 };
     const begins = (height: number): [number, number] => {
       let [left, right] = [Infinity, -Infinity];
-      scene.items.query(0, 0, scene.width, height, (i) => {
+      scene.items.query(0, start.y, scene.width, start.y + height, (i) => {
         left = Math.min(left, scene.x[i] - scene.size.width[i] / 2);
         right = Math.max(right, scene.x[i] + scene.size.width[i] / 2);
       });
       return left <= right ? [left, right] : [0, scene.width];
     };
-    return opening(this.extent(scene), this.view, begins);
+    return opening(this.extent(scene), this.view, begins, start);
+  }
+
+  /** The first parameter of the function that is drawn: by custom the data, where a reader begins. Weights may be higher up. */
+  private firstInput(scene: Scene): number {
+    for (let u = 0; u < this.picture.nodeCount; u++) {
+      const s = sideOf(this.picture, u, 0);
+      const item = scene.visible.itemOf[u];
+      const own = item >= 0 && scene.visible.node[item] === u;
+      if (own && this.picture.sides[s].kind[this.picture.id[s][u]] === Kind.param) return item;
+    }
+    return -1;
   }
 
   private extent(scene: Scene): Box {
