@@ -67,9 +67,8 @@ class Relay:
     def graph(self, module: tvm.IRModule, name: str) -> Graph:
         printed = print_module(module)
         parsed = parse(printed.text)
-        plain = build_graph(parsed, name, catalog.pattern_of, names=printed.names)
-        digests = constant_digests(module, printed.text, depth(plain)) if not printed.names else {}
-        return build_graph(parsed, name, catalog.pattern_of, digests) if digests else plain
+        digests = constant_digests(module, parsed) if "meta[relay.Constant]" in printed.text else {}
+        return build_graph(parsed, name, catalog.pattern_of, digests, printed.names)
 
     def passes(self) -> tuple[PassInfo, ...]:
         return catalog.passes()

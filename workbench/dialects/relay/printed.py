@@ -10,11 +10,13 @@ import numpy as np
 import tvm
 from tvm import relay
 
+from workbench.dialects.relay.ast import Expr, Module
+
 SAFE_DEPTH = 5000
 "TVM's recursive visitors take about 1 kB of stack a level; the usual 8 MB stack ends near 8,000 levels."
 
 _PLAIN_NAME = re.compile(r"[\w./:\-]*[\w./\-]")
-_META = re.compile(r"meta\[relay\.Constant\]\[(\d+)\]")
+_LIKE_A_FIELD = re.compile(r"(.+)\.[0-9]+")
 
 
 @dataclass
@@ -43,45 +45,84 @@ def print_module(module: tvm.IRModule) -> Printed:
 
 
 def _with_plain_names(function: relay.Function, names: dict[str, str]) -> relay.Function:
-    odd = [p for p in function.params if not _PLAIN_NAME.fullmatch(p.name_hint)]
+    variables = relay.analysis.all_vars(function)
+    taken = {v.name_hint for v in variables}
+    odd = [v for v in variables if _is_odd(v.name_hint, taken)]
     if not odd:
         return function
-    plain = {p: relay.Var(f"odd_name_{len(names) + i}", p.type_annotation or p.checked_type) for i, p in enumerate(odd)}
+    plain = {v: relay.Var(f"odd_name_{len(names) + i}", v.type_annotation or v.checked_type) for i, v in enumerate(odd)}
     names.update((new.name_hint, old.name_hint) for old, new in plain.items())
-    params = [plain.get(p, p) for p in function.params]
-    return relay.Function(
-        params, relay.bind(function.body, plain), function.ret_type, function.type_params, function.attrs
-    )
+    if set(odd) <= set(function.params):
+        body = relay.bind(function.body, plain)
+        params = [plain.get(p, p) for p in function.params]
+        return relay.Function(params, body, function.ret_type, function.type_params, function.attrs)
+    return _Renamer(plain).visit(function)
 
 
-def constant_digests(module: tvm.IRModule, text: str, depth: int) -> dict[str, str]:
+def _is_odd(name: str, taken: set[str]) -> bool:
+    """Whether the name would not read back: white space and the like, or `x.0` where `x` could be a tuple."""
+    field = _LIKE_A_FIELD.fullmatch(name)
+    return not _PLAIN_NAME.fullmatch(name) or (field is not None and field.group(1) in taken)
+
+
+class _Renamer(relay.ExprMutator):
+    """Puts other variables in the place of those that an inner function or a let binds, which relay.bind cannot."""
+
+    def __init__(self, plain: dict[relay.Var, relay.Var]) -> None:
+        super().__init__()
+        self.plain = plain
+
+    def visit_var(self, var: relay.Var) -> relay.Var:
+        return self.plain.get(var, var)
+
+
+def constant_digests(module: tvm.IRModule, parsed: Module) -> dict[str, str]:
     """A checksum of each tensor constant that the text names, keyed by that name.
 
-    TVM numbers constants in the order in which it prints them, which is post-DFS order; scalars are printed in place and
-    have no number. Where the two counts disagree nothing is returned rather than a wrong pairing.
+    TVM numbers constants in the order in which its printer comes across them, which no visitor of TVM's follows; so the
+    module is walked beside its text, without recursion. Scalars are printed in place and have no number.
     """
-    numbers = {int(found) for found in _META.findall(text)}
-    if not numbers or depth > SAFE_DEPTH:
-        return {}
-    constants: list[relay.Constant] = []
+    found: dict[str, str] = {}
+    seen: set[Expr] = set()
+    stack = [(function, module[name]) for name, function in parsed.functions.items()]
+    while stack:
+        said, meant = stack.pop()
+        if said in seen or said.kind in ("var", "op", "global", "constructor"):
+            continue
+        seen.add(said)
+        if said.kind == "let" and not said.args[0].text:
+            # a block that the reader moved a value out of: the module has nothing in this place
+            stack.append((said.args[2], meant))
+        elif said.kind == "constant":
+            if said.text.startswith("meta["):
+                found[said.text] = checksum(meant.data)
+        else:
+            stack.extend(zip(said.args, _parts(meant), strict=True))
+    return found
 
-    def keep(expr: relay.Expr) -> None:
-        if isinstance(expr, relay.Constant) and _has_number(expr):
-            constants.append(expr)
 
-    for name in re.findall(r"^def @([\w.$\-]+)", text, re.MULTILINE):
-        relay.analysis.post_order_visit(module[name], keep)
-    unique = list(dict.fromkeys(constants))
-    if len(unique) != len(numbers):
-        return {}
-    return {f"meta[relay.Constant][{i}]": checksum(constant.data) for i, constant in enumerate(unique)}
-
-
-_IN_PLACE = ("int16", "int32", "int64", "float16", "float32", "float64", "bool")
+def _parts(expr: relay.Expr) -> list[relay.Expr]:
+    """What an expression is made of, in the order of ast.Expr.args."""
+    if isinstance(expr, relay.Call):
+        # references are operators for TVM and a kind of their own in the text
+        return [*expr.args] if getattr(expr.op, "name", "") in _REFS else [expr.op, *expr.args]
+    if isinstance(expr, relay.Tuple):
+        return list(expr.fields)
+    if isinstance(expr, relay.Match):
+        return [expr.data, *(clause.rhs for clause in expr.clauses)]
+    return [getattr(expr, name) for name in _FIELDS[type(expr)]]
 
 
-def _has_number(constant: relay.Constant) -> bool:
-    return len(constant.data.shape) > 0 or constant.data.dtype not in _IN_PLACE
+_REFS = ("ref", "ref_read", "ref_write")
+_FIELDS = {
+    relay.Function: ("body",),
+    relay.TupleGetItem: ("tuple_value",),
+    relay.Let: ("var", "value", "body"),
+    relay.If: ("cond", "true_branch", "false_branch"),
+    relay.RefCreate: ("value",),
+    relay.RefRead: ("ref",),
+    relay.RefWrite: ("ref", "value"),
+}
 
 
 def checksum(array: tvm.nd.NDArray) -> str:

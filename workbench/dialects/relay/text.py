@@ -10,7 +10,7 @@ Grammar: https://tvm.apache.org/docs/v0.17.0/reference/langref/relay_expr.html
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -20,6 +20,7 @@ from workbench.dialects.relay.tokens import END, Token, tokenize
 from workbench.errors import ParseError
 
 _COMMENT = re.compile(r"/\*\s*(?:ty=(?P<type>.*?))?\s*(?:\bspan=(?P<span>.*?))?\s*\*/", re.DOTALL)
+_FIELD = re.compile(r"(.+)\.([0-9]{1,9})", re.DOTALL)
 _REFS = ("ref", "ref_read", "ref_write")
 
 
@@ -43,13 +44,18 @@ def _type_and_span(comment: str) -> tuple[str, str]:
 
 
 class _Scope:
-    """The variables of one function or block, and where to look next."""
+    """The variables of one function or block, what is bound in it in order, and where to look next."""
 
-    __slots__ = ("outer", "values")
+    __slots__ = ("hoisted", "lets", "outer", "start", "values")
 
     def __init__(self, outer: _Scope | None = None) -> None:
         self.values: dict[str, Expr] = {}
         self.outer = outer
+        self.lets: list[tuple[Expr, Expr, int]] = []
+        self.hoisted: list[tuple[int, Expr]] = []
+        "(number of the let before which it stands, value): values that blocks inside this one share"
+        self.start = len(outer.lets) if outer is not None else 0
+        "how many lets the block around had when this one was opened"
 
     def find(self, name: str) -> Expr | None:
         scope: _Scope | None = self
@@ -60,15 +66,59 @@ class _Scope:
         return None
 
 
+@dataclass(slots=True, eq=False)
+class _Temporary:
+    """%0, %1, ...: a value that TVM numbered."""
+
+    value: Expr
+    scope: _Scope | None
+    "where it is bound; None while only its uses were read"
+    offset: int
+    "where it was seen first"
+    waiting: list[tuple[_Scope, int]] = field(default_factory=list)
+    "(block, number of lets that were bound in it) of each use before it is bound"
+
+
+def _hoist(value: Expr, bound: _Scope, used: _Scope, place: int) -> None:
+    """Bind a value in the innermost block around the block that binds it and a block that uses it."""
+    # a function that is called is drawn where it is called, not where it is bound
+    if bound is used or value.kind == "function":
+        return
+    starts, start = {}, place
+    for scope in _outwards(used):
+        starts[scope] = start
+        start = scope.start
+    start = len(bound.lets)
+    for scope in _outwards(bound):
+        if scope in starts:
+            scope.hoisted.append((min(start, starts[scope]), value))
+            return
+        start = scope.start
+
+
+def _outwards(scope: _Scope | None) -> Iterator[_Scope]:
+    while scope is not None:
+        yield scope
+        scope = scope.outer
+
+
+def _in_order(scope: _Scope) -> list[tuple[Expr, Expr, int]]:
+    """The lets of a block, each value that inner blocks share bound, without a name, before the first of those blocks."""
+    bound = [(place, 1, let) for place, let in enumerate(scope.lets)]
+    once = {
+        id(value): (start, 0, (Expr("var"), value, 0)) for start, value in sorted(scope.hoisted, key=lambda h: -h[0])
+    }
+    return [let for _, _, let in sorted([*bound, *once.values()], key=lambda row: row[:2])]
+
+
 class _Frame:
     """A construct that waits for its parts: what to do when the part that is being read is done."""
 
-    __slots__ = ("done", "lets", "scope")
+    __slots__ = ("done", "scope")
 
     def __init__(self, done: Callable[[Expr], None], scope: _Scope) -> None:
         self.done = done
         self.scope = scope
-        self.lets: list[tuple[Expr, Expr, int]] = []
 
 
 @dataclass(slots=True)
@@ -88,6 +138,8 @@ class _Reader:
         self.line_at = 0
         self.line_count = 1
         self.constants: dict[str, Expr] = {}
+        self.temporaries: dict[str, _Temporary] = {}
+        "%0, %1, ... of the function that is being read, wherever in it they were bound"
 
     # -- tokens
 
@@ -178,9 +230,13 @@ class _Reader:
         """Read a whole function, its header and its body, and everything nested in it."""
         result: list[Expr] = []
         stack: list[_Frame] = []
+        self.temporaries.clear()
         self.open_function(outer, stack, result.append)
         while stack:
             self.step(stack)
+        for name, known in self.temporaries.items():
+            if known.scope is None:
+                raise ParseError(f"a variable that is bound here (%{name} is not)", self.text, known.offset)
         return result[0]
 
     def open_function(self, outer: _Scope, stack: list[_Frame], done: Callable[[Expr], None]) -> None:
@@ -278,7 +334,7 @@ class _Reader:
     def bind_let(self, frame: _Frame, variable: Expr, line: int) -> Callable[[Expr], None]:
         def done(value: Expr) -> None:
             self.expect(";")
-            frame.lets.append((variable, value, line))
+            frame.scope.lets.append((variable, value, line))
 
         return done
 
@@ -286,14 +342,14 @@ class _Reader:
         def done(value: Expr) -> None:
             if not value.line:
                 value.line = line
-            frame.scope.values[name] = value
+            self.bind(name, value, frame.scope)
             self.accept(";")
 
         return done
 
     def close_block(self, frame: _Frame, stack: list[_Frame]) -> Callable[[Expr], None]:
         def done(body: Expr) -> None:
-            for variable, value, line in reversed(frame.lets):
+            for variable, value, line in reversed(_in_order(frame.scope)):
                 body = Expr("let", args=(variable, value, body), type=body.type, line=line)
             stack.remove(frame)
             frame.done(body)
@@ -312,11 +368,32 @@ class _Reader:
         elif token.text == "if":
             self.at += 1
             self.open_if(frame, stack, done, line)
+        elif self.at_mark("(") and self.after_comments(self.at + 1).text == "let":
+            self.at += 1
+            self.open_block(frame, stack, done, ")")
+        elif token.text == "let":
+            self.open_block(frame, stack, done)
         elif token.text in ("match", "match?"):
             self.at += 1
             self.open_match(frame, stack, done, line)
         else:
             done(self.operand(frame.scope, line))
+
+    def after_comments(self, at: int) -> Token:
+        while self.tokens[at].kind == "comment":
+            at += 1
+        return self.tokens[at]
+
+    def open_block(self, frame: _Frame, stack: list[_Frame], done: Callable[[Expr], None], end: str = "") -> None:
+        """A let that is a value: TVM prints it as a block, in parentheses unless it is bound by another let."""
+
+        def finish(body: Expr) -> None:
+            if end:
+                self.expect(end)
+                self.annotation()
+            done(body)
+
+        stack.append(_Frame(finish, _Scope(frame.scope)))
 
     def called_in_place(self, frame: _Frame, done: Callable[[Expr], None]) -> Callable[[Expr], None]:
         def finish(function: Expr) -> None:
@@ -488,11 +565,11 @@ class _Reader:
     def local(self, scope: _Scope, line: int) -> Expr:
         token = self.token
         name = token.text[1:]
-        found = scope.find(name)
+        found = scope.find(name) or self.shared(name, scope)
         index = ""
-        if found is None and "." in name:
-            name, index = name.rsplit(".", 1)
-            found = scope.find(name) if index.isdigit() else None
+        if found is None and (field := _FIELD.fullmatch(name)):
+            name, index = field.groups()
+            found = scope.find(name) or self.shared(name, scope)
         if found is None:
             raise self.fail(f"a variable that is bound here (%{token.text[1:]} is not)")
         self.at += 1
@@ -500,6 +577,36 @@ class _Reader:
         if index:
             return Expr("get_item", index, (found,), type=type, span=span, line=line)
         return found
+
+    def shared(self, name: str, scope: _Scope) -> Expr | None:
+        """The value that TVM numbered, wherever in the function it is bound.
+
+        TVM binds a value where its printer comes across it first: inside a branch, though other blocks use it too, and
+        in the text even after a use. Such a value belongs to the innermost block around all its uses.
+        """
+        known = self.temporaries.get(name)
+        if known is None and not name.isdigit():
+            return None
+        if known is None:
+            known = self.temporaries[name] = _Temporary(Expr("pending"), None, self.token.offset)
+        use = (scope, len(scope.lets))
+        if known.scope is None:
+            known.waiting.append(use)
+        else:
+            _hoist(known.value, known.scope, *use)
+        return known.value
+
+    def bind(self, name: str, value: Expr, scope: _Scope) -> None:
+        """Give a number its value, also where it was used before."""
+        known = self.temporaries.get(name)
+        if known is None or known.scope is not None:
+            self.temporaries[name] = _Temporary(value, scope, self.token.offset)
+            return
+        for slot in Expr.__slots__:
+            setattr(known.value, slot, getattr(value, slot))
+        known.scope = scope
+        for use in known.waiting:
+            _hoist(known.value, scope, *use)
 
     def meta(self, line: int) -> Expr:
         """A constant kept beside the text; one index is one object, so its uses share an Expr."""
