@@ -12,6 +12,8 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
+from workbench.errors import WorkbenchError
+
 _OLD_TYPES = hasattr(relax, "TensorStructInfo")
 _TYPE = "struct_info_" if _OLD_TYPES else "ty"
 _NAME = "name_hint" if _OLD_TYPES else "name"
@@ -96,3 +98,18 @@ def fixed_shape(type: Any) -> list[int] | None:
         return None
     values = list(type.shape.values)
     return [int(v) for v in values] if all(isinstance(v, (int, tvm.tirx.IntImm)) for v in values) else None
+
+
+def save_json(module: tvm.IRModule) -> str:
+    """The module as JSON that `tvm.ir.load_json` reads.
+
+    Raises
+    ------
+    WorkbenchError
+        The apache-tvm-ffi installed ends the process when it is asked for it.
+    """
+    if tvm_ffi.__version__.startswith("0.1.15"):
+        raise WorkbenchError(
+            f"apache-tvm-ffi {tvm_ffi.__version__} ends the process when it saves a module; pip install apache-tvm-ffi==0.1.14.post1"
+        )
+    return tvm.ir.save_json(module)

@@ -103,7 +103,7 @@ class Relax:
         return isinstance(thing, tvm.IRModule)
 
     def dump(self, workload: Workload, folder: Path) -> None:
-        (folder / "module.json").write_text(tvm.ir.save_json(workload.module))
+        (folder / "module.json").write_text(compat.save_json(workload.module))
         (folder / "params.bin").write_bytes(tvm.runtime.save_param_dict(workload.params))
 
     def restore(self, folder: Path) -> Workload:

@@ -1,0 +1,101 @@
+"""What only Relax's door does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tvm
+import tvm_ffi
+from tvm import relax
+
+import workbench as wb
+from workbench.dialects import compat
+from workbench.dialects.relax.dialect import DIALECT
+from workbench.errors import LoadError
+
+
+def test_a_module_without_a_relax_function_is_no_workload() -> None:
+    lowered = wb.trace(wb.samples.load("chain"), "LegalizeOps").result
+    kernels = {var: f for var, f in lowered.functions_items() if not isinstance(f, relax.Function)}
+    with pytest.raises(LoadError, match="no Relax function"):
+        wb.load(tvm.IRModule(kernels))
+
+
+def test_a_function_with_free_variables_is_refused_by_name() -> None:
+    x, y = (relax.Var(name, compat.tensor_type((4,), "float32")) for name in "xy")
+    function = relax.Function([x], relax.SeqExpr([], relax.op.add(x, y)), compat.tensor_type((4,), "float32"))
+    with pytest.raises(LoadError, match="uses y without binding"):
+        wb.load(function)
+
+
+def test_parameters_as_detach_params_gives_them() -> None:
+    sample = wb.samples.load("mlp", layers=1)
+    arrays = [np.zeros((32, 32), "float32"), np.ones(32, "float32")]
+    workload = wb.load((sample.module, {"main": arrays}))
+    assert list(workload.params) == ["fc0_weight", "fc0_bias"]
+    assert (workload.params["fc0_bias"].numpy() == 1).all()
+
+
+def test_a_frontends_module_is_read() -> None:
+    class Model(relax.frontend.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense = relax.frontend.nn.Linear(8, 4)
+
+        def forward(self, x: relax.frontend.nn.Tensor) -> relax.frontend.nn.Tensor:
+            return relax.frontend.nn.op.relu(self.dense(x))
+
+    spec = {"forward": {"x": relax.frontend.nn.spec.Tensor([1, 8], "float32")}}
+    module, _ = Model().export_tvm(spec)
+    graph = wb.load(module).graph()
+    assert [node.op for node in graph.ops()][-3:] == ["relax.matmul", "relax.add", "relax.nn.relu"]
+    assert graph.outputs, "an entry that is not called main"
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_the_level_of_the_context_is_honoured(level: int) -> None:
+    workload = wb.samples.load("parallel_cast")
+    after = DIALECT.apply(DIALECT.make("EliminateCommonSubexpr", {}), workload.module, level)
+    assert DIALECT.same(after, workload.module) is (level == 0)
+
+
+@pytest.mark.parametrize(("level", "fuses"), [(0, False), (2, True)])
+def test_fuse_ops_takes_its_level_from_the_context(level: int, fuses: bool) -> None:
+    trace = wb.trace(wb.samples.load("mlp"), "LegalizeOps,AnnotateTIROpPattern,FuseOps", level)
+    assert trace.steps[-1].changed is fuses
+
+
+def test_modules_are_equal_whatever_their_variables_are_called() -> None:
+    text = wb.samples.load("chain").text()
+    assert DIALECT.same(wb.load(text).module, wb.load(text.replace("lv1", "another")).module)
+    assert not DIALECT.same(wb.load(text).module, wb.load(text.replace("R.nn.relu", "R.exp")).module)
+
+
+def test_a_person_s_pass_may_leave_the_module_unnormalised() -> None:
+    def nest(module: tvm.IRModule) -> tvm.IRModule:
+        x = module["main"].params[0]
+        nested = relax.op.nn.relu(relax.op.exp(x))
+        return tvm.IRModule({"main": relax.Function([x], relax.SeqExpr([], nested), compat.type_of(x))})
+
+    step = wb.trace(wb.samples.load("chain"), [nest]).steps[0]
+    assert [node.op for node in step.after.ops()] == ["relax.exp", "relax.nn.relu"]
+    assert all(node.type for node in step.after.nodes)
+
+
+def test_a_person_s_pass_that_does_not_type_check_is_a_step_with_its_error() -> None:
+    def wrong(module: tvm.IRModule) -> tvm.IRModule:
+        x = module["main"].params[0]
+        nested = relax.op.matmul(x, x)
+        return tvm.IRModule({"main": relax.Function([x], relax.SeqExpr([], nested), compat.type_of(x))})
+
+    step = wb.trace(wb.samples.load("chain"), [wrong]).steps[0]
+    assert step.status == "error"
+    assert "does not type-check" in step.error
+
+
+def test_an_ffi_that_ends_the_process_is_refused_in_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tvm_ffi, "__version__", "0.1.15.post2")
+    with pytest.raises(wb.WorkbenchError, match=r"apache-tvm-ffi==0\.1\.14"):
+        DIALECT.dump(wb.samples.load("chain"), tmp_path)
