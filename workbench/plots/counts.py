@@ -30,6 +30,7 @@ def kernel_count(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = L
     ax.invert_yaxis()
     ax.set_xlim(0, max(counts, default=1) * 1.12)
     ax.set_xlabel("kernels (calls in one run)")
+    ax.xaxis.get_major_locator().set_params(integer=True)
     dress(ax, _finding(list(known["config"]), counts), theme)
     return ax
 

@@ -55,7 +55,8 @@ def _finding(timed: pd.DataFrame) -> str:
     ordered = timed.sort_values("median_us").to_dict("records")
     best = ordered[0]
     if len(ordered) == 1:
-        return f"{best['config']}"
+        factor, unit = time_unit(best["median_us"])
+        return f"{best['config']}: {best['median_us'] * factor:.3g} {unit}"
     if best["q3_us"] >= ordered[1]["q1_us"]:
         return f"{best['config']} and {ordered[1]['config']}: no difference beyond the noise"
     return f"{best['config']} is fastest"
