@@ -1,7 +1,7 @@
 """Runs every benchmark, prints the table and writes benchmarks/results.json with the environment.
 
-    python -m benchmarks              all of them
-    python -m benchmarks extraction   some of them
+python -m benchmarks              all of them
+python -m benchmarks extraction   some of them
 """
 
 from __future__ import annotations

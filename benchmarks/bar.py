@@ -46,7 +46,9 @@ def table(bars: list[Bar]) -> str:
     head = ("what", "ours", "peer", "ratio", "bar", "met")
     rows = [head, *(_cells(bar) for bar in bars)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
 
 
 def _cells(bar: Bar) -> tuple[str, ...]:

@@ -33,8 +33,9 @@ def main() -> None:
     if sys.argv[1:] == ["peer-picture"]:
         peer_picture()
         return
-    import workbench as wb
     from tvm.contrib import relay_viz
+
+    import workbench as wb
     from workbench.dialects.registry import dialect
     from workbench.graph.diff import diff
     from workbench.widgets.payload import encode_graph
@@ -81,7 +82,16 @@ def main() -> None:
     show(
         [
             Bar(f"{what}: Relay to graph", ours * 1e3, "ms", "relay_viz parse", peer * 1e3, "no slower", ours <= peer),
-            Bar(f"{what}: Relay to the page's payload", encoded, "s", "relay_viz + dot", drawn, "under 1 s with the paint", encoded < 1, note),
+            Bar(
+                f"{what}: Relay to the page's payload",
+                encoded,
+                "s",
+                "relay_viz + dot",
+                drawn,
+                "under 1 s with the paint",
+                encoded < 1,
+                note,
+            ),
             Bar(f"{what}: diff with itself", same * 1e3, "ms", bar="under 100 ms", met=same < 0.1),
             Bar(f"{what}: diff across SimplifyInference", changed * 1e3, "ms", bar="under 100 ms", met=changed < 0.1),
         ]
@@ -92,8 +102,9 @@ def peer_picture() -> None:
     """relay_viz's own way to a picture of the same module."""
     import tempfile
 
-    import workbench as wb
     from tvm.contrib import relay_viz
+
+    import workbench as wb
 
     w = wb.samples.load("bert")
     with tempfile.TemporaryDirectory() as folder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import subprocess
@@ -18,20 +19,27 @@ HEAVY = ("tvm", "pandas", "matplotlib", "ipywidgets", "anywidget", "numpy")
 def import_seconds(statement: str, repeats: int = 11) -> float:
     """Median seconds of a statement in fresh processes, the interpreter's own start taken off by timing inside."""
     program = f"import time; t = time.perf_counter(); {statement}; print(time.perf_counter() - t)"
-    runs = [subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True) for _ in range(repeats)]
+    runs = [
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        for _ in range(repeats)
+    ]
     return statistics.median(float(run.stdout) for run in runs)
 
 
 def loaded() -> list[str]:
-    program = f"import sys, workbench; print([m for m in {HEAVY} if m in sys.modules])"
-    return list(eval(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout))  # noqa: S307
+    program = f"import json, sys, workbench; print(json.dumps([m for m in {HEAVY} if m in sys.modules]))"
+    return json.loads(
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    )
 
 
 def wheel_bytes() -> int:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, "."]
         # the bundle stands in the checkout already
-        subprocess.run(command, cwd=ROOT, check=True, capture_output=True, env={**os.environ, "TVM_WORKBENCH_NO_BUNDLE": "1"})
+        subprocess.run(
+            command, cwd=ROOT, check=True, capture_output=True, env={**os.environ, "TVM_WORKBENCH_NO_BUNDLE": "1"}
+        )
         return next(Path(folder).glob("*.whl")).stat().st_size
 
 

@@ -42,15 +42,32 @@ def toggled(notebook: Notebook, name: str, repeats: int) -> list[float]:
 def main() -> None:
     bars = []
     with tempfile.TemporaryDirectory() as folder, running_lab(Path(folder)) as lab, running_browser() as browser:
-        for sample, name, bar in (("parallel_cast", "EliminateCommonSubexpr", 200), ("bert", "EliminateCommonSubexpr", 1000), ("bert", "FuseOps", 1000)):
+        for sample, name, bar in (
+            ("parallel_cast", "EliminateCommonSubexpr", 200),
+            ("bert", "EliminateCommonSubexpr", 1000),
+            ("bert", "FuseOps", 1000),
+        ):
             page = browser.new_page(viewport={"width": 1600, "height": 1100})
             notebook = lab.open(page, "00_quickstart.ipynb")
-            notebook.run_cell(f"import workbench as wb\nbench = wb.Workbench(wb.samples.load({sample!r}), auto_measure=False)\nbench")
-            page.wait_for_function("() => [...document.querySelectorAll('.wb')].at(-1)?.dataset.painted > 0", timeout=120_000)
+            notebook.run_cell(
+                f"import workbench as wb\nbench = wb.Workbench(wb.samples.load({sample!r}), auto_measure=False)\nbench"
+            )
+            page.wait_for_function(
+                "() => [...document.querySelectorAll('.wb')].at(-1)?.dataset.painted > 0", timeout=120_000
+            )
             toggled(notebook, name, 2)
             times = toggled(notebook, name, 10)
             middle = statistics.median(times)
-            bars.append(Bar(f"{sample}: untick {name} to painted", middle, "ms", bar=f"under {bar} ms", met=middle < bar, note=f"{min(times):.0f} to {max(times):.0f} ms"))
+            bars.append(
+                Bar(
+                    f"{sample}: untick {name} to painted",
+                    middle,
+                    "ms",
+                    bar=f"under {bar} ms",
+                    met=middle < bar,
+                    note=f"{min(times):.0f} to {max(times):.0f} ms",
+                )
+            )
             page.close()
     show(bars)
 

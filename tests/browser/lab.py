@@ -18,7 +18,13 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
-FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 
 
 class Lab:

@@ -21,7 +21,9 @@ def test_there_are_notebooks() -> None:
 def test_it_runs_and_its_claim_holds(path: Path, tmp_path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     last = [cell for cell in notebook.cells if cell.cell_type == "code"][-1]
-    assert any(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(last.source))), "its last cell asserts nothing"
+    assert any(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(last.source))), (
+        "its last cell asserts nothing"
+    )
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
 
 

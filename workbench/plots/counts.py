@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from matplotlib.ticker import MaxNLocator
+
 from workbench.plots.style import LIGHT, Theme, axes, complete, dress, label_rows
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ def kernel_count(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = L
     ax.invert_yaxis()
     ax.set_xlim(0, max(counts, default=1) * 1.12)
     ax.set_xlabel("kernels (calls in one run)")
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     dress(ax, _finding(list(known["config"]), counts), theme)
     return ax
 
