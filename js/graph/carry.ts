@@ -1,44 +1,87 @@
 /**
  * Which node of a new picture is which node of the picture before it, when nothing but the two pictures is known
- * (a toggle gives new graphs). Used to keep things in place, so a wrong guess costs a glide, never a wrong fact.
+ * (a toggle or a step gives new graphs). Used to keep things in place, so a wrong guess costs a glide, never a wrong fact.
+ *
+ * Exact first: nodes whose whole computation is equal, side against side. From there along the edges: what takes a
+ * matched value at the same argument and looks alike is the same node. Looks alone decide only where they are unique.
  */
+import { adjacency, type Adjacency } from "./csr.ts";
 import { text, type Graph } from "./payload.ts";
-import { type Picture } from "./picture.ts";
+import { sideOf, type Picture } from "./picture.ts";
 
 /** For each node of `next`, a node of `old` or -1. */
 export function carry(old: Picture, next: Picture): Int32Array {
-  const found = new Int32Array(next.nodeCount).fill(-1);
-  const taken = new Uint8Array(old.nodeCount);
+  const match: Match = { found: new Int32Array(next.nodeCount).fill(-1), taken: new Uint8Array(old.nodeCount) };
   const names = new Map<string, number>();
-  // Exact first (everything that leads to the node is equal), then by name, type and order of appearance.
-  for (const key of [inputsKey(names), looksKey(names)]) {
-    for (const s of [0, 1] as const) {
-      const waiting = new Map<number, number[]>();
-      const oldKeys = key(old.sides[s]);
-      for (let v = oldKeys.length - 1; v >= 0; v--) {
-        const u = old.node[s][v];
-        if (taken[u]) continue;
-        const list = waiting.get(oldKeys[v]);
-        if (list) list.push(u);
-        else waiting.set(oldKeys[v], [u]);
-      }
-      const keys = key(next.sides[s]);
-      for (let v = 0; v < keys.length; v++) {
-        const u = next.node[s][v];
-        if (found[u] >= 0) continue;
-        const list = waiting.get(keys[v]);
-        let from = list?.pop();
-        while (from !== undefined && taken[from]) from = list?.pop();
-        if (from === undefined) continue;
-        found[u] = from;
-        taken[from] = 1;
+  const oldKeys = old.sides.map((graph) => inputKeys(graph, names));
+  const nextKeys = next.sides.map((graph) => inputKeys(graph, names));
+  // One step on, the result becomes the input; a toggle keeps the input; one step back, the input becomes the result.
+  for (const [from, to] of [[1, 0], [0, 0], [0, 1], [1, 1]] as const) {
+    byKey(oldKeys[from], old.node[from], nextKeys[to], next.node[to], match, false);
+  }
+  const looks = [looksOf(old, names), looksOf(next, names)] as const;
+  alongEdges(old, next, looks, match);
+  const all = (count: number) => Int32Array.from({ length: count }, (_, u) => u);
+  byKey(looks[0], all(old.nodeCount), looks[1], all(next.nodeCount), match, true);
+  return match.found;
+}
+
+interface Match {
+  found: Int32Array;
+  taken: Uint8Array;
+}
+
+function byKey(oldKeys: Uint32Array, oldNode: Int32Array, nextKeys: Uint32Array, nextNode: Int32Array, match: Match, onlyUnique: boolean): void {
+  const waiting = new Map<number, number[]>();
+  for (let v = oldKeys.length - 1; v >= 0; v--) {
+    if (match.taken[oldNode[v]]) continue;
+    const list = waiting.get(oldKeys[v]);
+    if (list) list.push(oldNode[v]);
+    else waiting.set(oldKeys[v], [oldNode[v]]);
+  }
+  const wanted = new Map<number, number>();
+  if (onlyUnique) nextKeys.forEach((key, v) => { if (match.found[nextNode[v]] < 0) wanted.set(key, (wanted.get(key) ?? 0) + 1); });
+  for (let v = 0; v < nextKeys.length; v++) {
+    const u = nextNode[v];
+    const list = waiting.get(nextKeys[v]);
+    if (match.found[u] >= 0 || !list || (onlyUnique && (list.length > 1 || wanted.get(nextKeys[v]) !== 1))) continue;
+    const from = list.pop();
+    if (from === undefined || match.taken[from]) continue;
+    match.found[u] = from;
+    match.taken[from] = 1;
+  }
+}
+
+/** Spreads from matched nodes to their consumers and producers until nothing new is found. */
+function alongEdges(old: Picture, next: Picture, looks: readonly [Uint32Array, Uint32Array], match: Match): void {
+  const ends = (p: Picture) => [[adjacency(p.source, p.nodeCount), p.target], [adjacency(p.target, p.nodeCount), p.source]] as [Adjacency, Uint32Array][];
+  const oldEnds = ends(old);
+  const nextEnds = ends(next);
+  const queue: number[] = [];
+  for (let u = 0; u < next.nodeCount; u++) if (match.found[u] >= 0) queue.push(u);
+  for (let head = 0; head < queue.length; head++) {
+    const u = queue[head];
+    const was = match.found[u];
+    for (const way of [0, 1]) {
+      const [edges, far] = nextEnds[way];
+      const [oldEdges, oldFar] = oldEnds[way];
+      for (let i = edges.offset[u]; i < edges.offset[u + 1]; i++) {
+        const e = edges.list[i];
+        const v = far[e];
+        if (match.found[v] >= 0) continue;
+        for (let k = oldEdges.offset[was]; k < oldEdges.offset[was + 1]; k++) {
+          const f = oldEdges.list[k];
+          const w = oldFar[f];
+          if (match.taken[w] || looks[0][w] !== looks[1][v] || old.index[f] !== next.index[e]) continue;
+          match.found[v] = w;
+          match.taken[w] = 1;
+          queue.push(v);
+          break;
+        }
       }
     }
   }
-  return found;
 }
-
-type KeyOf = (graph: Graph) => Uint32Array;
 
 function number(names: Map<string, number>, name: string): number {
   const known = names.get(name);
@@ -47,29 +90,27 @@ function number(names: Map<string, number>, name: string): number {
   return names.size;
 }
 
-function looksKey(names: Map<string, number>): KeyOf {
-  return (graph) => {
-    const keys = new Uint32Array(graph.nodeCount);
-    for (let v = 0; v < keys.length; v++) {
-      keys[v] = number(names, `${graph.kind[v]}|${text(graph, graph.label[v])}|${text(graph, graph.type[v]).slice(0, 200)}`);
-    }
-    return keys;
-  };
+function looksOf(picture: Picture, names: Map<string, number>): Uint32Array {
+  const keys = new Uint32Array(picture.nodeCount);
+  for (let u = 0; u < keys.length; u++) {
+    const s = sideOf(picture, u, 1);
+    const graph = picture.sides[s];
+    const v = picture.id[s][u];
+    keys[u] = number(names, `${graph.kind[v]}|${text(graph, graph.label[v])}|${text(graph, graph.type[v]).slice(0, 200)}`);
+  }
+  return keys;
 }
 
-function inputsKey(names: Map<string, number>): KeyOf {
-  return (graph) => {
-    const inputs: string[] = new Array<string>(graph.nodeCount).fill("");
-    const keys = new Uint32Array(graph.nodeCount);
-    const order = Array.from({ length: graph.edgeCount }, (_, e) => e).sort((a, b) => graph.target[a] - graph.target[b]);
-    let i = 0;
-    for (let v = 0; v < keys.length; v++) {
-      // Nodes come producers first, so every input's key is known here.
-      for (; i < order.length && graph.target[order[i]] === v; i++) inputs[v] += `,${graph.index[order[i]]}:${keys[graph.source[order[i]]]}`;
-      keys[v] = number(names, `=${graph.kind[v]}|${text(graph, graph.label[v])}|${text(graph, graph.attrs[v]).slice(0, 200)}${inputs[v]}`);
-    }
-    return keys;
-  };
+function inputKeys(graph: Graph, names: Map<string, number>): Uint32Array {
+  const keys = new Uint32Array(graph.nodeCount);
+  const into = adjacency(graph.target, graph.nodeCount);
+  for (let v = 0; v < keys.length; v++) {
+    // Nodes come producers first, so every input's key is known here.
+    let inputs = "";
+    for (let i = into.offset[v]; i < into.offset[v + 1]; i++) inputs += `,${graph.index[into.list[i]]}:${keys[graph.source[into.list[i]]]}`;
+    keys[v] = number(names, `=${graph.kind[v]}|${text(graph, graph.label[v])}|${text(graph, graph.attrs[v]).slice(0, 200)}${inputs}`);
+  }
+  return keys;
 }
 
 export function carriedGroups(old: Picture, next: Picture, nodes: Int32Array): Int32Array {
@@ -92,4 +133,3 @@ export function carriedGroups(old: Picture, next: Picture, nodes: Int32Array): I
   }
   return out;
 }
-

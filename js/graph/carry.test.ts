@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { carry } from "./carry.ts";
+import { compare, single } from "./picture.ts";
+import { diff, graph } from "./testing.ts";
+
+test("repeated layers stay themselves when each of them gains a node", () => {
+  // Each layer's weight is named, as in a real model, and leads to the layer's other nodes.
+  const layer = (i: number, size: number) => [
+    { label: `w${i}`, kind: "param" as const }, { label: "dense", inputs: [size * i, size * i + 1] },
+    ...(size === 4 ? [{ label: "erf", inputs: [size * i + 2] }] : []), { label: "relu", inputs: [size * i + size - 1] },
+  ];
+  const make = (size: number) => single(graph([{ label: "x", kind: "param" }, ...[0, 1, 2, 3].flatMap((i) => layer(i, size))]));
+  const found = carry(make(3), make(4));
+  for (const i of [0, 1, 2, 3]) {
+    assert.equal(found[4 * i + 1], 3 * i + 1, `weight ${i}`);
+    assert.equal(found[4 * i + 2], 3 * i + 2, `dense ${i}`);
+    assert.equal(found[4 * i + 3], -1, `erf ${i} is new`);
+  }
+});
+
+test("one step on, the result is the input", () => {
+  const [a, b] = [graph([{ label: "x" }, { label: "cast", inputs: [0] }]), graph([{ label: "x" }, { label: "round", inputs: [0] }, { label: "cast", inputs: [1] }])];
+  const first = compare(a, b, diff(["kept", "removed"], ["kept", "added", "added"], [[0, 0]]));
+  const second = compare(b, b, diff(["kept", "kept", "kept"], ["kept", "kept", "kept"], [[0, 0], [1, 1], [2, 2]]));
+  assert.deepEqual([...carry(first, second)], [first.node[1][0], first.node[1][1], first.node[1][2]]);
+});
+
+test("what looks like two old nodes is taken for neither", () => {
+  const old = single(graph([{ label: "a" }, { label: "b" }, { label: "b" }]));
+  const next = single(graph([{ label: "c" }, { label: "b", inputs: [0] }]));
+  assert.deepEqual([...carry(old, next)], [-1, -1]);
+});
