@@ -17,6 +17,7 @@ from tvm import relax
 from workbench.dialects import compat
 from workbench.dialects.compat import identity, type_of
 from workbench.dialects.relax.attributes import call_attributes, checksum, constant_text, function_attributes, plain
+from workbench.dialects.relax.expressions import CALLERS, callee_name, operands_of, sort_of
 from workbench.dialects.relax.types import type_text
 from workbench.graph.model import Graph, GraphBuilder
 
@@ -25,16 +26,6 @@ IN_PLACE = ("Primitive", "Composite", "Codegen")
 
 OPAQUE = 8
 "What FuseOps takes every call for that is not to a PrimFunc."
-
-_CALLEE_AND_TUPLE = {
-    "relax.call_tir",
-    "relax.call_tir_inplace",
-    "relax.call_tir_with_grad",
-    "relax.call_dps_packed",
-    "relax.call_builtin_with_ctx",
-    "relax.vm.call_tir_dyn",
-}
-_CALLEE_AND_ARGUMENTS = {"relax.call_pure_packed", "relax.call_inplace_packed"}
 
 
 def build_graph(module: tvm.IRModule, name: str) -> Graph:
@@ -124,11 +115,7 @@ class _Walk:
     # -- functions
 
     def is_in_place(self, function: Any) -> bool:
-        return (
-            isinstance(function, relax.Function)
-            and function.attrs is not None
-            and any(function.attrs.get(key) for key in IN_PLACE)
-        )
+        return sort_of(function) == "function" and function.attrs is not None and any(map(function.attrs.get, IN_PLACE))
 
     def global_function(self, name: str, function: relax.Function) -> Iterator[Any]:
         attrs = function_attributes(function)
@@ -166,12 +153,12 @@ class _Walk:
     # -- bindings
 
     def body(self, body: Any, env: _Env) -> Iterator[Any]:
-        if not isinstance(body, relax.SeqExpr):
+        if sort_of(body) != "sequence":
             return (yield self.value(body, env))
         for block in body.blocks:
             for binding in block.bindings:
                 variable, value = binding.var, binding.value
-                if isinstance(value, relax.Function) and self.is_in_place(value):
+                if self.is_in_place(value):
                     env.functions[identity(variable)] = value
                     continue
                 name = compat.name_of(variable)
@@ -210,25 +197,27 @@ class _Walk:
 
     def scoped(self, expr: Any, env: _Env, name: str) -> Iterator[Any] | None:
         """How to draw an expression with a scope of its own; None for one that is just a node."""
-        if isinstance(expr, relax.Call):
+        sort = sort_of(expr)
+        if sort == "call":
             found = self.callee_in_place(expr.op, env)
             return None if found is None else self.visit_in_place(expr, *found, env)
-        if isinstance(expr, compat.Variable):
+        if sort == "variable":
             function = env.local_function(identity(expr))
             return None if function is None else self.closure(function, env, compat.name_of(expr))
-        if isinstance(expr, relax.Function):
+        if sort == "function":
             return self.closure(expr, env, name)
-        if isinstance(expr, relax.If):
+        if sort == "if":
             return self.visit_if(expr, env, name)
-        return self.body(expr, env) if isinstance(expr, relax.SeqExpr) else None
+        return self.body(expr, env) if sort == "sequence" else None
 
     def callee_in_place(self, callee: Any, env: _Env) -> tuple[relax.Function, str] | None:
-        if isinstance(callee, tvm.ir.Op):
+        sort = sort_of(callee)
+        if sort == "op":
             return None
-        if isinstance(callee, tvm.ir.GlobalVar):
+        if sort == "global":
             function, name = self.functions.get(callee.name_hint), callee.name_hint
         else:
-            function = callee if isinstance(callee, relax.Function) else env.local_function(identity(callee))
+            function = callee if sort == "function" else env.local_function(identity(callee))
             name = "" if function is None or function.attrs is None else str(function.attrs.get("Composite") or "")
         if function is None or not self.is_in_place(function) or function in self.open:
             return None
@@ -253,76 +242,45 @@ class _Walk:
 
     def leaf(self, expr: Any, inputs: Any, env: _Env, name: str) -> int:
         """A node for an expression whose operands all have one."""
-        type = type_of(expr)
-        if isinstance(expr, relax.Call):
+        sort, type = sort_of(expr), type_of(expr)
+        if sort == "call":
             return self.call(expr, inputs, env, name)
-        if isinstance(expr, relax.TupleGetItem):
+        if sort == "get_item":
             return self.add(env, "get_item", f".{expr.index}", inputs, type, name=name)
-        if isinstance(expr, relax.Tuple):
+        if sort == "tuple":
             return self.add(env, "tuple", "tuple", inputs, type, name=name)
-        if isinstance(expr, compat.Constant):
+        if sort == "constant":
             digest = checksum(expr)
             return self.add(env, "constant", constant_text(expr), (), type, attrs={"digest": digest} if digest else {})
-        if isinstance(expr, (tvm.ir.GlobalVar, relax.ExternFunc, tvm.ir.Op)):
+        if sort in ("global", "extern", "op"):
             return self.add(env, "global", callee_name(expr), (), type)
-        if isinstance(expr, (relax.ShapeExpr, compat.Variable)):
+        if sort in ("shape", "variable"):
             # a variable that nothing binds is a symbolic dimension used as a value
             return self.add(env, "shape", str(expr), (), type, name=name)
         value = plain(expr)
-        quoted = isinstance(value, str) and not isinstance(expr, compat.DataType)
+        quoted = isinstance(value, str) and sort != "data_type"
         return self.add(env, "constant", json.dumps(value) if quoted else str(value), (), type)
 
     def call(self, call: relax.Call, inputs: Any, env: _Env, name: str) -> int:
         callee, type = call.op, type_of(call)
-        if isinstance(callee, tvm.ir.Op):
-            attrs = call_attributes(callee.name, call.attrs)
-            if callee.name not in _CALLEE_AND_TUPLE | _CALLEE_AND_ARGUMENTS:
-                return self.add(env, "op", callee.name, inputs, type, attrs=attrs, name=name)
+        sort, named = sort_of(callee), callee_name(callee)
+        if sort == "op":
+            attrs = call_attributes(named, call.attrs)
+            if named not in CALLERS:
+                return self.add(env, "op", named, inputs, type, attrs=attrs, name=name)
             inner = call.args[0]
-            if callee.name != "relax.call_tir":
-                attrs = {"called_by": callee.name, **attrs}
-            return self.add(
-                env, "op", callee_name(inner), inputs, type, attrs=attrs, pattern=self.pattern(inner), name=name
-            )
-        if isinstance(callee, relax.ExternFunc) or (
-            isinstance(callee, tvm.ir.GlobalVar) and callee.name_hint in self.patterns
-        ):
+            if named != "relax.call_tir":
+                attrs = {"called_by": named, **attrs}
+            pattern = self.pattern(inner)
+            return self.add(env, "op", callee_name(inner), inputs, type, attrs=attrs, pattern=pattern, name=name)
+        if sort == "extern" or (sort == "global" and named in self.patterns):
             # what CallTIRRewrite leaves of a call_tir: the PrimFunc itself is called
-            return self.add(env, "op", callee_name(callee), inputs, type, pattern=self.pattern(callee), name=name)
-        shown = f"@{callee.name_hint}" if isinstance(callee, tvm.ir.GlobalVar) else callee_name(callee) or "call"
-        return self.add(env, "call", shown, inputs, type, name=name)
+            return self.add(env, "op", named, inputs, type, pattern=self.pattern(callee), name=name)
+        return self.add(env, "call", f"@{named}" if sort == "global" else named or "call", inputs, type, name=name)
 
     def pattern(self, callee: Any) -> int | None:
         """The fusion pattern kind of a kernel; None for a PrimFunc that AnnotateTIROpPattern has not seen."""
-        return self.patterns.get(callee.name_hint) if isinstance(callee, tvm.ir.GlobalVar) else OPAQUE
+        return self.patterns.get(callee.name_hint) if sort_of(callee) == "global" else OPAQUE
 
     def add(self, env: _Env, kind: str, op: str, inputs: Any, type: Any, **fields: Any) -> int:
         return self.builder.node(kind, op, inputs, type=type_text(type), group=env.group, **fields)
-
-
-def operands_of(expr: Any) -> list[Any]:
-    """What flows into the expression as a value: a named callee does not, and the tuple of a `call_tir` is its fields."""
-    if isinstance(expr, relax.Call):
-        callee, arguments = expr.op, list(expr.args)
-        if not isinstance(callee, tvm.ir.Op):
-            return arguments if isinstance(callee, (tvm.ir.GlobalVar, relax.ExternFunc)) else [callee, *arguments]
-        if callee.name in _CALLEE_AND_ARGUMENTS:
-            return arguments[1:]
-        if callee.name in _CALLEE_AND_TUPLE:
-            fields = list(arguments[1].fields) if isinstance(arguments[1], relax.Tuple) else [arguments[1]]
-            return [*fields, *arguments[2:]]
-        return arguments
-    if isinstance(expr, relax.TupleGetItem):
-        return [expr.tuple_value]
-    return list(expr.fields) if isinstance(expr, relax.Tuple) else []
-
-
-def callee_name(callee: Any) -> str:
-    """What a thing that can be called is named."""
-    if isinstance(callee, tvm.ir.Op):
-        return callee.name
-    if isinstance(callee, tvm.ir.GlobalVar):
-        return callee.name_hint
-    if isinstance(callee, relax.ExternFunc):
-        return str(callee.global_symbol)
-    return compat.name_of(callee) if isinstance(callee, compat.Variable) else ""

@@ -1,0 +1,86 @@
+"""What a Relax expression is, and what flows into it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from workbench.dialects import compat
+
+_SORTS: tuple[tuple[str, type | tuple[type, ...]], ...] = (
+    ("call", relax.Call),
+    ("variable", compat.Variable),
+    ("get_item", relax.TupleGetItem),
+    ("tuple", relax.Tuple),
+    ("constant", compat.Constant),
+    ("shape", relax.ShapeExpr),
+    ("op", tvm.ir.Op),
+    ("global", tvm.ir.GlobalVar),
+    ("extern", relax.ExternFunc),
+    ("function", relax.Function),
+    ("if", relax.If),
+    ("sequence", relax.SeqExpr),
+    ("data_type", compat.DataType),
+)
+
+# Operators that call what stands first in their arguments, and take its arguments as a tuple, or one by one.
+_CALLEE_AND_TUPLE = {
+    "relax.call_tir",
+    "relax.call_tir_inplace",
+    "relax.call_tir_with_grad",
+    "relax.call_dps_packed",
+    "relax.call_builtin_with_ctx",
+    "relax.vm.call_tir_dyn",
+}
+_CALLEE_AND_ARGUMENTS = {"relax.call_pure_packed", "relax.call_inplace_packed"}
+CALLERS = _CALLEE_AND_TUPLE | _CALLEE_AND_ARGUMENTS
+
+
+def sort_of(expr: Any) -> str:
+    """Which of Relax's expressions it is; `literal` for a number, a string or a symbolic expression."""
+    return _sort(type(expr))
+
+
+@cache
+def _sort(kind: type) -> str:
+    # TVM's classes have an abstract metaclass, whose isinstance costs a microsecond; there are few classes and many values
+    return next((name for name, base in _SORTS if issubclass(kind, base)), "literal")
+
+
+def operands_of(expr: Any) -> list[Any]:
+    """What flows into the expression as a value: a named callee does not, and the tuple of a `call_tir` is its fields."""
+    sort = sort_of(expr)
+    if sort == "call":
+        return _operands_of_call(expr)
+    if sort == "get_item":
+        return [expr.tuple_value]
+    return list(expr.fields) if sort == "tuple" else []
+
+
+def _operands_of_call(call: Any) -> list[Any]:
+    callee, arguments = call.op, list(call.args)
+    sort = sort_of(callee)
+    if sort != "op":
+        return arguments if sort in ("global", "extern") else [callee, *arguments]
+    name = callee.name
+    if name in _CALLEE_AND_ARGUMENTS:
+        return arguments[1:]
+    if name in _CALLEE_AND_TUPLE:
+        fields = list(arguments[1].fields) if sort_of(arguments[1]) == "tuple" else [arguments[1]]
+        return [*fields, *arguments[2:]]
+    return arguments
+
+
+def callee_name(callee: Any) -> str:
+    """What a thing that can be called is named, empty for a function that has no name."""
+    sort = sort_of(callee)
+    if sort == "op":
+        return callee.name
+    if sort == "global":
+        return callee.name_hint
+    if sort == "extern":
+        return str(callee.global_symbol)
+    return compat.name_of(callee) if sort == "variable" else ""
