@@ -44,6 +44,16 @@ test("what was removed and what replaced it share a place, but not in the overla
   assert.ok(over.x[1] !== over.x[3] || over.y[1] !== over.y[3]);
 });
 
+test("past a node that only the other pane shows, an edge runs straight", () => {
+  const before = graph([{ label: "a" }, { label: "multiply", inputs: [0] }, { label: "c", inputs: [1] }]);
+  const after = graph([{ label: "a" }, { label: "c", inputs: [0] }]);
+  const picture = compare(before, after, { before_mark: Uint8Array.from([0, 2, 0]), after_mark: new Uint8Array(2), pairs: Uint32Array.from([0, 0, 2, 1]) });
+  const scene = arrange(picture);
+  const e = [...scene.visible.edgeSide].indexOf(2);
+  assert.equal(scene.pointOffset[e + 1] - scene.pointOffset[e], 2);
+  assert.equal(scene.points[2 * scene.pointOffset[e]], scene.points[2 * scene.pointOffset[e] + 2]);
+});
+
 test("a kernel's box is drawn around its own side's ops only", () => {
   const { before, after, diff } = parallelCast();
   const scene = arrange(compare(before, after, diff));

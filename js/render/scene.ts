@@ -107,11 +107,13 @@ export function buildScene(visible: Visible, size: Sizes, question: Question, re
   const { of } = question.slots;
   const x = Float32Array.from(of, (slot) => result.x[slot]);
   const y = Float32Array.from(of, (slot) => result.y[slot]);
-  const { points, pointOffset } = edgePoints(visible, size, x, y, question.route, result);
   const boxes = new Float32Array(4 * visible.count);
   for (let i = 0; i < visible.count; i++) {
     boxes.set([x[i] - size.width[i] / 2, y[i] - size.height[i] / 2, x[i] + size.width[i] / 2, y[i] + size.height[i] / 2], 4 * i);
   }
+  const items = new Grid(boxes, result.width, result.height);
+  const straight = question.slots.count < visible.count || visible.picture.compares ? straightWays(visible, boxes, items) : null;
+  const { points, pointOffset } = edgePoints(visible, size, x, y, question.route, result, straight);
   const drawn: (Float32Array | undefined)[] = [];
   const minWidth = question.input.groups.minWidth;
   let byItem: Map<number, number[]> | null = null;
@@ -120,7 +122,7 @@ export function buildScene(visible: Visible, size: Sizes, question: Question, re
     sideBox: (sides) => (drawn[sides] ??= shrink(visible, boxes, result.groupBox, minWidth, sides)),
     points, pointOffset,
     width: result.width, height: result.height,
-    items: new Grid(boxes, result.width, result.height),
+    items,
     edges: new Grid(edgeBoxes(points, pointOffset), result.width, result.height),
     edgesOf(item) {
       byItem ??= edgesByItem(visible);
@@ -181,14 +183,37 @@ function edgesByItem(visible: Visible): Map<number, number[]> {
   return map;
 }
 
-function edgePoints(visible: Visible, size: Sizes, x: Float32Array, y: Float32Array, route: Int32Array, result: LayoutResult) {
+/**
+ * For each edge that one side alone has, where it can run straight down (NaN: nowhere). The layout keeps clear of both
+ * sides' boxes; past a node that only the other pane shows, an edge that bends would bend around nothing.
+ */
+function straightWays(visible: Visible, boxes: Float32Array, items: Grid): Float32Array {
+  const ways = new Float32Array(visible.edgeCount).fill(NaN);
+  for (let e = 0; e < visible.edgeCount; e++) {
+    const side = visible.edgeSide[e];
+    if (side === 3) continue;
+    const [s, t] = [visible.source[e], visible.target[e]];
+    const [left, right] = [Math.max(boxes[4 * s], boxes[4 * t]) + 8, Math.min(boxes[4 * s + 2], boxes[4 * t + 2]) - 8];
+    const [top, bottom] = [boxes[4 * s + 3], boxes[4 * t + 1]];
+    if (left > right || top >= bottom) continue;
+    // Beside other edges into the same node, an edge keeps to its argument's place.
+    const x = Math.min(right, Math.max(left, (boxes[4 * s] + boxes[4 * s + 2]) / 2));
+    let free = true;
+    items.query(x - 6, top + 1, x + 6, bottom - 1, (i) => { free &&= (visible.side[i] & side) === 0 || i === s || i === t; });
+    if (free) ways[e] = x;
+  }
+  return ways;
+}
+
+function edgePoints(visible: Visible, size: Sizes, x: Float32Array, y: Float32Array, route: Int32Array, result: LayoutResult, straight: Float32Array | null) {
   const offset = new Uint32Array(visible.edgeCount + 1);
   const points: number[] = [];
   for (let e = 0; e < visible.edgeCount; e++) {
     const [s, t] = [visible.source[e], visible.target[e]];
     const from = { x: x[s], y: y[s] + size.height[s] / 2, half: size.width[s] / 2 - 6 };
     const to = { x: x[t], y: y[t] - size.height[t] / 2, half: size.width[t] / 2 - 6 };
-    if (route[e] < 0) points.push(from.x, from.y, to.x, to.y);
+    if (straight && !Number.isNaN(straight[e])) points.push(straight[e], from.y, straight[e], to.y);
+    else if (route[e] < 0) points.push(from.x, from.y, to.x, to.y);
     else {
       const path = result.edgePoints.subarray(2 * result.edgeOffset[route[e]], 2 * result.edgeOffset[route[e] + 1]);
       const last = path.length - 2;
