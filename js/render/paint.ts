@@ -3,8 +3,9 @@ import { type Frame, detail, window } from "./frame.ts";
 import { paintEdges, paintEdgeLabels } from "./paint_edges.ts";
 import { paintGroups, paintHeaders } from "./paint_groups.ts";
 import { paintNodes } from "./paint_nodes.ts";
+import { type Pen } from "./pen.ts";
 
-export function paint(context: CanvasRenderingContext2D, ratio: number, frame: Frame): void {
+export function paint(context: Pen, ratio: number, frame: Frame): void {
   const { view, theme } = frame;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.globalAlpha = 1;

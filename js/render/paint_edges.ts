@@ -2,6 +2,7 @@
 import { compactType } from "../graph/labels.ts";
 import { lag, presence, sx, sy, type Detail, type Frame } from "./frame.ts";
 import { oneLine } from "./text.ts";
+import { type Pen } from "./pen.ts";
 
 /** World pixels: 1 for a few bytes, about 3 for 100 MB. */
 export function edgeWidth(bytes: number): number {
@@ -10,7 +11,7 @@ export function edgeWidth(bytes: number): number {
 
 type Style = "plain" | "removed" | "added";
 
-export function paintEdges(context: CanvasRenderingContext2D, f: Frame, level: Detail, area: [number, number, number, number]): void {
+export function paintEdges(context: Pen, f: Frame, level: Detail, area: [number, number, number, number]): void {
   const { visible } = f.scene;
   const plain: number[] = [];
   const strong: number[] = [];
@@ -29,7 +30,7 @@ export function paintEdges(context: CanvasRenderingContext2D, f: Frame, level: D
 }
 
 /** ".0": which field of its producer's tuple an edge carries, small, where it arrives: all of them leave from one point. */
-function paintField(context: CanvasRenderingContext2D, f: Frame, e: number): void {
+function paintField(context: Pen, f: Frame, e: number): void {
   const { points, pointOffset } = f.scene;
   const q = pointOffset[e + 1] - 1;
   const size = Math.max(9, 10 * f.camera.scale);
@@ -56,7 +57,7 @@ function styleOf(f: Frame, e: number): Style {
 }
 
 /** Thousands of edges at once: one path a colour, no arrows, and nothing shorter than a pixel. */
-function paintFar(context: CanvasRenderingContext2D, f: Frame, edges: number[]): void {
+function paintFar(context: Pen, f: Frame, edges: number[]): void {
   const { points, pointOffset } = f.scene;
   context.lineWidth = Math.max(0.5, Math.min(1, f.camera.scale * 4));
   for (const style of ["plain", "removed", "added"] as const) {
@@ -87,7 +88,7 @@ function paintFar(context: CanvasRenderingContext2D, f: Frame, edges: number[]):
   context.globalAlpha = 1;
 }
 
-function paintOne(context: CanvasRenderingContext2D, f: Frame, e: number, level: Detail, color: string, strong: boolean): void {
+function paintOne(context: Pen, f: Frame, e: number, level: Detail, color: string, strong: boolean): void {
   const { visible, points, pointOffset } = f.scene;
   const k = f.camera.scale;
   const style = styleOf(f, e);
@@ -121,7 +122,7 @@ function dimmed(f: Frame, e: number): boolean {
   return found !== null && !found.has(f.scene.visible.source[e]) && !found.has(f.scene.visible.target[e]);
 }
 
-function arrow(context: CanvasRenderingContext2D, x: number, y: number, r: number, color: string): void {
+function arrow(context: Pen, x: number, y: number, r: number, color: string): void {
   context.beginPath();
   context.moveTo(x, y + 0.5);
   context.lineTo(x - r * 0.6, y - r);
@@ -132,7 +133,7 @@ function arrow(context: CanvasRenderingContext2D, x: number, y: number, r: numbe
 }
 
 /** What flows: on the edges of what is hovered or selected, and field numbers always where there is room. */
-export function paintEdgeLabels(context: CanvasRenderingContext2D, f: Frame, level: Detail): void {
+export function paintEdgeLabels(context: Pen, f: Frame, level: Detail): void {
   if (level !== "full" || f.t < 1) return;
   const { visible, points, pointOffset } = f.scene;
   const placed: [number, number, number, number][] = [];

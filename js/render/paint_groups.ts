@@ -3,8 +3,9 @@ import { groupName } from "../graph/labels.ts";
 import { GroupKind } from "../graph/payload.ts";
 import { HEADER, PAD } from "./content.ts";
 import { sx, sy, type Detail, type Frame } from "./frame.ts";
+import { type Pen } from "./pen.ts";
 
-export function paintGroups(context: CanvasRenderingContext2D, f: Frame): void {
+export function paintGroups(context: Pen, f: Frame): void {
   const { visible } = f.scene;
   const { groups } = visible.picture;
   for (let i = 0; i < visible.open.length; i++) {
@@ -36,7 +37,7 @@ function wash(f: Frame, kind: number): string {
 }
 
 /** Names of the groups, after the edges, so that no line runs through them. */
-export function paintHeaders(context: CanvasRenderingContext2D, f: Frame, level: Detail): void {
+export function paintHeaders(context: Pen, f: Frame, level: Detail): void {
   const { visible } = f.scene;
   const plates: { x: number; y: number; width: number; text: string }[] = [];
   for (let i = 0; i < visible.open.length; i++) {
@@ -65,7 +66,7 @@ function place(f: Frame, i: number): [number, number, number, number] {
   return [sx(f, x), sy(f, y), w * f.camera.scale, h * f.camera.scale];
 }
 
-function header(context: CanvasRenderingContext2D, f: Frame, name: string, x: number, y: number, w: number, hovered: boolean, plate: string): void {
+function header(context: Pen, f: Frame, name: string, x: number, y: number, w: number, hovered: boolean, plate: string): void {
   const k = f.camera.scale;
   const size = 11 * k;
   const middle = y + (HEADER / 2) * k;
@@ -83,7 +84,7 @@ function header(context: CanvasRenderingContext2D, f: Frame, name: string, x: nu
   if (words) context.fillText(words, x + (PAD + 13) * k, middle);
 }
 
-export function chevron(context: CanvasRenderingContext2D, x: number, y: number, r: number, open: boolean, color: string, k: number): void {
+export function chevron(context: Pen, x: number, y: number, r: number, open: boolean, color: string, k: number): void {
   context.beginPath();
   if (open) {
     context.moveTo(x - r, y - r / 2);
@@ -99,7 +100,7 @@ export function chevron(context: CanvasRenderingContext2D, x: number, y: number,
   context.stroke();
 }
 
-function paintPlates(context: CanvasRenderingContext2D, f: Frame, plates: { x: number; y: number; width: number; text: string }[]): void {
+function paintPlates(context: Pen, f: Frame, plates: { x: number; y: number; width: number; text: string }[]): void {
   const placed: [number, number, number, number][] = [];
   context.font = `600 11px ${f.theme.font}`;
   context.textBaseline = "middle";

@@ -5,15 +5,16 @@ import { lag, markOf, presence, sx, sy, type Detail, type Frame } from "./frame.
 import { paintMark } from "./marks.ts";
 import { cividis, formatValue, inkOn, position } from "./overlay.ts";
 import { chevron } from "./paint_groups.ts";
+import { type Pen } from "./pen.ts";
 
-export function paintNodes(context: CanvasRenderingContext2D, f: Frame, level: Detail, items: number[]): void {
+export function paintNodes(context: Pen, f: Frame, level: Detail, items: number[]): void {
   if (level === "box") paintFar(context, f, items);
   else for (const i of items) paintOne(context, f, i, level);
   context.globalAlpha = 1;
 }
 
 /** Many small boxes: sorted by colour, so that the canvas changes its fill a handful of times. */
-function paintFar(context: CanvasRenderingContext2D, f: Frame, items: number[]): void {
+function paintFar(context: Pen, f: Frame, items: number[]): void {
   const byColor = new Map<string, number[]>();
   for (const i of items) {
     const color = farColor(f, i);
@@ -44,7 +45,7 @@ function farColor(f: Frame, i: number): string {
   return mark > 0 ? f.theme.mark[mark] : f.theme.boxLine;
 }
 
-function ring(context: CanvasRenderingContext2D, f: Frame, i: number, color: string, width: number): void {
+function ring(context: Pen, f: Frame, i: number, color: string, width: number): void {
   if (!(f.scene.visible.side[i] & f.sides)) return;
   const [dx, dy] = lag(f, i);
   const w = Math.max(4, f.scene.size.width[i] * f.camera.scale) + 4;
@@ -57,7 +58,7 @@ function ring(context: CanvasRenderingContext2D, f: Frame, i: number, color: str
   context.stroke();
 }
 
-function paintOne(context: CanvasRenderingContext2D, f: Frame, i: number, level: Detail): void {
+function paintOne(context: Pen, f: Frame, i: number, level: Detail): void {
   const k = f.camera.scale;
   const [dx, dy] = lag(f, i);
   const w = f.scene.size.width[i] * k;
@@ -121,7 +122,7 @@ function isOutput(f: Frame, i: number): boolean {
 }
 
 /** What the function returns has a heavier lower edge: the flow ends here. */
-function outputLine(context: CanvasRenderingContext2D, f: Frame, x: number, y: number, w: number, h: number): void {
+function outputLine(context: Pen, f: Frame, x: number, y: number, w: number, h: number): void {
   const k = f.camera.scale;
   context.beginPath();
   context.moveTo(x + 8 * k, y + h + 3 * k);
@@ -132,7 +133,7 @@ function outputLine(context: CanvasRenderingContext2D, f: Frame, x: number, y: n
 }
 
 /** Far enough away that only a name fits: it keeps a readable size and the box gives it its whole height. */
-function name(context: CanvasRenderingContext2D, f: Frame, content: Content, x: number, y: number, w: number, h: number, ink: string): void {
+function name(context: Pen, f: Frame, content: Content, x: number, y: number, w: number, h: number, ink: string): void {
   const size = Math.min(11, Math.max(8, h * 0.62));
   if (h < 8) return;
   const words = f.ruler.fit(content.label, w - 6, size, false);
@@ -144,7 +145,7 @@ function name(context: CanvasRenderingContext2D, f: Frame, content: Content, x: 
   context.fillText(words, x + w / 2, y + h / 2 + 0.5);
 }
 
-function full(context: CanvasRenderingContext2D, f: Frame, content: Content, x: number, y: number, w: number, k: number, ink: string, dim: string, value: number | undefined): void {
+function full(context: Pen, f: Frame, content: Content, x: number, y: number, w: number, k: number, ink: string, dim: string, value: number | undefined): void {
   const room = w / k - 2 * PAD;
   const left = x + PAD * k;
   context.textBaseline = "middle";
@@ -165,7 +166,7 @@ function full(context: CanvasRenderingContext2D, f: Frame, content: Content, x: 
   if (content.badges.length > 0) badges(context, f, content, left, y + (below + 2) * k, room, k);
 }
 
-function badges(context: CanvasRenderingContext2D, f: Frame, content: Content, left: number, top: number, room: number, k: number): void {
+function badges(context: Pen, f: Frame, content: Content, left: number, top: number, room: number, k: number): void {
   let y = top;
   const { picture } = f.scene.visible;
   for (const row of badgeRows(content, room, f.ruler)) {

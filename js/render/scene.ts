@@ -193,7 +193,7 @@ function straightWays(visible: Visible, boxes: Float32Array, items: Grid): Float
     const side = visible.edgeSide[e];
     if (side === 3) continue;
     const [s, t] = [visible.source[e], visible.target[e]];
-    const [left, right] = [Math.max(boxes[4 * s], boxes[4 * t]) + 8, Math.min(boxes[4 * s + 2], boxes[4 * t + 2]) - 8];
+    const [left, right] = [Math.max(boxes[4 * s], boxes[4 * t]) + 20, Math.min(boxes[4 * s + 2], boxes[4 * t + 2]) - 20];
     const [top, bottom] = [boxes[4 * s + 3], boxes[4 * t + 1]];
     if (left > right || top >= bottom) continue;
     // Beside other edges into the same node, an edge keeps to its argument's place.

@@ -55,6 +55,7 @@ export function bindCompare(model: Model, compare: Compare, shell: Shell, failed
       if (JSON.stringify(toSides(stage.picture, stage.selection)) !== JSON.stringify(model.get("selection"))) stage.select(nodes, false);
     }),
     listen(model, (message) => {
+      if (message.type === "export") model.send({ type: "exported", id: message.id ?? null, svg: compare.svg() });
       if (message.type !== "show") return;
       const side = message.side === "before" ? 0 : 1;
       void stage.reveal(numbers(message.ids).map((v) => stage.picture.node[side][v] ?? -1).filter((u) => u >= 0));

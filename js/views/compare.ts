@@ -4,6 +4,8 @@ import { decode, type Payload } from "../graph/payload.ts";
 import { column } from "../graph/payload.ts";
 import { type Stage } from "../render/stage.ts";
 import { Brief } from "./brief.ts";
+import { toSvg, type Sheet } from "../render/save.ts";
+import { download } from "./download.ts";
 import { Chips } from "./chips.ts";
 import { button, h, replace, setText } from "./dom.ts";
 import { icon } from "./icons.ts";
@@ -49,7 +51,7 @@ export class Compare {
         [0, 1, 2, 3, 5].map((n) => h("option", { value: n, selected: n === 1 }, String(n)))));
     this.bar = h("div", { class: "wb-bar", role: "toolbar", "aria-label": "Graph" },
       h("div", { class: "wb-segments", role: "group", "aria-label": "View" }, this.modes), this.hops, this.chips.element,
-      h("span", { class: "wb-space" }), this.search.element, zoomButtons(stage, shell, () => this.help()));
+      h("span", { class: "wb-space" }), this.search.element, zoomButtons(stage, shell, () => this.help(), () => this.svg()));
     this.element = h("div", { class: "wb-panes" });
     this.arrange();
     stage.events.on("scene", () => { this.empty.hidden = stage.picture.nodeCount > 0; });
@@ -109,16 +111,23 @@ export class Compare {
     card.focus();
   }
 
+  /** The whole picture as it would be at 100 %, both sides. */
+  svg(): string | null {
+    const sheets = this.panes.map((pane, i) => ({ frame: pane.frame(), title: this.panes.length > 1 ? this.titles[i].textContent ?? "" : "" }));
+    return sheets.every((sheet) => sheet.frame) ? toSvg(sheets as Sheet[]) : null;
+  }
+
   dispose(): void {
     for (const pane of this.panes) pane.dispose();
   }
 }
 
-export function zoomButtons(stage: Stage, shell: Shell, help: () => void): HTMLElement {
+export function zoomButtons(stage: Stage, shell: Shell, help: () => void, svg: () => string | null): HTMLElement {
   return h("div", { class: "wb-group" },
     button("−", "Zoom out (-)", () => stage.zoom(0.8)),
     button("+", "Zoom in (+)", () => stage.zoom(1.25)),
     button("Fit", "Fit the whole graph (f)", () => stage.fit(), { "data-testid": "fit" }),
+    button(icon("save"), "Save the picture as SVG", () => download(svg(), "graph.svg"), { "data-testid": "save" }),
     button(icon("full"), "Full screen", () => shell.fullScreen()),
     button("?", "The list of keys (?)", help));
 }

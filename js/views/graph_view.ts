@@ -3,6 +3,7 @@ import { decode, type Payload } from "../graph/payload.ts";
 import { single } from "../graph/picture.ts";
 import { initiallyCollapsed } from "../graph/collapse.ts";
 import { readOverlay } from "../render/overlay.ts";
+import { toSvg } from "../render/save.ts";
 import { Stage } from "../render/stage.ts";
 import { Brief } from "./brief.ts";
 import { zoomButtons } from "./compare.ts";
@@ -25,6 +26,10 @@ export function graphView(model: Model, el: HTMLElement): () => void {
     pane.element.append(card);
     card.focus();
   };
+  const svg = () => {
+    const frame = pane.frame();
+    return frame ? toSvg([{ frame, title: "" }]) : null;
+  };
   search.onleave = () => pane.canvas.focus({ preventScroll: true });
   pane.onkey = (event) => {
     if (event.key === "/") search.focus();
@@ -35,7 +40,7 @@ export function graphView(model: Model, el: HTMLElement): () => void {
   };
   const panes = h("div", { class: "wb-panes" }, h("div", { class: "wb-side" }, pane.element), new Brief(stage).element);
   const bar = h("div", { class: "wb-bar", role: "toolbar", "aria-label": "Graph" },
-    legend.element, shell.status, h("span", { class: "wb-space" }), search.element, zoomButtons(stage, shell, help));
+    legend.element, shell.status, h("span", { class: "wb-space" }), search.element, zoomButtons(stage, shell, help, svg));
   shell.root.append(bar, panes);
   shell.onTheme((theme) => pane.setTheme(theme));
 
@@ -97,7 +102,10 @@ export function graphView(model: Model, el: HTMLElement): () => void {
       const at = model.get("viewport") as Record<string, number>;
       if (JSON.stringify(at) !== JSON.stringify(stage.camera)) view();
     }),
-    listen(model, (message) => { if (message.type === "show") void stage.reveal(numbers(message.ids)); }),
+    listen(model, (message) => {
+      if (message.type === "show") void stage.reveal(numbers(message.ids));
+      else if (message.type === "export") model.send({ type: "exported", id: message.id ?? null, svg: svg() });
+    }),
   ];
   height();
   load();
