@@ -12,10 +12,12 @@ export interface Look {
   /** Items that match the search; null when nothing is searched for. */
   found: ReadonlySet<number> | null;
   overlay: Overlay | null;
+  /** What an edge's colour says. */
+  edges: "diff" | "dtype";
   /** Overlay value per item, summed over a group. */
   values: Map<number, number> | null;
 }
 
 export const PLAIN: Look = {
-  selected: new Set(), hovered: -1, hoveredGroup: -1, hoveredEdge: -1, linked: new Set(), found: null, overlay: null, values: null,
+  selected: new Set(), hovered: -1, hoveredGroup: -1, hoveredEdge: -1, linked: new Set(), found: null, overlay: null, edges: "diff", values: null,
 };

@@ -1,5 +1,6 @@
 /** Edges: width by the logarithm of the bytes on them, curved between layers, straight beside boxes. */
 import { compactType } from "../graph/labels.ts";
+import { dtypeColor, edgeDtype } from "./dtypes.ts";
 import { lag, presence, sx, sy, type Detail, type Frame } from "./frame.ts";
 import { oneLine } from "./text.ts";
 import { type Pen } from "./pen.ts";
@@ -26,19 +27,22 @@ export function paintEdges(context: Pen, f: Frame, level: Detail, area: [number,
   for (const e of strong) paintOne(context, f, e, level, f.theme.accent, true);
   context.globalAlpha = 1;
   context.setLineDash([]);
-  if (level === "full") for (const e of [...plain, ...strong]) if (visible.edgeLabel[e]) paintField(context, f, e);
+  if (level === "full") for (const e of [...plain, ...strong]) paintField(context, f, e);
 }
 
 /** ".0": which field of its producer's tuple an edge carries, small, where it arrives: all of them leave from one point. */
 function paintField(context: Pen, f: Frame, e: number): void {
-  const { points, pointOffset } = f.scene;
+  const { points, pointOffset, visible } = f.scene;
+  const dtype = f.look.edges === "dtype" ? edgeDtype(visible.edgeType[e]) : "";
+  const words = `${visible.edgeLabel[e]} ${dtype}`.trim();
+  if (words === "") return;
   const q = pointOffset[e + 1] - 1;
   const size = Math.max(9, 10 * f.camera.scale);
   context.font = `${size}px ${f.theme.font}`;
   context.textAlign = "left";
   context.textBaseline = "bottom";
-  context.fillStyle = f.theme.dim;
-  context.fillText(oneLine(f.scene.visible.edgeLabel[e], 12), sx(f, points[2 * q]) + 5, sy(f, points[2 * q + 1]) - 5);
+  context.fillStyle = dtype ? dtypeColor(dtype, f.theme) : f.theme.dim;
+  context.fillText(oneLine(words, 24), sx(f, points[2 * q]) + 5, sy(f, points[2 * q + 1]) - 5);
 }
 
 /** Edges at a selected or hovered item, and the hovered edge itself. */
@@ -111,7 +115,9 @@ function paintOne(context: Pen, f: Frame, e: number, level: Detail, color: strin
   }
   context.globalAlpha = Math.min(presence(f, visible.source[e]), presence(f, visible.target[e])) * (dimmed(f, e) ? 0.3 : 1);
   context.lineWidth = Math.max(strong ? 1.2 : 0.7, edgeWidth(visible.edgeBytes[e]) * k * (strong ? 1.35 : 1));
-  context.strokeStyle = strong || style === "plain" ? color : f.theme.mark[style === "removed" ? 2 : 3];
+  const byType = f.look.edges === "dtype" && !strong;
+  context.strokeStyle = byType ? dtypeColor(edgeDtype(visible.edgeType[e]), f.theme)
+    : strong || style === "plain" ? color : f.theme.mark[style === "removed" ? 2 : 3];
   context.setLineDash(style === "removed" ? [5 * Math.max(0.6, k), 4 * Math.max(0.6, k)] : []);
   context.stroke();
   if (level !== "box") arrow(context, x, y, Math.min(7, Math.max(3, 5.5 * k)), context.strokeStyle as string);

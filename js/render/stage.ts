@@ -287,6 +287,11 @@ export class Stage {
     this.repaint();
   }
 
+  setEdges(edges: "diff" | "dtype"): void {
+    this.look = { ...this.look, edges };
+    this.repaint();
+  }
+
   setOverlay(overlay: Overlay | null): void {
     this.overlay = overlay;
     this.lookAgain();

@@ -51,6 +51,7 @@ export function graphView(model: Model, el: HTMLElement): () => void {
   };
   const load = () => {
     stage.options = { ...stage.options, ...options() };
+    stage.setEdges((model.get("options") as Record<string, unknown> | null)?.edge_color === "dtype" ? "dtype" : "diff");
     try {
       const picture = single(decode(model.get("graph") as Partial<Payload>));
       const wanted = numbers(model.get("collapsed"));
@@ -80,7 +81,12 @@ export function graphView(model: Model, el: HTMLElement): () => void {
     if (byHand) model.send({ type: "select", ids: nodes, t: Date.now() });
     write(model, "selection", nodes);
   });
-  stage.events.on("hover", (node) => write(model, "hovered", node));
+  let hovering = 0;
+  stage.events.on("hover", (node) => {
+    // A pointer crosses many nodes on its way to one.
+    clearTimeout(hovering);
+    hovering = window.setTimeout(() => write(model, "hovered", node), 60);
+  });
   stage.events.on("collapsed", (set) => write(model, "collapsed", [...set].sort((a, b) => a - b)));
   stage.events.on("scene", () => legend.show(stage.look.overlay));
   stage.events.on("busy", (what) => shell.say(what ?? ""));
@@ -115,6 +121,7 @@ export function graphView(model: Model, el: HTMLElement): () => void {
   if (chosen.length > 0) stage.select(chosen, false);
   return () => {
     clearTimeout(saving);
+    clearTimeout(hovering);
     for (const end of ends) end();
     pane.dispose();
     stage.dispose();

@@ -13,6 +13,7 @@ const KEYS: [string, string][] = [
   ["[  ]", "select everything upstream, downstream"],
   ["p", "select all paths between the selected nodes"],
   ["Shift + click", "add to the selection"],
+  ["t", "edges by data type"],
   ["m", "show or hide the map"],
   ["n", "next change"],
   ["u  U", "undo, redo"],

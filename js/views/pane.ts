@@ -245,6 +245,7 @@ export class Pane {
       case "[": return this.flow("up");
       case "]": return this.flow("down");
       case "p": return this.paths();
+      case "t": stage.setEdges(stage.look.edges === "dtype" ? "diff" : "dtype"); return true;
       case "m": this.minimap?.toggle(); return true;
       default: return false;
     }
