@@ -63,7 +63,7 @@ export function graphView(model: Model, el: HTMLElement): () => void {
     }
   };
   const overlay = () => {
-    stage.setOverlay(readOverlay(model.get("overlay")));
+    stage.setOverlay(readOverlay(model.get("overlay_state")));
     legend.show(stage.look.overlay);
   };
   const view = () => {
@@ -94,7 +94,7 @@ export function graphView(model: Model, el: HTMLElement): () => void {
   const same = (a: readonly number[], b: readonly number[]) => a.length === b.length && a.every((v, i) => v === b[i]);
   const ends = [
     watch(model, ["graph", "options"], load),
-    watch(model, ["overlay"], overlay),
+    watch(model, ["overlay_state"], overlay),
     watch(model, ["height"], height),
     watch(model, ["selection"], () => {
       const ids = numbers(model.get("selection"));
