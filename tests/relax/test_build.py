@@ -96,10 +96,20 @@ def test_it_runs() -> None:
     assert 0 < run(3) < 1
 
 
-def test_optimized_is_what_is_compiled() -> None:
-    module = build.optimized(sample("attention"), "llvm", PLAIN)
-    graph = wb.load(module).graph()
-    assert build.call_rows(graph) == build.compiled(sample("attention"), "llvm", PLAIN).calls()
+@pytest.mark.parametrize("config", [PLAIN, {**PLAIN, "opt_level": 0}, {**PLAIN, "disabled": ["FuseOps"]}])
+@pytest.mark.parametrize("name", wb.samples.names("relax"))
+def test_the_optimized_picture_has_the_kernels_of_the_build(name: str, config: dict) -> None:
+    graph = wb.load(build.optimized(sample(name), "llvm", config)).graph()
+    assert graph.kernels() == len(build.compiled(sample(name), "llvm", config).calls())
+
+
+def test_a_group_that_fuse_tir_does_not_get_is_no_kernel() -> None:
+    """Why FuseTIR is locked: the picture would say 6 kernels, and 12 would run."""
+    without = {**PLAIN, "disabled": ["FuseTIR"]}
+    assert wb.load(build.optimized(sample("mlp"), "llvm", without)).graph().kernels() == 6
+    assert len(build.compiled(sample("mlp"), "llvm", without).calls()) == 12
+    with pytest.raises(MeasureError, match="FuseTIR cannot be switched off"):
+        wb.kernels(sample("mlp"), disabled=["FuseTIR"])
 
 
 def test_a_cuda_build_needs_no_device_until_it_is_run() -> None:

@@ -29,12 +29,15 @@ def llvm_host_cpu() -> str:
 
 
 def optimized(workload: Workload, target: str, config: Mapping[str, Any]) -> tvm.IRModule:
-    """The module that the compiler's own pipeline hands to code generation: each call of a PrimFunc is a kernel."""
+    """The module in which the compiler's own pipeline has decided on its kernels.
+
+    That is the one that FuseTIR gets: a kernel is still a function of its operators, and can be drawn as a box of them.
+    """
     made = make_target(target)
-    watch = _Handover()
+    watch = _Handover("FuseTIR", "CallTIRRewrite")
     with made, _context(config, watch):
         relax.get_default_pipeline(made)(workload.module)
-    return watch.found()
+    return watch.module()
 
 
 def compiled(workload: Workload, target: str, config: Mapping[str, Any]) -> Built:
@@ -43,10 +46,11 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any]) -> Buil
     The pipeline is named: by default TVM fuses for a GPU only, and leaves every operator of a CPU build a kernel.
     """
     made = make_target(target)
-    watch = _Handover()
+    # the last module before calls become allocations and packed calls; a build always comes past this pass
+    watch = _Handover("CallTIRRewrite")
     with _context(config, watch):
         executable = tvm.compile(workload.module, made, relax_pipeline=relax.get_default_pipeline(made))
-    return RelaxBuilt(workload, made, executable, watch.found())
+    return RelaxBuilt(workload, made, executable, watch.module())
 
 
 def _context(config: Mapping[str, Any], watch: _Handover) -> tvm.transform.PassContext:
@@ -65,18 +69,18 @@ def _context(config: Mapping[str, Any], watch: _Handover) -> tvm.transform.PassC
 
 @tvm.ir.instrument.pass_instrument
 class _Handover:
-    """Keeps the module as it is before calls become allocations and packed calls, which no graph shows well."""
+    """Keeps the module as the first of these passes that runs gets it."""
 
-    def __init__(self) -> None:
-        self.module: tvm.IRModule | None = None
+    def __init__(self, *passes: str) -> None:
+        self.passes = passes
+        self.kept: dict[str, tvm.IRModule] = {}
 
     def run_before_pass(self, module: tvm.IRModule, info: Any) -> None:
-        if info.name == "CallTIRRewrite":
-            self.module = module
+        if info.name in self.passes:
+            self.kept.setdefault(info.name, module)
 
-    def found(self) -> tvm.IRModule:
-        assert self.module is not None, "CallTIRRewrite can not be switched off, so every build comes past it"
-        return self.module
+    def module(self) -> tvm.IRModule:
+        return next(self.kept[name] for name in self.passes if name in self.kept)
 
 
 class RelaxBuilt:

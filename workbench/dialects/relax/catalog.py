@@ -16,6 +16,7 @@ from workbench.dialects.base import Option, PassInfo
 
 LOCKED = {
     "LegalizeOps": "an operator without a PrimFunc has no code generator",
+    "FuseTIR": "what FuseOps grouped would be called operator by operator; to fuse nothing, switch FuseOps off",
     "CallTIRRewrite": "the virtual machine calls a PrimFunc with its output already allocated",
     "LowerAllocTensor": "the virtual machine allocates storage, not tensors",
     "LowerRuntimeBuiltin": "the virtual machine knows memory and shapes by their runtime functions only",
