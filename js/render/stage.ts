@@ -145,7 +145,10 @@ export class Stage {
       delta = item >= 0 ? moved(scene, was, item) : null;
     }
     const from = this.camera;
-    const to = delta ? { ...from, x: from.x + delta[0], y: from.y + delta[1] } : this.openingCamera(scene);
+    const first = this.openingCamera(scene);
+    const held = delta ? { ...from, x: from.x + delta[0], y: from.y + delta[1] } : first;
+    // Until somebody has moved the camera, a new picture is shown as a first one would be, unless that is where one is.
+    const to = this.touched || anchor !== undefined || near(held, first, this.view) ? held : first;
     this.before = was;
     this.animate(from, to);
   }
@@ -397,6 +400,12 @@ function carriedCollapse(old: Picture, next: Picture, nodes: Int32Array | null, 
     else start.delete(g);
   });
   return start;
+}
+
+/** Whether two cameras show nearly the same. */
+function near(a: Camera, b: Camera, view: Size): boolean {
+  const grown = a.scale / b.scale;
+  return grown < 1.1 && grown > 0.9 && Math.abs(a.x - b.x) * b.scale < view.width * 0.06 && Math.abs(a.y - b.y) * b.scale < view.height * 0.03;
 }
 
 function identity(count: number): Int32Array {
