@@ -14,6 +14,8 @@ export const MIN_SCALE = 0.001;
 export const MAX_SCALE = 4;
 /** A first picture smaller than this can't be read, so it shows the top of the graph instead of all of it. */
 export const READING_SCALE = 0.8;
+/** To see all of it at once, a reader puts up with a little less. */
+export const WHOLE_SCALE = 0.68;
 
 export function clampScale(scale: number): number {
   return Math.min(MAX_SCALE, Math.max(MIN_SCALE, scale));
@@ -58,7 +60,7 @@ export function fit(box: Box, view: Size, closest = 1, margin = 24): Camera {
  */
 export function opening(box: Box, view: Size, begins: (height: number) => [number, number], start = { x: box.width / 2, y: 0 }, margin = 24): Camera {
   const whole = fit(box, view, 1, margin);
-  if (whole.scale >= READING_SCALE) return whole;
+  if (whole.scale >= WHOLE_SCALE) return whole;
   const scale = Math.max(READING_SCALE, Math.min(1, (view.width - 2 * margin) / Math.max(1, box.width)));
   const [left, right] = begins((view.height - margin) / scale);
   // A beginning wider than the pane can't be shown whole: then its first node is what one sees.
