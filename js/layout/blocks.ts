@@ -20,9 +20,12 @@ export interface Blocks {
 }
 
 /** What flows along a segment, in rising order of claim to a straight line. */
-const PARAMETER = 0, INPUT = 1, SKIP = 2, DATA = 3;
+const PARAMETER = 0, INPUT = 1, SKIP = 2, DATA = 3, MAIN = 4;
 
-const CLEARLY_LONGER = 1.25;
+/** Pixels of boxes by which a way must be longer than another to be the main one: about one small box. */
+const CLEARLY_LONGER = 24;
+/** What comes in at the main entry has come a longer way than anything made here. */
+const ALL_THE_WAY = 1e6;
 
 export function segmentRoles(graph: LevelGraph, strata: Strata): Uint8Array {
   const { source, up, itemCount, count, layer } = strata;
@@ -35,6 +38,8 @@ export function segmentRoles(graph: LevelGraph, strata: Strata): Uint8Array {
     else vertexRole[v] = Math.min(SKIP, vertexRole[source[up.items[first]]]);
     for (let k = first; k < up.offset[v + 1]; k++) role[up.items[k]] = vertexRole[source[up.items[k]]];
   }
+  for (let w = 0; w < graph.mainWire.length; w++)
+    if (graph.mainWire[w] && strata.lastSegment[w] >= 0) role[strata.lastSegment[w]] = MAIN;
   return role;
 }
 
@@ -51,7 +56,7 @@ export function alignBlocks(
   const isBend = (s: number): boolean => source[s] >= itemCount && target[s] >= itemCount;
   const linkUp = new Int32Array(count).fill(-1), linkDown = new Int32Array(count).fill(-1);
   const passes: number[][][] = [];
-  for (let l = 0; l + 1 < strata.layerCount; l++) passes.push([[], [], []]);
+  for (let l = 0; l + 1 < strata.layerCount; l++) passes.push([[], [], [], []]);
   // A trunk belongs to the straight line of its first consumer; what goes on to later ones turns off there.
   const served = new Uint8Array(count);
   for (let u = 0; u < count; u++) {
@@ -60,7 +65,7 @@ export function alignBlocks(
     const s = mainBelow(graph, strata, order, main, below, u, served[u] === 0 && before >= 0);
     if (s < 0) continue;
     if (target[s] < itemCount) served[u] = 1;
-    passes[strata.layer[u]][isBend(s) ? 0 : role[s] === DATA ? 1 : 2].push(s);
+    passes[strata.layer[u]][isBend(s) ? 0 : role[s] === MAIN ? 1 : role[s] === DATA ? 2 : 3].push(s);
   }
   for (let l = 0; l + 1 < strata.layerCount; l++) linkLayer(strata, order, l, passes[l], linkUp, linkDown);
 
@@ -95,7 +100,10 @@ function mainAbove(strata: Strata, order: Order, role: Uint8Array, above: Float6
   }
   if (candidates.length === 0) return -1;
   if (best <= INPUT) return candidates[0];
-  return middleOrLongest(candidates, (s) => order.position[source[s]], (s) => above[source[s]]);
+  // Where branches meet, the longest one is the main line, whatever hangs beside it.
+  const length = (s: number): number => above[source[s]];
+  const longest = candidates.reduce((best, s) => Math.max(best, length(s)), 0);
+  return middleOrLongest(candidates.filter((s) => length(s) >= longest - CLEARLY_LONGER), (s) => order.position[source[s]], length);
 }
 
 /** The segment below whose end agrees that this one is its main input; a bend prefers the next bend unless told not to. */
@@ -123,7 +131,7 @@ function middleOrLongest(candidates: number[], position: (s: number) => number, 
     return candidates[candidates.length >> 1];
   }
   candidates.sort((a, b) => length(b) - length(a));
-  return length(candidates[0]) > CLEARLY_LONGER * length(candidates[1]) ? candidates[0] : -1;
+  return length(candidates[0]) > CLEARLY_LONGER + length(candidates[1]) ? candidates[0] : -1;
 }
 
 export interface PathLengths {
@@ -135,7 +143,7 @@ export interface PathLengths {
 export function pathLengths(graph: LevelGraph, strata: Strata, order: Order): PathLengths {
   const { source, target, up, down, itemCount, count } = strata;
   const above = new Float64Array(count), below = new Float64Array(count);
-  const own = (v: number): number => (v < itemCount ? graph.height[v] : 0);
+  const own = (v: number): number => (v >= itemCount ? 0 : graph.mainEntry[v] ? ALL_THE_WAY : graph.height[v]);
   for (const v of order.vertex) {
     for (let k = up.offset[v]; k < up.offset[v + 1]; k++) above[v] = Math.max(above[v], above[source[up.items[k]]]);
     above[v] += own(v);

@@ -45,7 +45,7 @@ let words = new Uint32Array(1024), floats = new Float32Array(words.buffer);
 
 /** Valid until the next call. */
 function contentKey(graph: LevelGraph, spacing: Spacing): Uint32Array {
-  const n = graph.kind.length, m = graph.source.length, size = 4 + 5 * n + 7 * m;
+  const n = graph.kind.length, m = graph.source.length, size = 4 + 6 * n + 8 * m;
   if (words.length < size) {
     words = new Uint32Array(2 * size);
     floats = new Float32Array(words.buffer);
@@ -59,7 +59,7 @@ function contentKey(graph: LevelGraph, spacing: Spacing): Uint32Array {
     floats.set(column, at);
     at += column.length;
   }
-  for (const column of [graph.kind, graph.source, graph.target, graph.net, graph.targetPort, graph.sourcePort]) {
+  for (const column of [graph.kind, graph.mainEntry, graph.mainWire, graph.source, graph.target, graph.net, graph.targetPort, graph.sourcePort]) {
     words.set(column, at);
     at += column.length;
   }

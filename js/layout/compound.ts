@@ -5,12 +5,13 @@
  * and twelve identical layers of a model cost one.
  */
 import { LevelCache } from "./cache";
-import { buildHierarchy, type Hierarchy } from "./hierarchy";
+import { buildHierarchy, ENTRY, type Hierarchy } from "./hierarchy";
 import { median, rowsBy, type LevelGraph, type LevelLayout, type Rows } from "./level";
 import { layoutLevel } from "./pipeline";
 import { Line } from "./routing";
 import type { LayoutInput, LayoutOptions, LayoutResult } from "./types";
 
+const CLEARLY_DEEPER = 1.25;
 const DEFAULTS: Required<LayoutOptions> = { nodeGap: 24, layerGap: 36, padding: 12 };
 
 /** A level's layout and where it sits inside its group: contents are shifted by inset, below the header. */
@@ -74,7 +75,7 @@ function levelGraph(
   const graph: LevelGraph = {
     width: new Float32Array(n), height: new Float32Array(n), kind: new Uint8Array(n),
     source: new Uint32Array(m), target: new Uint32Array(m), net: new Uint32Array(m),
-    targetPort: new Uint16Array(m), sourcePort: new Uint16Array(m),
+    targetPort: new Uint16Array(m), sourcePort: new Uint16Array(m), mainEntry: new Uint8Array(n), mainWire: new Uint8Array(m),
     targetShift: new Float32Array(m), sourceShift: new Float32Array(m), seedX: new Float32Array(n).fill(NaN), seedY: new Float32Array(n).fill(NaN),
   };
   for (let i = 0; i < n; i++) {
@@ -108,7 +109,29 @@ function levelGraph(
     graph.sourceShift[k] = wires.sourceStub[w] < 0 ? NaN : shift(s, wires.sourceStub[w]);
     graph.targetShift[k] = wires.targetStub[w] < 0 ? NaN : shift(t, wires.targetStub[w]);
   }
+  markMain(graph, h, items, wireIds);
   return graph;
+}
+
+/** A wire or an entry is the main one if what it brings is clearly deeper in the whole graph than all it arrives with. */
+function markMain(graph: LevelGraph, h: Hierarchy, items: Uint32Array, wireIds: Uint32Array): void {
+  const { wires, depthOfNet, nodeCount, groupCount, stubNet } = h;
+  const clearly = (list: number[], depth: (i: number) => number): number => {
+    let best = -1, second = 0;
+    for (const i of list) {
+      if (best < 0) best = i;
+      else if (depth(i) > depth(best)) { second = depth(best); best = i; } else second = Math.max(second, depth(i));
+    }
+    return best >= 0 && depth(best) > CLEARLY_DEEPER * second + 2 ? best : -1;
+  };
+  const into = rowsBy(graph.target, graph.kind.length);
+  for (let i = 0; i < graph.kind.length; i++) {
+    const best = clearly([...row(into, i)], (k) => depthOfNet(wires.net[wireIds[k]]));
+    if (best >= 0) graph.mainWire[best] = 1;
+  }
+  const entries = [...items.keys()].filter((i) => graph.kind[i] === ENTRY);
+  const best = clearly(entries, (i) => depthOfNet(stubNet[items[i] - nodeCount - groupCount]));
+  if (best >= 0) graph.mainEntry[best] = 1;
 }
 
 /** Seeds count only up to a translation: a layer that moved as a whole is the same layer. */

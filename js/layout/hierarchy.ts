@@ -9,6 +9,7 @@
  * Ids: node n is n, group g is N + g, stub k is N + G + k. Level g is the inside of group g; level G the top.
  */
 import { breakCycles } from "./cycles";
+import { rowsBy } from "./level";
 import type { LayoutInput } from "./types";
 
 export const BOX = 0;
@@ -39,6 +40,9 @@ export interface Hierarchy {
   wires: Wires;
   stubGroup: number[];
   stubKind: number[];
+  stubNet: number[];
+  /** Nodes on the longest way from a source to the net's producer, in the whole graph; 0 for turned-round edges. */
+  depthOfNet: (net: number) => number;
   /** The wires of edge e, from its upper to its lower end. */
   pathOffset: Uint32Array;
   path: Uint32Array;
@@ -70,8 +74,10 @@ export function buildHierarchy(input: LayoutInput): Hierarchy {
   const bottomUp = deepestFirst(depth, groupCount);
   const reversed = breakCycles(upper, lower, meanNode(home, bottomUp, nodeCount, groupCount));
 
+  const valueDepth = depthsOfValues(nodeCount, source, target);
+
   const wires: Wires = { level: [], source: [], target: [], sourceStub: [], targetStub: [], net: [], port: [] };
-  const stubGroup: number[] = [], stubKind: number[] = [], stubWire: number[] = [];
+  const stubGroup: number[] = [], stubKind: number[] = [], stubNet: number[] = [], stubWire: number[] = [];
   // Last net that made an entry or exit in a group: edges are visited net by net, so one slot is enough.
   const entryNet = new Int32Array(groupCount).fill(-1), entryStub = new Int32Array(groupCount);
   const exitNet = new Int32Array(groupCount).fill(-1), exitStub = new Int32Array(groupCount);
@@ -82,8 +88,8 @@ export function buildHierarchy(input: LayoutInput): Hierarchy {
   const wire = (level: number, s: number, ss: number, t: number, ts: number, net: number, p: number): number =>
     (wires.source.push(s), wires.sourceStub.push(ss), wires.target.push(t), wires.targetStub.push(ts),
     wires.net.push(net), wires.port.push(p), wires.level.push(level) - 1);
-  const stub = (group: number, kind: number): number =>
-    (stubKind.push(kind), stubWire.push(-1), stubGroup.push(group) - 1);
+  const stub = (group: number, kind: number, net: number): number =>
+    (stubKind.push(kind), stubNet.push(net), stubWire.push(-1), stubGroup.push(group) - 1);
 
   for (const e of byNet(source, reversed, nodeCount)) {
     const path: number[] = (paths[e] = []);
@@ -95,7 +101,7 @@ export function buildHierarchy(input: LayoutInput): Hierarchy {
     for (let l = home[from]; l !== meet[e]; l = home[nodeCount + l]) {
       if (exitNet[l] !== net) {
         exitNet[l] = net;
-        const k = (exitStub[l] = stub(l, EXIT));
+        const k = (exitStub[l] = stub(l, EXIT, net));
         stubWire[k] = wire(l, item, itemStub, firstStub + k, -1, net, 0);
       }
       path.push(stubWire[exitStub[l]]);
@@ -108,7 +114,7 @@ export function buildHierarchy(input: LayoutInput): Hierarchy {
       const group = down.pop()!;
       if (entryNet[group] !== net) {
         entryNet[group] = net;
-        const k = (entryStub[group] = stub(group, ENTRY));
+        const k = (entryStub[group] = stub(group, ENTRY, net));
         stubWire[k] = wire(level, item, itemStub, nodeCount + group, k, net, 0);
       }
       const k = entryStub[group];
@@ -123,7 +129,8 @@ export function buildHierarchy(input: LayoutInput): Hierarchy {
   const path = new Uint32Array(pathOffset[edgeCount]);
   for (let e = 0; e < edgeCount; e++) path.set(paths[e], pathOffset[e]);
   return {
-    nodeCount, groupCount, home, depth, bottomUp, wires, stubGroup, stubKind,
+    nodeCount, groupCount, home, depth, bottomUp, wires, stubGroup, stubKind, stubNet,
+    depthOfNet: (net) => (net < nodeCount ? valueDepth[net] : 0),
     pathOffset, path, reversed,
   };
 }
@@ -161,6 +168,22 @@ function depths(home: Int32Array, nodeCount: number, groupCount: number): Int32A
 
 function deepestFirst(depth: Int32Array, groupCount: number): Int32Array {
   return Int32Array.from({ length: groupCount + 1 }, (_, l) => l).sort((a, b) => depth[b] - depth[a] || a - b);
+}
+
+/** Longest ways from the sources (Kahn); what is left over lies on or below a cycle and counts from what is known. */
+function depthsOfValues(nodeCount: number, source: Uint32Array, target: Uint32Array): Int32Array {
+  const { offset, items } = rowsBy(source, nodeCount);
+  const depth = new Int32Array(nodeCount), waiting = new Uint32Array(nodeCount);
+  for (const t of target) waiting[t]++;
+  const ready: number[] = [];
+  for (let n = 0; n < nodeCount; n++) if (waiting[n] === 0) ready.push(n);
+  for (let i = 0; i < ready.length; i++)
+    for (let k = offset[ready[i]]; k < offset[ready[i] + 1]; k++) {
+      const t = target[items[k]];
+      depth[t] = Math.max(depth[t], depth[ready[i]] + 1);
+      if (--waiting[t] === 0) ready.push(t);
+    }
+  return depth;
 }
 
 /** The mean number of the nodes inside each item: a node's own number, a group's all the way down. */

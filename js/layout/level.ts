@@ -10,6 +10,9 @@ export interface LevelGraph {
   height: Float32Array;
   /** BOX, ENTRY or EXIT (hierarchy.ts). */
   kind: Uint8Array;
+  /** 1 for the entry stub, and for the wire into each item, that brings by far the deepest value: the main line. */
+  mainEntry: Uint8Array;
+  mainWire: Uint8Array;
   /** Wires, by local item number. */
   source: Uint32Array;
   target: Uint32Array;

@@ -20,7 +20,7 @@ export function withoutLoose(graph: LevelGraph, wired: Uint32Array): LevelGraph 
   const pick = (column: Float32Array): Float32Array => Float32Array.from(wired, (i) => column[i]);
   return {
     ...graph, width: pick(graph.width), height: pick(graph.height), seedX: pick(graph.seedX), seedY: pick(graph.seedY),
-    kind: Uint8Array.from(wired, (i) => graph.kind[i]),
+    kind: Uint8Array.from(wired, (i) => graph.kind[i]), mainEntry: Uint8Array.from(wired, (i) => graph.mainEntry[i]),
     source: graph.source.map((i) => number[i]), target: graph.target.map((i) => number[i]),
   };
 }

@@ -36,13 +36,14 @@ export interface Row {
 }
 
 const STUB_GAP = 14;
-/** Pull of a segment by role: parameter, input, skip, data. */
-const PULL = [1, 1.5, 2, 2];
-const THROUGH_PULL = 3;
-const BEND_PULL = 4;
-const STRAIGHT_PULL = 2;
-/** Where a trunk turns off or arrives it is slanted anyway: it must not drag a straight chain along. */
-const TURN_PULL = 0.25;
+/**
+ * Pulls by role: parameter, input, skip, data, main. Straight ones outweigh the many parameters that a layer hangs to the
+ * right of the main line; others barely count, because they are slanted anyway.
+ */
+const STRAIGHT_PULL = [1, 3, 4, 8, 16];
+const SLANTED_PULL = [0.25, 0.5, 0.5, 1, 2];
+const BEND_PULL = [2, 4, 8, 8, 8];
+const THROUGH_PULL = 6;
 /** Pull towards the previous place, per member of a block up to a most: a long chain may still move for one change. */
 const ANCHOR_PULL = 4;
 const MOST_ANCHORS = 6;
@@ -134,11 +135,12 @@ function pulls(graph: LevelGraph, strata: Strata, { of, shift, count, straight }
     if (of[u] === of[v]) continue;
     a.push(of[u]); da.push(shift[u] + strata.sourceShift[s]);
     b.push(of[v]); db.push(shift[v] + strata.targetShift[s]);
-    const bends = (u >= strata.itemCount ? 1 : 0) + (v >= strata.itemCount ? 1 : 0);
-    weight.push(PULL[role[s]] * (bends === 2 ? BEND_PULL : straight[s] ? STRAIGHT_PULL : bends === 1 ? TURN_PULL : 1));
+    const pull = u >= strata.itemCount && v >= strata.itemCount ? BEND_PULL : straight[s] ? STRAIGHT_PULL : SLANTED_PULL;
+    weight.push(pull[role[s]]);
   }
   // A group whose main way in is straight above its main way out lets the level around it run straight as well.
-  const entry = longest(graph, ENTRY, lengths.below), exit = longest(graph, EXIT, lengths.above);
+  const main = graph.mainEntry.indexOf(1);
+  const entry = main >= 0 ? main : longest(graph, ENTRY, lengths.below), exit = longest(graph, EXIT, lengths.above);
   if (entry >= 0 && exit >= 0 && of[entry] !== of[exit]) {
     a.push(of[entry]); da.push(shift[entry]);
     b.push(of[exit]); db.push(shift[exit]);
