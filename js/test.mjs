@@ -7,7 +7,8 @@ import * as esbuild from "esbuild";
 import { options } from "./build.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const out = join(here, ".test");
+// A folder for each run: two runs at once must not delete each other's files.
+const out = join(here, ".test", String(process.pid));
 const wanted = process.argv.slice(2);
 
 const entries = (await readdir(here, { recursive: true }))
@@ -33,4 +34,5 @@ await esbuild.build({
 });
 const files = entries.map((file) => join(out, relative(here, file).replace(/\.ts$/, ".mjs")));
 const { status } = spawnSync(process.execPath, ["--enable-source-maps", "--test", "--test-reporter=spec", ...files], { stdio: "inherit" });
+await rm(out, { recursive: true, force: true });
 process.exit(status ?? 1);
