@@ -30,8 +30,8 @@ function seeded(input: LayoutInput, before: LayoutResult, kept: [number, number]
 }
 
 const models: [string, Builder][] = [["bert-3", bert({ layers: 3 })], ["bert-3 flat", bert({ layers: 3, groups: false })], ["resnet-18", resnet()], ["resnet-18 flat", resnet(undefined, false)]];
-const flat = Array.from({ length: 25 }, (_, seed) => randomDag(seed, { nodes: 40 + 4 * seed, maxInputs: 2, reach: 5 }));
-const nested = Array.from({ length: 25 }, (_, seed) => randomDag(seed, { nodes: 40 + 4 * seed, groups: 5, maxInputs: 2, reach: 5 }));
+const flat = Array.from({ length: 16 }, (_, seed) => randomDag(seed, { nodes: 40 + 4 * seed, maxInputs: 2, reach: 5 }));
+const nested = Array.from({ length: 16 }, (_, seed) => randomDag(seed, { nodes: 40 + 4 * seed, groups: 5, maxInputs: 2, reach: 5 }));
 const randoms = [...flat, ...nested].map((graph, i): [string, Builder] => [`random ${i}`, graph]);
 /** Three nodes, spread over the graph. */
 const few = (input: LayoutInput) => (n: number): boolean => n % Math.ceil(input.nodes.width.length / 3) === 7;
