@@ -2,7 +2,8 @@
 import { badgeText, chosenAttributes, compactType, groupName, opName } from "../graph/labels.ts";
 import { Kind, text } from "../graph/payload.ts";
 import { sideOf, type Picture } from "../graph/picture.ts";
-import { type Badge, type Visible } from "../graph/visible.ts";
+import { type Badge } from "../graph/links.ts";
+import { type Visible } from "../graph/visible.ts";
 import { oneLine, type Ruler } from "./text.ts";
 
 export const LABEL = 13;

@@ -1,6 +1,7 @@
 /** From one scene to the next: where each item was, so that what moves glides and what is watched stays put. */
 import { carriedGroups } from "../graph/carry.ts";
-import { type Scene, type Seed } from "./scene.ts";
+import { type Seed } from "./question.ts";
+import { type Scene } from "./scene.ts";
 
 export interface Earlier {
   /** Place of each new item in the old scene, NaN where it was not there. */

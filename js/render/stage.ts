@@ -15,7 +15,8 @@ import { Events } from "./events.ts";
 import { PLAIN, type Look } from "./look.ts";
 import { earlier, ease, moved, nearestKept, shift, type Earlier } from "./motion.ts";
 import { type Overlay } from "./overlay.ts";
-import { around, buildScene, layoutInput, type Scene } from "./scene.ts";
+import { layoutInput } from "./question.ts";
+import { around, buildScene, type Scene } from "./scene.ts";
 import { ownSlots, sharedSlots } from "./slots.ts";
 import { type Ruler } from "./text.ts";
 

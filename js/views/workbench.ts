@@ -28,14 +28,18 @@ export function workbench(model: Model, el: HTMLElement): () => void {
   const busy = new BusyStrip(send);
   const errors = new ErrorStrip();
   const inspector = new Inspector(stage);
-  const left = panel("Passes", "left", passes.element, shell, () => shell.root.clientWidth < 640);
+  // A saved page has no kernel to run passes: what would ask it can't be pressed.
+  const saved = model.get("saved") === true;
+  shell.root.classList.toggle("wb-saved-page", saved);
+  const asking = (element: HTMLElement) => (saved ? h("fieldset", { class: "wb-saved", disabled: true }, element) : element);
+  const left = panel("Passes", "left", asking(passes.element), shell, () => shell.root.clientWidth < 640);
   const right = panel("Inspector", "right", inspector.element, shell, () => shell.root.clientWidth < 1300);
   const tabs = new Tabs([
     { name: "measure", title: "Measure", element: measure.element },
     { name: "code", title: "Code", element: code.element },
   ]);
   const main = h("div", { class: "wb-main" }, left, h("div", { class: "wb-centre" }, compare.bar, errors.element, compare.element, busy.element), right);
-  shell.root.append(header.element, main, steps.element, tabs.element, shell.status);
+  shell.root.append(asking(header.element), main, asking(steps.element), tabs.element, shell.status);
 
   compare.onkey = (event) => {
     if (event.key === "u") send({ type: "undo" });
@@ -54,6 +58,7 @@ export function workbench(model: Model, el: HTMLElement): () => void {
     busy.show(state.busy);
     errors.show(state.error);
     facts(compare, state);
+    if (saved) shell.say("Saved: passes and times as they stood.");
   };
   const plots = () => measure.setPlots((model.get("plots") ?? {}) as Record<string, string>, shell.theme.dark);
   height();

@@ -1,0 +1,84 @@
+/** What the layout is asked: places instead of items, sizes, the edges that matter, where things were. */
+import { groupName } from "../graph/labels.ts";
+import { type Visible } from "../graph/visible.ts";
+import type { LayoutInput } from "../layout/types.ts";
+import { HEADER, type Sizes } from "./content.ts";
+import { type Slots } from "./slots.ts";
+import { type Ruler } from "./text.ts";
+
+/** Between a group's line and what is in it. */
+export const PADDING = 12;
+
+export interface Seed {
+  x: Float32Array;
+  y: Float32Array;
+}
+
+/** The input, and what is needed to read the answer. */
+export interface Question {
+  input: LayoutInput;
+  slots: Slots;
+  /** Which of the layout's edges each edge follows; -1 for a weak one, which is drawn freely. */
+  route: Int32Array;
+}
+
+export function layoutInput(visible: Visible, size: Sizes, ruler: Ruler, slots: Slots, seed: Seed | undefined): Question {
+  const { groups } = visible.picture;
+  const width = new Float32Array(slots.count);
+  const height = new Float32Array(slots.count);
+  const group = new Int32Array(slots.count);
+  const at = { x: new Float32Array(slots.count).fill(NaN), y: new Float32Array(slots.count).fill(NaN) };
+  for (let i = 0; i < visible.count; i++) {
+    const slot = slots.of[i];
+    width[slot] = Math.max(width[slot], size.width[i]);
+    height[slot] = Math.max(height[slot], size.height[i]);
+    group[slot] = visible.parent[i];
+    if (!seed || Number.isNaN(seed.x[i])) continue;
+    at.x[slot] = seed.x[i];
+    at.y[slot] = seed.y[i];
+  }
+  const { edges, route } = slotEdges(visible, slots);
+  return {
+    slots, route,
+    input: {
+      nodes: { width, height, group },
+      edges,
+      groups: {
+        parent: visible.openParent,
+        headerHeight: new Float32Array(visible.open.length).fill(HEADER),
+        minWidth: Float32Array.from(visible.open, (g) => headerWidth(groups.name[g], ruler)),
+      },
+      options: { nodeGap: 22, layerGap: 32, padding: PADDING },
+      ...(seed ? { seed: at } : {}),
+    },
+  };
+}
+
+/** Room for a group's name and chevron; a very long name is cut rather than make its group wide. */
+function headerWidth(name: string, ruler: Ruler): number {
+  return Math.min(240, ruler.width(groupName(name), 11, true) + 40);
+}
+
+function slotEdges(visible: Visible, slots: Slots): { edges: LayoutInput["edges"]; route: Int32Array } {
+  const route = new Int32Array(visible.edgeCount).fill(-1);
+  const known = new Map<string, number>();
+  const source: number[] = [];
+  const target: number[] = [];
+  const port: number[] = [];
+  for (let e = 0; e < visible.edgeCount; e++) {
+    if (visible.weak[e]) continue;
+    const [s, t] = [slots.of[visible.source[e]], slots.of[visible.target[e]]];
+    const key = slots.count < visible.count ? `${s},${t},${visible.port[e]}` : "";
+    const same = key ? known.get(key) : undefined;
+    if (same !== undefined) {
+      route[e] = same;
+      continue;
+    }
+    route[e] = source.length;
+    if (key) known.set(key, source.length);
+    source.push(s);
+    target.push(t);
+    port.push(visible.port[e]);
+  }
+  return { route, edges: { source: Uint32Array.from(source), target: Uint32Array.from(target), port: Uint16Array.from(port) } };
+}
