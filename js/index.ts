@@ -1,4 +1,8 @@
-/** The module that anywidget loads: `render` draws the view that the model asks for and returns its end. */
+/**
+ * The module that anywidget loads: `render` draws the view that the model asks for and returns its end. In a saved page
+ * the same module starts itself, and under Node its `svg` draws without a page.
+ */
+import { isSavedPage, openSavedPage } from "./standalone.ts";
 import { compareView } from "./views/compare_view.ts";
 import { graphView } from "./views/graph_view.ts";
 import { type Model } from "./views/model.ts";
@@ -11,4 +15,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   return view(model, el);
 }
 
+if (isSavedPage()) openSavedPage(render);
+
+export { svg } from "./offline.ts";
 export default { render };

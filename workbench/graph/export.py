@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from workbench.graph.diff import GraphDiff
 from workbench.graph.model import Graph, Node
+
+LONGEST = 80
+"characters of a label; Graphviz makes the box as wide as its text"
+
+MARKS = {
+    "changed": {"color": "#0072b2", "sign": "~ "},
+    "removed": {"color": "#d55e00", "sign": "- "},
+    "added": {"color": "#009e73", "sign": "+ "},
+    "merged": {"color": "#b0578d", "sign": "merged: "},
+    "split": {"color": "#b0578d", "sign": "split: "},
+}
+"the page's colours (js/style.css), never without a sign"
 
 
 def to_networkx(graph: Graph) -> Any:
@@ -22,33 +36,82 @@ def to_networkx(graph: Graph) -> Any:
 
 def to_graphviz(graph: Graph) -> Any:
     """A `graphviz.Digraph` with groups as clusters. Labels are text: Graphviz never reads them as markup."""
-    import graphviz
-
-    dot = graphviz.Digraph(graphviz.escape(graph.name or "graph"))
-    dot.attr("node", shape="box", style="rounded,filled", fillcolor="white", fontname="sans-serif", fontsize="10")
-    dot.attr("edge", arrowsize="0.6")
-    _fill(dot, graph)
-    for edge in graph.edges:
-        dot.edge(str(edge.source), str(edge.target))
+    dot = _empty(graph.name)
+    _fill(dot, graph, "", {})
     return dot
 
 
-def _fill(dot: Any, graph: Graph) -> None:
+def compare_to_graphviz(before: Graph, after: Graph, diff: GraphDiff) -> Any:
+    """Both graphs of a diff beside each other in one `graphviz.Digraph`; what changed has a colour and a sign."""
+    import graphviz
+
+    dot = _empty(after.name)
+    sides = zip(("before", "after"), (before, after), _marks(diff), strict=True)
+    for title, graph, marks in sides:
+        side = graphviz.Digraph(f"cluster_{title}")
+        side.attr(label=title, color="transparent", fontsize="11")
+        _fill(side, graph, title, marks)
+        dot.subgraph(side)
+    return dot
+
+
+def _empty(name: str) -> Any:
+    import graphviz
+
+    dot = graphviz.Digraph(graphviz.escape(_text(name) or "graph"))
+    dot.attr(fontname="sans-serif")
+    dot.attr("node", shape="box", style="rounded,filled", fillcolor="white", fontname="sans-serif", fontsize="10")
+    dot.attr("edge", arrowsize="0.6")
+    return dot
+
+
+def _fill(dot: Any, graph: Graph, prefix: str, marks: Mapping[int, str]) -> None:
     import graphviz
 
     clusters: dict[int, Any] = {}
     for group in graph.groups:
-        clusters[group.id] = graphviz.Digraph(f"cluster_{group.id}")
+        clusters[group.id] = graphviz.Digraph(f"cluster_{prefix}{group.id}")
         clusters[group.id].attr(
-            label=graphviz.escape(group.name or group.kind), style="rounded,filled", fillcolor="#00000010", fontsize="9"
+            label=graphviz.escape(_text(group.name) or group.kind),
+            style="rounded,filled",
+            fillcolor="#00000010",
+            color="#aebccd",
+            fontsize="9",
         )
     for node in graph.nodes:
         place = dot if node.group is None else clusters[node.group]
-        place.node(str(node.id), graphviz.escape(_label(node)))
+        mark = marks.get(node.id)
+        look = {} if mark is None else {"color": MARKS[mark]["color"], "penwidth": "2"}
+        if mark == "removed":
+            look["style"] = "rounded,filled,dashed"
+        sign = "" if mark is None else MARKS[mark]["sign"]
+        place.node(f"{prefix}{node.id}", graphviz.escape(sign + _label(node)), **look)
     # parents come before their children, so the innermost are closed first when walked backwards
     for group in reversed(graph.groups):
         (dot if group.parent is None else clusters[group.parent]).subgraph(clusters[group.id])
+    for edge in graph.edges:
+        dot.edge(f"{prefix}{edge.source}", f"{prefix}{edge.target}")
+
+
+def _marks(diff: GraphDiff) -> tuple[dict[int, str], dict[int, str]]:
+    """What happened to each node of the graph before and of the graph after."""
+    before, after = dict.fromkeys(diff.removed, "removed"), dict.fromkeys(diff.added, "added")
+    for b, a in diff.changed:
+        before[b] = after[a] = "changed"
+    for many, a in diff.merged:
+        after[a] = "merged"
+        before |= dict.fromkeys(many, "merged")
+    for b, many in diff.split:
+        before[b] = "split"
+        after |= dict.fromkeys(many, "split")
+    return before, after
 
 
 def _label(node: Node) -> str:
-    return f"{node.op}\n{node.type}" if node.type else node.op
+    return f"{_text(node.op)}\n{_text(node.type)}" if node.type else _text(node.op)
+
+
+def _text(text: str) -> str:
+    """One line of what XML may hold; Graphviz writes control characters into its SVG as they are."""
+    shown = "".join(c if c.isprintable() else " " for c in text[: LONGEST + 1])
+    return shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"

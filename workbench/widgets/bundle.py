@@ -1,19 +1,35 @@
-"""Where the page's half of every widget is."""
+"""Where the page's half of every widget is, and what lasts of a view when its kernel is gone."""
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
+from typing import Any, ClassVar
 
 import anywidget
 import traitlets
 
 from workbench.errors import WorkbenchError
+from workbench.graph.diff import GraphDiff
+from workbench.graph.export import compare_to_graphviz, to_graphviz
+from workbench.graph.model import Graph
+from workbench.widgets.pictures import by_graphviz, find_node, svg_by_layout, write
+from workbench.widgets.saved_page import saved_page, to_json
 
 _BUNDLE = Path(__file__).parent / "static" / "workbench.js"
 if not _BUNDLE.exists():
     raise WorkbenchError(
         f"the widgets' {_BUNDLE.name} has not been built; in a checkout run `make bundle`, else install the wheel again"
     )
+
+STILL_NODES = 60
+"most nodes of the still picture that a notebook keeps beside the widget: Graphviz draws them in less than 0.1 s"
+STILL_SECONDS = 0.5
+"longest the still picture may hold up the widget on a busy machine"
+SUFFIXES = (".html", ".svg", ".pdf", ".png")
+
+Shown = tuple[Graph] | tuple[Graph, Graph, GraphDiff]
+"one graph; or two and what changed between them"
 
 
 class View(anywidget.AnyWidget):
@@ -22,3 +38,96 @@ class View(anywidget.AnyWidget):
     _esm = _BUNDLE
     _view = traitlets.Unicode().tag(sync=True)
     height = traitlets.Int(520, min=120, help="height in CSS pixels").tag(sync=True)
+
+    saved_traits: ClassVar[tuple[str, ...]] = ()
+    "names of the traits that a saved file keeps, beside `_view` and `height`"
+
+    def save(self, path: str | Path) -> Path:
+        """Keep the view as it stands, in one file.
+
+        Parameters
+        ----------
+        path
+            `.html` opens from disk with no network, and pans, zooms, searches, expands and compares as here. `.svg` is drawn
+            by the same layout under Node.js, of any size; without Node.js, and as `.pdf` and `.png`, by Graphviz up to a few
+            hundred nodes.
+
+        Returns
+        -------
+        Path
+            Where it is.
+
+        Raises
+        ------
+        WorkbenchError
+            Another suffix, a place that cannot be written, or nothing there to draw it with.
+        """
+        path = Path(path).expanduser()
+        suffix = path.suffix.lower()
+        if suffix not in SUFFIXES:
+            raise WorkbenchError(f"{path.name!r} cannot be saved: its suffix must be one of {', '.join(SUFFIXES)}")
+        if not path.parent.is_dir():
+            raise WorkbenchError(f"{path} cannot be written: there is no folder {path.parent}")
+        write(path, self._page().encode(errors="replace") if suffix == ".html" else self._picture(suffix))
+        return path
+
+    def _page(self) -> str:
+        return saved_page(self._kept(), _BUNDLE.read_text(encoding="utf-8"), self._title())
+
+    def _picture(self, suffix: str) -> bytes:
+        shown = self._shown_graphs()
+        if shown is None:
+            raise WorkbenchError("there is no picture yet; wait for the first one, then save it")
+        node = find_node() if suffix == ".svg" else None
+        if node is not None:
+            return svg_by_layout(to_json(self._kept()), _BUNDLE, node)
+        return by_graphviz(_dot(shown), suffix, _nodes(shown))
+
+    def _kept(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("_view", "height", *self.saved_traits)}
+
+    def _title(self) -> str:
+        shown = self._shown_graphs()
+        return f"{shown[0].name[:80] or 'graph'} - tvm-workbench" if shown else "tvm-workbench"
+
+    def _shown_graphs(self) -> Shown | None:
+        """What is on screen; None before the first picture."""
+        raise NotImplementedError
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """The live widget, and beside it what a saved notebook shows where no kernel runs."""
+        made = super()._repr_mimebundle_(**kwargs)
+        if made is None:
+            return None
+        data, metadata = made
+        return {**data, **self._still()}, metadata
+
+    def _still(self) -> dict[str, str]:
+        shown = self._shown_graphs()
+        if shown is not None and _nodes(shown) <= STILL_NODES:
+            try:
+                return {"image/svg+xml": by_graphviz(_dot(shown), ".svg", _nodes(shown), STILL_SECONDS).decode()}
+            except WorkbenchError:
+                # no Graphviz, or too slow today: words will do
+                pass
+        return {"text/html": f"<p>{html.escape(_words(shown))}</p>"}
+
+
+def _nodes(shown: Shown) -> int:
+    return len(shown[0].nodes) if len(shown) == 1 else len(shown[0].nodes) + len(shown[1].nodes)
+
+
+def _dot(shown: Shown) -> Any:
+    return to_graphviz(shown[0]) if len(shown) == 1 else compare_to_graphviz(*shown)
+
+
+def _words(shown: Shown | None) -> str:
+    again = "Run the cell for the picture, or keep it with .save('picture.html')."
+    if shown is None:
+        return f"A tvm-workbench widget. {again}"
+    if len(shown) == 1:
+        (graph,) = shown
+        return f"{graph.name[:80] or 'Graph'}: {len(graph.nodes):,} nodes, {graph.kernels():,} kernels. {again}"
+    before, after, changes = shown
+    counts = ", ".join(f"{n:,} {kind}" for kind, n in changes.counts().items() if n)
+    return f"{after.name[:80] or 'Graph'}: {len(before.nodes):,} nodes before, {len(after.nodes):,} after ({counts}). {again}"

@@ -9,7 +9,7 @@ import traitlets
 from workbench.dialects.base import Workload
 from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.model import Graph
-from workbench.widgets.bundle import View
+from workbench.widgets.bundle import Shown, View
 from workbench.widgets.payload import encode_diff, encode_graph
 
 
@@ -23,6 +23,7 @@ class CompareView(View):
     titles = traitlets.List(traitlets.Unicode(), default_value=["before", "after"]).tag(sync=True)
     selection = traitlets.Dict(default_value={"before": [], "after": []}).tag(sync=True)
     mode = traitlets.Enum(("split", "changed", "overlay"), default_value="split").tag(sync=True)
+    saved_traits = ("before", "after", "diff", "titles", "selection", "mode")
 
     def __init__(self, before: Graph | Workload, after: Graph | Workload, **traits: Any) -> None:
         super().__init__(**traits)
@@ -31,11 +32,15 @@ class CompareView(View):
     def compare(self, before: Graph, after: Graph, changes: GraphDiff | None = None) -> None:
         """Show two other graphs."""
         self.changes = changes or diff(before, after)
+        self._graphs = (before, after)
         with self.hold_sync():
             self.before = encode_graph(before)
             self.after = encode_graph(after)
             self.diff = encode_diff(self.changes, before, after)
             self.selection = {"before": [], "after": []}
+
+    def _shown_graphs(self) -> Shown:
+        return (*self._graphs, self.changes)
 
 
 def _graph(thing: Graph | Workload) -> Graph:

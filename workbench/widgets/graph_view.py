@@ -10,7 +10,7 @@ import traitlets
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
-from workbench.widgets.bundle import View
+from workbench.widgets.bundle import Shown, View
 from workbench.widgets.payload import encode_graph
 
 
@@ -36,10 +36,14 @@ class GraphView(View):
     viewport = traitlets.Dict().tag(sync=True)
     overlay_state = traitlets.Dict().tag(sync=True)
     options = traitlets.Dict().tag(sync=True)
+    saved_traits = ("graph", "selection", "collapsed", "viewport", "overlay_state", "options")
 
     def __init__(self, graph: Graph | Workload, **traits: Any) -> None:
         self.model = graph.graph() if isinstance(graph, Workload) else graph
         super().__init__(graph=encode_graph(self.model), **traits)
+
+    def _shown_graphs(self) -> Shown:
+        return (self.model,)
 
     @traitlets.validate("selection")
     def _known_nodes(self, proposal: dict[str, Any]) -> list[int]:

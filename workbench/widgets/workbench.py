@@ -18,7 +18,7 @@ import traitlets
 from workbench.dialects.base import PassInfo, Workload, dialect_of
 from workbench.dialects.registry import load
 from workbench.errors import UnknownName, WorkbenchError
-from workbench.graph.diff import diff
+from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.json import from_data
 from workbench.graph.model import Graph
 from workbench.measure.config import Config
@@ -29,7 +29,7 @@ from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Step, Trace
 from workbench.process.worker import worker
 from workbench.widgets.background import Background, Task
-from workbench.widgets.bundle import View
+from workbench.widgets.bundle import Shown, View
 from workbench.widgets.payload import encode_diff, encode_graph
 from workbench.widgets.session import Choice, History
 
@@ -69,6 +69,7 @@ class Workbench(View):
     state = traitlets.Dict().tag(sync=True)
     plots = traitlets.Dict().tag(sync=True)
     seq = traitlets.Int(0).tag(sync=True)
+    saved_traits = ("before", "after", "diff", "titles", "selection", "mode", "state", "plots")
 
     def __init__(
         self,
@@ -94,7 +95,7 @@ class Workbench(View):
         self._history = History(Choice("pipeline", Pipeline([first] if isinstance(first, str) else first), opt_level))
         self._lock = threading.RLock()
         self._trace: Trace | None = None
-        self._shown: tuple[Graph, Graph] | None = None
+        self._shown: tuple[Graph, Graph, GraphDiff] | None = None
         self._step = WHOLE
         self._rows: dict[Config, dict[str, Any]] = {}
         self._pictures = Background("workbench-pictures", self._failed)
@@ -192,6 +193,16 @@ class Workbench(View):
         """Wait until pictures and measurements are done; whether they were in time."""
         ends = time.monotonic() + timeout
         return self._pictures.wait(timeout) and self._measures.wait(max(0.0, ends - time.monotonic()))
+
+    def _shown_graphs(self) -> Shown | None:
+        return self._shown
+
+    def _kept(self) -> dict[str, Any]:
+        """A saved page has nothing under way: what is being made or measured is not in it."""
+        with self._lock:
+            kept = super()._kept()
+        rows = [row for row in kept["state"]["rows"] if row["status"] not in ("pending", "running")]
+        return {**kept, "state": {**kept["state"], "busy": None, "rows": rows}}
 
     # -- messages from the page
 
@@ -334,7 +345,7 @@ class Workbench(View):
             **changes.counts(),
         }
         with self._lock, self.hold_sync():
-            self._shown = (before, after)
+            self._shown = (before, after, changes)
             self.before = encode_graph(before)
             self.after = encode_graph(after)
             self.diff = encode_diff(changes, before, after)

@@ -1,0 +1,45 @@
+/** A view's picture as SVG without a page: workbench/widgets/pictures.py runs this under Node. */
+import { initiallyCollapsed } from "./graph/collapse.ts";
+import { decode, type Payload } from "./graph/payload.ts";
+import { compare, single, type Picture } from "./graph/picture.ts";
+import { readOverlay } from "./render/overlay.ts";
+import { PAPER, paperRuler } from "./render/paper.ts";
+import { toSvg, type Sheet } from "./render/save.ts";
+import { Stage } from "./render/stage.ts";
+import { readDiff } from "./views/compare.ts";
+import { numbers } from "./views/model.ts";
+
+type Traits = Record<string, unknown>;
+
+export async function svg(traits: Traits): Promise<string> {
+  const stage = new Stage(paperRuler());
+  const picture = pictureOf(traits);
+  const options = (traits.options ?? {}) as Record<string, unknown>;
+  stage.options = { ...stage.options, showConstants: options.show_constants === true, showTuples: options.show_tuples === true };
+  stage.apart = traits.mode === "overlay";
+  stage.changedOnly = traits.mode === "changed";
+  stage.setOverlay(readOverlay(traits.overlay_state));
+  const wanted = numbers(traits.collapsed);
+  await stage.setPicture(picture, wanted.length > 0 ? new Set(wanted) : initiallyCollapsed(picture, stage.options.showConstants));
+  const titles = (traits.titles ?? []) as string[];
+  return toSvg(sheets(picture, stage).map(([sides, title]) => sheet(stage, sides, titles[title] ?? "")));
+}
+
+function pictureOf(traits: Traits): Picture {
+  if (!traits.before) return single(decode(traits.graph as Partial<Payload>));
+  return compare(decode(traits.before as Partial<Payload>), decode(traits.after as Partial<Payload>), readDiff(traits.diff as Traits));
+}
+
+/** Which sides each sheet shows, and whose title it has: the overlay is both, so it has none. */
+function sheets(picture: Picture, stage: Stage): [number, number][] {
+  if (!picture.compares) return [[1, 0]];
+  return stage.apart ? [[3, -1]] : [[1, 0], [2, 1]];
+}
+
+function sheet(stage: Stage, sides: number, title: string): Sheet {
+  const frame = {
+    scene: stage.scene!, camera: stage.camera, view: stage.view, theme: PAPER, ruler: stage.ruler, look: stage.look,
+    sides, textSide: (sides === 1 ? 0 : 1) as 0 | 1, t: 1, earlier: null,
+  };
+  return { frame, title };
+}

@@ -1,0 +1,87 @@
+"""A view as one HTML file that opens from disk with no network.
+
+The page holds the bundle as its one script, and the view's traits as JSON. Nothing a module is named can become markup: the
+JSON has no `<`, `>` or `&` in it, and the page's policy runs no script but the bundle, by its hash, and loads nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+
+
+def saved_page(traits: Mapping[str, Any], bundle: str, title: str) -> str:
+    """The whole file.
+
+    Parameters
+    ----------
+    traits
+        What the page's model answers; bytes become base64.
+    bundle
+        The ES module of the widgets.
+    title
+        What the browser's tab says.
+    """
+    script = inline_script(bundle)
+    # one line each, so that a diff of two saved files says what differs
+    return _PAGE.format(
+        title=html.escape(title),
+        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        traits=to_json({**traits, "saved": True}),
+        script=script,
+    )
+
+
+def to_json(value: Any) -> str:
+    """JSON that may stand in a script element."""
+    return json.dumps(value, default=_plain, separators=(",", ":")).translate(_UNSAFE)
+
+
+def inline_script(source: str) -> str:
+    r"""JavaScript that may stand in a script element.
+
+    `</script` and `<!--` can only be meant as text, where a backslash changes nothing (esbuild writes `</script` that way, and
+    puts a space into `a<!--b`).
+
+    >>> inline_script('x="</script>"')
+    'x="<\\/script>"'
+    """
+    # the parser of HTML reads these line ends as \n, and the policy's hash is of what it read
+    lines = source.replace("\r\n", "\n").replace("\r", "\n")
+    return re.sub(r"<(?=/script|!--)", r"<\\", lines, flags=re.IGNORECASE)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return base64.b64encode(value).decode()
+    # numpy's numbers in a row of measurements
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+_PAGE = """<!doctype html>
+<html lang="en" data-workbench="saved">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-{digest}'; worker-src blob:; \
+style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="tvm-workbench">
+<title>{title}</title>
+<style>:root {{ color-scheme: light dark; }} body {{ margin: 8px; font-family: system-ui, sans-serif; }}
+@media (prefers-color-scheme: dark) {{ body {{ background: #111; color: #e6e6e6; }} }}</style>
+</head>
+<body>
+<noscript>This picture is drawn by JavaScript, which is switched off here. It loads nothing from anywhere.</noscript>
+<main id="view"></main>
+<script type="application/json" id="traits">{traits}</script>
+<script type="module">{script}</script>
+</body>
+</html>
+"""
