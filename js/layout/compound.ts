@@ -5,24 +5,14 @@
  * and twelve identical layers of a model cost one.
  */
 import { LevelCache } from "./cache";
-import { buildHierarchy, ENTRY, type Hierarchy } from "./hierarchy";
-import { median, rowsBy, type LevelGraph, type LevelLayout, type Rows } from "./level";
+import { buildHierarchy, type Hierarchy } from "./hierarchy";
+import { median, row, rowsBy, type LevelLayout, type Rows } from "./level";
+import { levelGraph, Seeds, type Placed } from "./levels";
 import { layoutLevel } from "./pipeline";
 import { Line } from "./routing";
 import type { LayoutInput, LayoutOptions, LayoutResult } from "./types";
 
-const CLEARLY_DEEPER = 1.25;
 const DEFAULTS: Required<LayoutOptions> = { nodeGap: 24, layerGap: 36, padding: 12 };
-
-/** A level's layout and where it sits inside its group: contents are shifted by inset, below the header. */
-interface Placed {
-  layout: LevelLayout;
-  items: Uint32Array;
-  width: number;
-  height: number;
-  insetX: number;
-  insetY: number;
-}
 
 export class LayoutEngine {
   private readonly cache = new LevelCache();
@@ -56,113 +46,9 @@ export class LayoutEngine {
   }
 }
 
-function row(rows: Rows, r: number): Uint32Array {
-  return rows.items.subarray(rows.offset[r], rows.offset[r + 1]);
-}
-
 function inGroup(layout: LevelLayout, items: Uint32Array, header: number, minWidth: number, padding: number): Placed {
   const width = Math.max(minWidth, layout.width + 2 * padding);
   return { layout, items, width, height: layout.height + header + 2 * padding, insetX: (width - layout.width) / 2, insetY: header + padding };
-}
-
-/** The level as a flat graph with local numbers; `local` is filled in for the level's items. */
-function levelGraph(
-  input: LayoutInput, h: Hierarchy, items: Uint32Array, wireIds: Uint32Array, local: Uint32Array, placed: Placed[],
-  seeds: Seeds | null,
-): LevelGraph {
-  const { nodeCount, groupCount, wires, stubKind } = h;
-  const firstStub = nodeCount + groupCount, n = items.length, m = wireIds.length;
-  const graph: LevelGraph = {
-    width: new Float32Array(n), height: new Float32Array(n), kind: new Uint8Array(n),
-    source: new Uint32Array(m), target: new Uint32Array(m), net: new Uint32Array(m),
-    targetPort: new Uint16Array(m), sourcePort: new Uint16Array(m), mainEntry: new Uint8Array(n), mainWire: new Uint8Array(m),
-    targetShift: new Float32Array(m), sourceShift: new Float32Array(m), seedX: new Float32Array(n).fill(NaN), seedY: new Float32Array(n).fill(NaN),
-  };
-  for (let i = 0; i < n; i++) {
-    const item = items[i];
-    local[item] = i;
-    if (seeds && item < firstStub) { graph.seedX[i] = seeds.x[item]; graph.seedY[i] = seeds.y[item]; }
-    if (item < nodeCount) {
-      graph.width[i] = input.nodes.width[item];
-      graph.height[i] = input.nodes.height[item];
-    } else if (item < firstStub) {
-      graph.width[i] = placed[item - nodeCount].width;
-      graph.height[i] = placed[item - nodeCount].height;
-    } else graph.kind[i] = stubKind[item - firstStub];
-  }
-  graph.seedX = relative(graph.seedX);
-  graph.seedY = relative(graph.seedY);
-  // Nets are renumbered in order of appearance, so that levels with equal contents are equal.
-  const nets = new Map<number, number>();
-  const shift = (group: number, stub: number): number => {
-    const inside = placed[group - nodeCount];
-    return inside.insetX + inside.layout.x[local[firstStub + stub]] - inside.width / 2;
-  };
-  for (let k = 0; k < m; k++) {
-    const w = wireIds[k], s = wires.source[w], t = wires.target[w], net = wires.net[w];
-    if (!nets.has(net)) nets.set(net, nets.size);
-    graph.net[k] = nets.get(net)!;
-    graph.source[k] = local[s];
-    graph.target[k] = local[t];
-    graph.targetPort[k] = wires.port[w];
-    graph.sourcePort[k] = s < nodeCount && net >= nodeCount ? 1 : 0;
-    graph.sourceShift[k] = wires.sourceStub[w] < 0 ? NaN : shift(s, wires.sourceStub[w]);
-    graph.targetShift[k] = wires.targetStub[w] < 0 ? NaN : shift(t, wires.targetStub[w]);
-  }
-  markMain(graph, h, items, wireIds);
-  return graph;
-}
-
-/** A wire or an entry is the main one if what it brings is clearly deeper in the whole graph than all it arrives with. */
-function markMain(graph: LevelGraph, h: Hierarchy, items: Uint32Array, wireIds: Uint32Array): void {
-  const { wires, depthOfNet, nodeCount, groupCount, stubNet } = h;
-  const clearly = (list: number[], depth: (i: number) => number): number => {
-    let best = -1, second = 0;
-    for (const i of list) {
-      if (best < 0) best = i;
-      else if (depth(i) > depth(best)) { second = depth(best); best = i; } else second = Math.max(second, depth(i));
-    }
-    return best >= 0 && depth(best) > CLEARLY_DEEPER * second + 2 ? best : -1;
-  };
-  const into = rowsBy(graph.target, graph.kind.length);
-  for (let i = 0; i < graph.kind.length; i++) {
-    const best = clearly([...row(into, i)], (k) => depthOfNet(wires.net[wireIds[k]]));
-    if (best >= 0) graph.mainWire[best] = 1;
-  }
-  const entries = [...items.keys()].filter((i) => graph.kind[i] === ENTRY);
-  const best = clearly(entries, (i) => depthOfNet(stubNet[items[i] - nodeCount - groupCount]));
-  if (best >= 0) graph.mainEntry[best] = 1;
-}
-
-/** Seeds count only up to a translation: a layer that moved as a whole is the same layer. */
-function relative(seed: Float32Array): Float32Array {
-  const origin = seed.find((x) => !Number.isNaN(x));
-  return origin === undefined ? seed : seed.map((x) => Math.round(16 * (x - origin)) / 16);
-}
-
-/** Previous centres. A group's is where most of its members would be back in their places. */
-class Seeds {
-  readonly x: Float32Array;
-  readonly y: Float32Array;
-
-  constructor(seed: NonNullable<LayoutInput["seed"]>, nodeCount: number, groupCount: number) {
-    this.x = new Float32Array(nodeCount + groupCount).fill(NaN);
-    this.y = new Float32Array(nodeCount + groupCount).fill(NaN);
-    this.x.set(seed.x);
-    this.y.set(seed.y);
-  }
-
-  found(group: number, { items, layout, insetX, insetY, width, height }: Placed, local: Uint32Array): void {
-    const x: number[] = [], y: number[] = [];
-    for (const item of items) {
-      if (item >= this.x.length || Number.isNaN(this.x[item]) || Number.isNaN(this.y[item])) continue;
-      x.push(this.x[item] - insetX - layout.x[local[item]]);
-      y.push(this.y[item] - insetY - layout.y[local[item]]);
-    }
-    if (x.length === 0) return;
-    this.x[group] = median(x) + width / 2;
-    this.y[group] = median(y) + height / 2;
-  }
 }
 
 /** Walks from the top level inwards, giving every level its origin, then strings the wires of each edge together. */
@@ -222,6 +108,9 @@ function checkLengths({ nodes, edges, groups, seed }: LayoutInput): void {
   };
   same("nodes", [nodes.width, nodes.height, nodes.group, ...(seed ? [seed.x, seed.y] : [])]);
   same("edges", [edges.source, edges.target, edges.port]);
+  for (const sizes of [nodes.width, nodes.height])
+    for (let n = 0; n < sizes.length; n++)
+      if (!(sizes[n] >= 0 && sizes[n] < Infinity)) throw new RangeError(`layout: node ${n} has no proper size (${sizes[n]})`);
   same("groups", [groups.parent, groups.headerHeight, groups.minWidth]);
 }
 

@@ -16,7 +16,7 @@ export const BOX = 0;
 export const ENTRY = 1;
 export const EXIT = 2;
 /** Argument position of a turned-round edge: right of all real arguments. */
-export const LAST_PORT = 0xffff;
+const LAST_PORT = 0xffff;
 
 export interface Wires {
   level: number[];
@@ -34,7 +34,6 @@ export interface Hierarchy {
   groupCount: number;
   /** Level of each node and group (ids as above). */
   home: Int32Array;
-  depth: Int32Array;
   /** All levels, every group before its parent, the top last. */
   bottomUp: Int32Array;
   wires: Wires;
@@ -129,7 +128,7 @@ export function buildHierarchy(input: LayoutInput): Hierarchy {
   const path = new Uint32Array(pathOffset[edgeCount]);
   for (let e = 0; e < edgeCount; e++) path.set(paths[e], pathOffset[e]);
   return {
-    nodeCount, groupCount, home, depth, bottomUp, wires, stubGroup, stubKind, stubNet,
+    nodeCount, groupCount, home, bottomUp, wires, stubGroup, stubKind, stubNet,
     depthOfNet: (net) => (net < nodeCount ? valueDepth[net] : 0),
     pathOffset, path, reversed,
   };

@@ -76,7 +76,7 @@ function shortest(graph: LevelGraph, into: Rows, out: Rows, layer: Int32Array, h
 }
 
 /** Kahn's algorithm; among items that are ready, the lowest number first keeps the caller's order. */
-export function topologicalOrder(graph: LevelGraph, out: Rows): Uint32Array {
+function topologicalOrder(graph: LevelGraph, out: Rows): Uint32Array {
   const n = graph.kind.length;
   const waiting = new Uint32Array(n);
   for (const t of graph.target) waiting[t]++;

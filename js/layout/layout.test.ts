@@ -104,4 +104,7 @@ test("a mistake in the input is one readable sentence", () => {
   const bad = resnet([1]).input();
   bad.nodes.group[0] = 99;
   assert.throws(() => layout(bad), /there is no group 99/);
+  const sizeless = resnet([1]).input();
+  sizeless.nodes.width[3] = NaN;
+  assert.throws(() => layout(sizeless), /node 3 has no proper size/);
 });

@@ -57,6 +57,11 @@ export function rowsBy(keys: ArrayLike<number>, rowCount: number): Rows {
   return { offset, items };
 }
 
+/** The members of row r, without copying. */
+export function row(rows: Rows, r: number): Uint32Array {
+  return rows.items.subarray(rows.offset[r], rows.offset[r + 1]);
+}
+
 /** The lower median. */
 export function median(values: number[]): number {
   return values.sort((a, b) => a - b)[(values.length - 1) >> 1];

@@ -20,7 +20,7 @@ export function renumber(order: Order, l: number): void {
 }
 
 /** Lays the vertices out in the order given, each at the end of its layer. */
-export function orderFrom(strata: Strata, sequence: ArrayLike<number>): Order {
+function orderFrom(strata: Strata, sequence: ArrayLike<number>): Order {
   const order = emptyOrder(strata);
   const fill = order.start.slice();
   for (let i = 0; i < sequence.length; i++) {

@@ -3,7 +3,7 @@
  * next, as far as the whole row gains: the step between vertices of the placement's linear programme that single
  * blocks cannot make.
  */
-import type { Row } from "./placing";
+import type { Row } from "./row";
 
 const BUDGET = 400_000;
 const TOUCH = 0.01;
