@@ -16,6 +16,7 @@ from functools import cached_property
 
 from workbench.graph.identity import Label, ValueNumbers, contexts, label
 from workbench.graph.model import Graph
+from workbench.graph.refine import comparable, refine, same_inputs
 
 LOOK_THROUGH = 4
 "A pass may put a few operators (casts, layout transforms) on an edge; pairing looks past at most this many of them."
@@ -118,8 +119,10 @@ class _Matching:
         "after node -> further before nodes that became it"
         self.forked: dict[int, list[int]] = defaultdict(list)
         "before node -> further after nodes that it became"
-        self.match_equal_values()
+        rest = self.match_equal_values()
         self.match_neighbours()
+        refine(self.before, self.after)
+        self.match_rest(rest)
         self.match_congruent()
 
     def pair(self, b: int, a: int) -> None:
@@ -128,14 +131,26 @@ class _Matching:
 
     # -- nodes that compute the same value
 
-    def match_equal_values(self) -> None:
+    def match_equal_values(self) -> list[int]:
+        """Pair nodes of equal value; gives the values that one side has more nodes of."""
         after_classes = self.after.classes()
+        uneven: list[int] = []
         for number, ours in self.before.classes().items():
             theirs = after_classes.get(number, [])
-            left_b, left_a = self.pair_by_context(ours, theirs)
-            if theirs and self.before.graph.nodes[ours[0]].kind != "constant":
-                self.join(left_b, theirs[-1])
-                self.fork(left_a, ours[-1])
+            left = self.pair_by_context(ours, theirs)
+            if theirs and any(left) and self.before.graph.nodes[ours[0]].kind != "constant":
+                uneven.append(number)
+        return uneven
+
+    def match_rest(self, uneven: list[int]) -> None:
+        """Values that one side has more nodes of were merged or split, unless the rest has become something else."""
+        before_classes, after_classes = self.before.classes(), self.after.classes()
+        for number in uneven:
+            ours, theirs = before_classes[number], after_classes[number]
+            pair = next(((b, a) for b in reversed(ours) for a in theirs if self.before.partner[b] == a), None)
+            if pair is not None:
+                self.join([b for b in ours if self.before.partner[b] is None], pair[1])
+                self.fork([a for a in theirs if self.after.partner[a] is None], pair[0])
 
     def pair_by_context(self, ours: list[int], theirs: list[int]) -> tuple[list[int], list[int]]:
         """Pair equal values, those used alike first, the rest in order; gives what is left of each."""
@@ -182,11 +197,11 @@ class _Matching:
 
     def offer(self, heap: list[tuple[int, int, int]], b: int, a: int, distance: int) -> None:
         """Put a pair on the heap if its nodes are free and of one operator. Equal labels come first, then the nearest."""
-        ours, theirs = self.before.graph.nodes[b], self.after.graph.nodes[a]
         if self.before.partner[b] is not None or self.after.partner[a] is not None:
             return
-        if ours.kind != theirs.kind or (ours.op != theirs.op and ours.kind != "constant"):
+        if not comparable(self.before, self.after, b, a):
             return
+        ours, theirs = self.before.graph.nodes[b], self.after.graph.nodes[a]
         differs = (self.before.labels[b] != self.after.labels[a]) + (ours.attrs != theirs.attrs)
         heapq.heappush(heap, (4 * distance + differs, b, a))
 
@@ -256,7 +271,7 @@ class _Matching:
         first = self.after.partner[a]
         if first is None:
             self.pair(b, a)
-        elif self.before.partner[first] == a and first not in self.forked:
+        elif self.before.partner[first] == a and first not in self.forked and self.same(first, a):
             self.join([b], a)
 
     def fork_or_pair(self, b: int, a: int) -> None:
@@ -264,17 +279,13 @@ class _Matching:
         if first is None:
             self.pair(b, a)
         # a node that was merged is not split too: such a group has no one node that the others came from
-        elif self.after.partner[first] == b and first not in self.joined:
+        elif self.after.partner[first] == b and first not in self.joined and self.same(b, first):
             self.fork([a], b)
 
     # -- the result
 
-    def same_inputs(self, b: int, a: int) -> bool:
-        ours, theirs = self.before.graph.inputs[b], self.after.graph.inputs[a]
-        return len(ours) == len(theirs) and all(
-            self.before.partner[i] == j or self.after.partner[j] == i or self.before.numbers[i] == self.after.numbers[j]
-            for i, j in zip(ours, theirs, strict=True)
-        )
+    def same(self, b: int, a: int) -> bool:
+        return self.before.labels[b] == self.after.labels[a] and same_inputs(self.before, self.after, b, a)
 
     def result(self) -> GraphDiff:
         kept: list[tuple[int, int]] = []
@@ -282,8 +293,7 @@ class _Matching:
         for b, a in enumerate(self.before.partner):
             if a is None or a in self.joined or b in self.forked:
                 continue
-            same = self.before.labels[b] == self.after.labels[a] and self.same_inputs(b, a)
-            (kept if same else changed).append((b, a))
+            (kept if self.same(b, a) else changed).append((b, a))
         return GraphDiff(
             kept=tuple(kept),
             changed=tuple(changed),
