@@ -41,3 +41,5 @@ class Module:
     """The functions of a module, in the order of the text."""
 
     functions: dict[str, Expr]
+    crossed: list[Expr] = field(default_factory=list)
+    "those in which a value is used outside the block that binds it"

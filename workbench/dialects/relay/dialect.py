@@ -13,7 +13,7 @@ from workbench.dialects.base import PassInfo, Preset, Workload
 from workbench.dialects.relay import catalog
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.presets import PRESETS, TOGGLES
-from workbench.dialects.relay.printed import SAFE_DEPTH, constant_digests, print_module
+from workbench.dialects.relay.printed import SAFE_DEPTH, constant_digests, parameter_names, print_module
 from workbench.dialects.relay.text import parse
 from workbench.errors import LoadError, PipelineError, TooDeep, UnknownName
 from workbench.graph.model import Graph
@@ -45,6 +45,8 @@ class Relay:
             module = tvm.relay.parse(_with_version(text))
         except (tvm.TVMError, tvm.error.DiagnosticError) as error:
             raise LoadError(f"TVM cannot read this Relay text: {_first_line(error)}") from None
+        if not module.functions:
+            raise LoadError(f"{name} holds no function; give text with a `def @main(...)` in it")
         return Workload(_typed(module), {}, name, self.name)
 
     def _read_json(self, text: str, name: str) -> Workload:
@@ -68,7 +70,9 @@ class Relay:
         printed = print_module(module)
         parsed = parse(printed.text)
         digests = constant_digests(module, parsed) if "meta[relay.Constant]" in printed.text else {}
-        return build_graph(parsed, name, catalog.pattern_of, digests, printed.names)
+        return build_graph(
+            parsed, name, catalog.pattern_of, digests, {**printed.names, **parameter_names(module, parsed)}
+        )
 
     def passes(self) -> tuple[PassInfo, ...]:
         return catalog.passes()

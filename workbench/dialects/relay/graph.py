@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.dialects.relay.ast import Expr, Module
+from workbench.dialects.relay.blocks import Key, homes
 from workbench.dialects.relay.types import field_type, result_type
 from workbench.graph.model import Graph, GraphBuilder
 
@@ -52,10 +53,11 @@ def group_kind(attrs: Mapping[str, Any]) -> str:
 class _Env:
     """Which node holds the value of an expression, inside one instance of a function body."""
 
-    __slots__ = ("group", "outer", "values")
+    __slots__ = ("block", "group", "outer", "values")
 
-    def __init__(self, group: int | None, outer: _Env | None = None) -> None:
+    def __init__(self, group: int | None, block: Key, outer: _Env | None = None) -> None:
         self.group = group
+        self.block = block
         self.outer = outer
         self.values: dict[Expr, int] = {}
 
@@ -67,6 +69,13 @@ class _Env:
                 return found
             env = env.outer
         return None
+
+    def is_inside(self, function: Expr) -> bool:
+        """Whether this is inside a body of that function."""
+        env: _Env | None = self
+        while env is not None and env.block != (function, 0):
+            env = env.outer
+        return env is not None
 
 
 class _Walk:
@@ -84,6 +93,7 @@ class _Walk:
         self.digests = digests
         self.names = names
         self.drawn_in_place: set[str] = set()
+        self.homes = {expr: block for function in module.crossed for expr, block in homes(function).items()}
 
     def run(self) -> Graph:
         entry = "main" if "main" in self.module.functions else next(iter(self.module.functions), "")
@@ -115,7 +125,7 @@ class _Walk:
 
     def global_function(self, name: str, function: Expr) -> Iterator[Any]:
         group = self.builder.group(group_kind(function.attrs), name, None, function.attrs)
-        env = _Env(group)
+        env = _Env(group, (function, 0))
         for param in function.params:
             env.values[param] = self.add(env, "param", self.shown(param), (), param, attrs=param.attrs)
         output = yield self.value(function.args[0], env)
@@ -125,7 +135,7 @@ class _Walk:
     def in_place(self, function: Expr, name: str, arguments: list[int], env: _Env) -> Iterator[Any]:
         """Draw the body of a called function where it is called: its parameters are its arguments."""
         group = self.builder.group(group_kind(function.attrs), name, env.group, function.attrs)
-        inner = _Env(group, env)
+        inner = _Env(group, (function, 0), env)
         inner.values.update(zip(function.params, arguments, strict=False))
         output = yield self.value(function.args[0], inner)
         self.builder.returns(group, output)
@@ -141,7 +151,7 @@ class _Walk:
     def closure(self, function: Expr, env: _Env) -> Iterator[Any]:
         """A function that is a value: a node for the value, its body in a box beside it."""
         group = self.builder.group(group_kind(function.attrs), "fn", env.group, function.attrs)
-        inner = _Env(group, env)
+        inner = _Env(group, (function, 0), env)
         for param in function.params:
             inner.values[param] = self.add(inner, "param", self.shown(param), (), param)
         output = yield self.value(function.args[0], inner)
@@ -157,23 +167,33 @@ class _Walk:
             return found
         # Straight chains are the common case by far, so producers are walked with a plain list here, and only the
         # constructs that open a scope of their own go through the driver.
-        stack = [expr]
+        stack = [(expr, self.home(expr, env))]
         while stack:
-            current = stack[-1]
-            if env.find(current) is not None:
+            current, here = stack[-1]
+            if here.find(current) is not None:
                 stack.pop()
                 continue
-            if current.kind in ("let", "function", "if", "match") or self.is_in_place_call(current):
-                node = yield getattr(self, f"visit_{current.kind}")(current, env)
+            if current.kind in ("let", "function", "if", "match") or self.is_in_place_call(current, here):
+                node = yield getattr(self, f"visit_{current.kind}")(current, here)
             else:
-                waiting = [arg for arg in self.operands(current) if env.find(arg) is None]
+                waiting = [arg for arg in self.operands(current) if here.find(arg) is None]
                 if waiting:
-                    stack.extend(reversed(waiting))
+                    stack.extend((arg, self.home(arg, here)) for arg in reversed(waiting))
                     continue
-                node = self.leaf(current, env)
-            env.values[current] = node
+                node = self.leaf(current, here)
+            here.values[current] = node
             stack.pop()
-        return env.values[expr]
+        found = env.find(expr)
+        assert found is not None
+        return found
+
+    def home(self, expr: Expr, env: _Env) -> _Env:
+        """The env of the block that the value belongs to: `env`, or one around it."""
+        block = self.homes.get(expr)
+        home = env
+        while block is not None and home.block != block and home.outer is not None:
+            home = home.outer
+        return home
 
     def operands(self, expr: Expr) -> tuple[Expr, ...]:
         """What flows into the expression as a value: a named callee does not."""
@@ -191,8 +211,12 @@ class _Walk:
                 return function, callee.text
         return None
 
-    def is_in_place_call(self, expr: Expr) -> bool:
-        return expr.kind == "call" and self.callee_in_place(expr) is not None
+    def is_in_place_call(self, expr: Expr, env: _Env) -> bool:
+        if expr.kind != "call":
+            return False
+        found = self.callee_in_place(expr)
+        # drawing a function inside itself would never end
+        return found is not None and not env.is_inside(found[0])
 
     def visit_call(self, expr: Expr, env: _Env) -> Iterator[Any]:
         found = self.callee_in_place(expr)
@@ -220,18 +244,18 @@ class _Walk:
     def visit_if(self, expr: Expr, env: _Env) -> Iterator[Any]:
         condition, then, other = expr.args
         inputs = [(yield self.value(condition, env))]
-        for arm, name in ((then, "then"), (other, "else")):
+        for place, arm, name in ((1, then, "then"), (2, other, "else")):
             group = self.builder.group("branch", name, env.group)
-            inputs.append((yield self.value(arm, _Env(group, env))))
+            inputs.append((yield self.value(arm, _Env(group, (expr, place), env))))
             self.builder.returns(group, inputs[-1])
         return self.add(env, "if", "if", inputs, expr)
 
     def visit_match(self, expr: Expr, env: _Env) -> Iterator[Any]:
         data, *bodies = expr.args
         inputs = [(yield self.value(data, env))]
-        for body, pattern in zip(bodies, expr.patterns, strict=True):
+        for place, (body, pattern) in enumerate(zip(bodies, expr.patterns, strict=True), 1):
             group = self.builder.group("branch", pattern.text, env.group)
-            inner = _Env(group, env)
+            inner = _Env(group, (expr, place), env)
             for variable in pattern.variables:
                 inner.values[variable] = self.add(inner, "param", self.shown(variable), inputs[:1], variable)
             inputs.append((yield self.value(body, inner)))

@@ -76,6 +76,16 @@ class _Renamer(relay.ExprMutator):
         return self.plain.get(var, var)
 
 
+def parameter_names(module: tvm.IRModule, parsed: Module) -> dict[str, str]:
+    """Name in the text -> the real name, of parameters that TVM prints under another name to tell functions' apart."""
+    return {
+        said.text: meant.name_hint
+        for name, function in parsed.functions.items()
+        for said, meant in zip(function.params, module[name].params, strict=True)
+        if said.text != meant.name_hint
+    }
+
+
 def constant_digests(module: tvm.IRModule, parsed: Module) -> dict[str, str]:
     """A checksum of each tensor constant that the text names, keyed by that name.
 
@@ -90,10 +100,7 @@ def constant_digests(module: tvm.IRModule, parsed: Module) -> dict[str, str]:
         if said in seen or said.kind in ("var", "op", "global", "constructor"):
             continue
         seen.add(said)
-        if said.kind == "let" and not said.args[0].text:
-            # a block that the reader moved a value out of: the module has nothing in this place
-            stack.append((said.args[2], meant))
-        elif said.kind == "constant":
+        if said.kind == "constant":
             if said.text.startswith("meta["):
                 found[said.text] = checksum(meant.data)
         else:

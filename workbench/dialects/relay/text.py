@@ -10,7 +10,7 @@ Grammar: https://tvm.apache.org/docs/v0.17.0/reference/langref/relay_expr.html
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -44,18 +44,13 @@ def _type_and_span(comment: str) -> tuple[str, str]:
 
 
 class _Scope:
-    """The variables of one function or block, what is bound in it in order, and where to look next."""
+    """The variables of one function or block, and where to look next."""
 
-    __slots__ = ("hoisted", "lets", "outer", "start", "values")
+    __slots__ = ("outer", "values")
 
     def __init__(self, outer: _Scope | None = None) -> None:
         self.values: dict[str, Expr] = {}
         self.outer = outer
-        self.lets: list[tuple[Expr, Expr, int]] = []
-        self.hoisted: list[tuple[int, Expr]] = []
-        "(number of the let before which it stands, value): values that blocks inside this one share"
-        self.start = len(outer.lets) if outer is not None else 0
-        "how many lets the block around had when this one was opened"
 
     def find(self, name: str) -> Expr | None:
         scope: _Scope | None = self
@@ -75,50 +70,17 @@ class _Temporary:
     "where it is bound; None while only its uses were read"
     offset: int
     "where it was seen first"
-    waiting: list[tuple[_Scope, int]] = field(default_factory=list)
-    "(block, number of lets that were bound in it) of each use before it is bound"
-
-
-def _hoist(value: Expr, bound: _Scope, used: _Scope, place: int) -> None:
-    """Bind a value in the innermost block around the block that binds it and a block that uses it."""
-    # a function that is called is drawn where it is called, not where it is bound
-    if bound is used or value.kind == "function":
-        return
-    starts, start = {}, place
-    for scope in _outwards(used):
-        starts[scope] = start
-        start = scope.start
-    start = len(bound.lets)
-    for scope in _outwards(bound):
-        if scope in starts:
-            scope.hoisted.append((min(start, starts[scope]), value))
-            return
-        start = scope.start
-
-
-def _outwards(scope: _Scope | None) -> Iterator[_Scope]:
-    while scope is not None:
-        yield scope
-        scope = scope.outer
-
-
-def _in_order(scope: _Scope) -> list[tuple[Expr, Expr, int]]:
-    """The lets of a block, each value that inner blocks share bound, without a name, before the first of those blocks."""
-    bound = [(place, 1, let) for place, let in enumerate(scope.lets)]
-    once = {
-        id(value): (start, 0, (Expr("var"), value, 0)) for start, value in sorted(scope.hoisted, key=lambda h: -h[0])
-    }
-    return [let for _, _, let in sorted([*bound, *once.values()], key=lambda row: row[:2])]
 
 
 class _Frame:
     """A construct that waits for its parts: what to do when the part that is being read is done."""
 
-    __slots__ = ("done", "scope")
+    __slots__ = ("done", "lets", "scope")
 
     def __init__(self, done: Callable[[Expr], None], scope: _Scope) -> None:
         self.done = done
         self.scope = scope
+        self.lets: list[tuple[Expr, Expr, int]] = []
 
 
 @dataclass(slots=True)
@@ -140,6 +102,9 @@ class _Reader:
         self.constants: dict[str, Expr] = {}
         self.temporaries: dict[str, _Temporary] = {}
         "%0, %1, ... of the function that is being read, wherever in it they were bound"
+        self.crossed: list[Expr] = []
+        self.crossing = False
+        "whether that function uses one outside the block that binds it"
 
     # -- tokens
 
@@ -193,10 +158,10 @@ class _Reader:
             self.skip_comments()
             token = self.token
             if token.kind == END:
-                return Module(functions)
+                return Module(functions, self.crossed)
             if token.text == "#[metadata]":
                 # what follows is JSON for TVM's own parser: the values of the constants
-                return Module(functions)
+                return Module(functions, self.crossed)
             if token.kind == "version":
                 self.at += 1
             elif token.text == "def":
@@ -231,12 +196,15 @@ class _Reader:
         result: list[Expr] = []
         stack: list[_Frame] = []
         self.temporaries.clear()
+        self.crossing = False
         self.open_function(outer, stack, result.append)
         while stack:
             self.step(stack)
         for name, known in self.temporaries.items():
             if known.scope is None:
                 raise ParseError(f"a variable that is bound here (%{name} is not)", self.text, known.offset)
+        if self.crossing:
+            self.crossed.append(result[0])
         return result[0]
 
     def open_function(self, outer: _Scope, stack: list[_Frame], done: Callable[[Expr], None]) -> None:
@@ -278,7 +246,10 @@ class _Reader:
 
     def variable(self, scope: _Scope) -> Expr:
         """A variable where it is bound: its name, and its type if the text gives one."""
+        self.skip_comments()
         line = self.line()
+        if self.token.kind != "local":
+            raise self.fail("a variable, `%x`")
         name = self.token.text[1:]
         self.at += 1
         attrs: dict[str, Any] = {}
@@ -315,7 +286,7 @@ class _Reader:
         frame = stack[-1]
         self.skip_comments()
         token, line = self.token, self.line()
-        following = self.tokens[self.at + 1].text
+        following = self.tokens[min(self.at + 1, len(self.tokens) - 1)].text
         if token.text == "let":
             self.at += 1
             variable = self.variable(frame.scope)
@@ -334,7 +305,7 @@ class _Reader:
     def bind_let(self, frame: _Frame, variable: Expr, line: int) -> Callable[[Expr], None]:
         def done(value: Expr) -> None:
             self.expect(";")
-            frame.scope.lets.append((variable, value, line))
+            frame.lets.append((variable, value, line))
 
         return done
 
@@ -349,7 +320,7 @@ class _Reader:
 
     def close_block(self, frame: _Frame, stack: list[_Frame]) -> Callable[[Expr], None]:
         def done(body: Expr) -> None:
-            for variable, value, line in reversed(_in_order(frame.scope)):
+            for variable, value, line in reversed(frame.lets):
                 body = Expr("let", args=(variable, value, body), type=body.type, line=line)
             stack.remove(frame)
             frame.done(body)
@@ -582,18 +553,14 @@ class _Reader:
         """The value that TVM numbered, wherever in the function it is bound.
 
         TVM binds a value where its printer comes across it first: inside a branch, though other blocks use it too, and
-        in the text even after a use. Such a value belongs to the innermost block around all its uses.
+        in the text even after a use. Where such a value belongs is said in blocks.py.
         """
         known = self.temporaries.get(name)
         if known is None and not name.isdigit():
             return None
         if known is None:
             known = self.temporaries[name] = _Temporary(Expr("pending"), None, self.token.offset)
-        use = (scope, len(scope.lets))
-        if known.scope is None:
-            known.waiting.append(use)
-        else:
-            _hoist(known.value, known.scope, *use)
+        self.crossing |= known.scope is not scope
         return known.value
 
     def bind(self, name: str, value: Expr, scope: _Scope) -> None:
@@ -605,8 +572,6 @@ class _Reader:
         for slot in Expr.__slots__:
             setattr(known.value, slot, getattr(value, slot))
         known.scope = scope
-        for use in known.waiting:
-            _hoist(known.value, scope, *use)
 
     def meta(self, line: int) -> Expr:
         """A constant kept beside the text; one index is one object, so its uses share an Expr."""
@@ -622,6 +587,8 @@ class _Reader:
 
     def attribute(self, into: dict[str, Any]) -> None:
         name = self.token.text
+        if self.token.kind != "name":
+            raise self.fail("the name of an attribute")
         self.at += 1
         self.expect("=")
         into[name] = self.attribute_value()
@@ -635,13 +602,16 @@ class _Reader:
             if token.kind == END:
                 raise self.fail("the value of an attribute")
             self.at += 1
-            if token.text in ("[", "{") and token.kind == "mark":
+            if token.text == "[" and token.kind == "mark":
                 open_lists.append([])
                 continue
-            if token.text in ("]", "}") and open_lists:
+            if token.text == "]" and open_lists:
                 value: Any = open_lists.pop()
-            elif token.kind == "mark" and token.text in ",:" and open_lists:
+            elif token.kind == "mark" and token.text == "," and open_lists:
                 continue
+            elif token.kind == "mark" and token.text == "{":
+                self.at -= 1
+                value = self.object_text(token.offset)
             elif token.kind == "mark":
                 self.at -= 1
                 raise self.fail("the value of an attribute")
@@ -654,14 +624,18 @@ class _Reader:
             open_lists[-1].append(value)
 
     def object_text(self, start: int) -> str:
-        """An attribute that is an object, `VirtualDevice(device_type=1)`, stays the text it is."""
+        """An attribute that is an object or a map, `VirtualDevice(device_type=1)`, stays the text it is."""
         depth = 0
         while self.token.kind != END:
-            depth += {"(": 1, ")": -1}.get(self.token.text, 0)
+            depth += {"(": 1, "{": 1, ")": -1, "}": -1}.get(self.token.text, 0)
             self.at += 1
             if depth == 0:
                 return self.text[start : self.tokens[self.at - 1].offset + 1]
-        raise self.fail("`)`")
+        raise self.fail("`)` or `}`")
+
+
+_SUFFIX = re.compile(r"(?:(?<=[0-9.])|(?<=nf)|(?<=an))(?:bf16|[fiu][0-9]*)$")
+"the type that TVM writes behind a number: 1.5f, 2i64, -inff"
 
 
 def literal(token: Token) -> Any:
@@ -669,9 +643,9 @@ def literal(token: Token) -> Any:
     if token.kind == "string":
         return token.text[1:-1]
     if token.kind == "number":
-        plain = re.sub(r"(?:bf16|[fiu]\d*)$", "", token.text) if "inf" not in token.text else token.text
+        plain = _SUFFIX.sub("", token.text)
         try:
             return int(plain)
         except ValueError:
-            return float(plain.rstrip("f"))
+            return float(plain)
     return {"True": True, "False": False, "None": None}.get(token.text, token.text)
