@@ -5,13 +5,15 @@
 import { carriedGroups, carry } from "../graph/carry.ts";
 import { initiallyCollapsed } from "../graph/collapse.ts";
 import { changedNodes, neighbourhood } from "../graph/neighbours.ts";
-import { EMPTY, Kind } from "../graph/payload.ts";
-import { sideOf, single, type Picture } from "../graph/picture.ts";
+import { EMPTY } from "../graph/payload.ts";
+import { single, type Picture } from "../graph/picture.ts";
 import { DEFAULT_OPTIONS, visible, type ViewOptions } from "../graph/visible.ts";
 import { Arranger } from "./arranger.ts";
-import { between, fit, opening, zoomAt, type Box, type Camera, type Size } from "./camera.ts";
+import { between, fit, zoomAt, type Camera, type Size } from "./camera.ts";
 import { sizes } from "./content.ts";
+import { inItems, itemsOf } from "./derive.ts";
 import { Events } from "./events.ts";
+import { extent, near, openingCamera } from "./first_view.ts";
 import { PLAIN, type Look } from "./look.ts";
 import { earlier, ease, moved, nearestKept, shift, type Earlier } from "./motion.ts";
 import { type Overlay } from "./overlay.ts";
@@ -137,7 +139,7 @@ export class Stage {
     if (!was) {
       this.before = null;
       this.progress = 1;
-      if (this.sized && !this.touched) this.camera = this.openingCamera(scene);
+      if (this.sized && !this.touched) this.camera = openingCamera(scene, this.view);
       return;
     }
     let delta = anchor !== undefined ? shift(scene, was, { group: anchor }) : null;
@@ -146,7 +148,7 @@ export class Stage {
       delta = item >= 0 ? moved(scene, was, item) : null;
     }
     const from = this.camera;
-    const first = this.openingCamera(scene);
+    const first = openingCamera(scene, this.view);
     const held = delta ? { ...from, x: from.x + delta[0], y: from.y + delta[1] } : first;
     // Until somebody has moved the camera, a new picture is shown as a first one would be, unless that is where one is.
     const to = this.touched || anchor !== undefined || near(held, first, this.view) ? held : first;
@@ -183,38 +185,9 @@ export class Stage {
     this.view = view;
     if (!this.sized && view.width > 0) {
       this.sized = true;
-      if (this.scene && !this.touched) this.camera = this.openingCamera(this.scene);
+      if (this.scene && !this.touched) this.camera = openingCamera(this.scene, this.view);
     }
     this.repaint();
-  }
-
-  private openingCamera(scene: Scene): Camera {
-    const first = this.firstInput(scene);
-    const start = first >= 0 ? { x: scene.x[first], y: scene.y[first] - scene.size.height[first] / 2 } : { x: scene.width / 2, y: 0 };
-    const begins = (height: number): [number, number] => {
-      let [left, right] = [Infinity, -Infinity];
-      scene.items.query(0, start.y, scene.width, start.y + height, (i) => {
-        left = Math.min(left, scene.x[i] - scene.size.width[i] / 2);
-        right = Math.max(right, scene.x[i] + scene.size.width[i] / 2);
-      });
-      return left <= right ? [left, right] : [0, scene.width];
-    };
-    return opening(this.extent(scene), this.view, begins, start);
-  }
-
-  /** The first parameter of the function that is drawn: by custom the data, where a reader begins. Weights may be higher up. */
-  private firstInput(scene: Scene): number {
-    for (let u = 0; u < this.picture.nodeCount; u++) {
-      const s = sideOf(this.picture, u, 0);
-      const item = scene.visible.itemOf[u];
-      const own = item >= 0 && scene.visible.node[item] === u;
-      if (own && this.picture.sides[s].kind[this.picture.id[s][u]] === Kind.param) return item;
-    }
-    return -1;
-  }
-
-  private extent(scene: Scene): Box {
-    return { x: 0, y: 0, width: scene.width, height: scene.height };
   }
 
   setCamera(camera: Camera, byHand = true): void {
@@ -244,11 +217,11 @@ export class Stage {
   }
 
   fit(): void {
-    if (this.scene) this.glideTo(fit(this.extent(this.scene), this.view));
+    if (this.scene) this.glideTo(fit(extent(this.scene), this.view));
   }
 
   home(): void {
-    if (this.scene) this.glideTo(this.openingCamera(this.scene));
+    if (this.scene) this.glideTo(openingCamera(this.scene, this.view));
   }
 
   fitItems(items: Iterable<number>): void {
@@ -317,51 +290,12 @@ export class Stage {
   }
 
   itemsOf(nodes: readonly number[]): number[] {
-    const itemOf = this.scene?.visible.itemOf;
-    return itemOf ? [...new Set(nodes.map((u) => itemOf[u] ?? -1).filter((i) => i >= 0))] : [];
+    return this.scene ? itemsOf(this.scene, nodes) : [];
   }
 
-  /** Everything derived from nodes, in the items of the present scene. */
   private lookAgain(): void {
-    const scene = this.scene;
-    if (!scene) return;
-    const { itemOf } = scene.visible;
-    const linked = new Set<number>();
-    const sources = this.hoveredNode >= 0 ? [...this.selection.slice(0, 50), this.hoveredNode] : this.selection.slice(0, 50);
-    for (const u of sources) for (const w of this.picture.partners.get(u) ?? []) if (itemOf[w] >= 0) linked.add(itemOf[w]);
-    const within = this.look.hovered < scene.visible.count ? this.look.hovered : -1;
-    this.look = {
-      ...this.look,
-      selected: new Set(this.itemsOf(this.selection)),
-      hovered: within,
-      hoveredEdge: this.look.hoveredEdge < scene.visible.edgeCount ? this.look.hoveredEdge : -1,
-      linked,
-      found: this.found ? new Set(this.itemsOf(this.found)) : null,
-      ...this.overlaid(scene),
-    };
-  }
-
-  /** Values per item, and the scale over what is drawn: a collapsed group's sum must not run off its end. */
-  private overlaid(scene: Scene): { overlay: Overlay | null; values: Map<number, number> | null } {
-    if (!this.overlay) return { overlay: null, values: null };
-    const values = this.itemValues(scene, this.overlay);
-    let [low, high] = [Infinity, -Infinity];
-    for (const value of values.values()) {
-      low = Math.min(low, value);
-      high = Math.max(high, value);
-    }
-    return { overlay: low <= high ? { ...this.overlay, low, high } : this.overlay, values };
-  }
-
-  private itemValues(scene: Scene, overlay: Overlay): Map<number, number> {
-    const values = new Map<number, number>();
-    for (const [id, value] of overlay.values) {
-      const u = this.picture.node[0][id];
-      const item = u === undefined ? -1 : scene.visible.itemOf[u];
-      // A folded constant is found on its consumer, but its value is not its consumer's.
-      if (item >= 0 && (scene.visible.node[item] < 0 || scene.visible.node[item] === u)) values.set(item, (values.get(item) ?? 0) + value);
-    }
-    return values;
+    const { scene, selection, hoveredNode, found, overlay } = this;
+    if (scene) this.look = inItems(this.look, scene, { selection, hoveredNode, found, overlay });
   }
 
   // ---- painting ------------------------------------------------------------------------------------------------
@@ -401,12 +335,6 @@ function carriedCollapse(old: Picture, next: Picture, nodes: Int32Array | null, 
     else start.delete(g);
   });
   return start;
-}
-
-/** Whether two cameras show nearly the same. */
-function near(a: Camera, b: Camera, view: Size): boolean {
-  const grown = a.scale / b.scale;
-  return grown < 1.1 && grown > 0.9 && Math.abs(a.x - b.x) * b.scale < view.width * 0.06 && Math.abs(a.y - b.y) * b.scale < view.height * 0.03;
 }
 
 function identity(count: number): Int32Array {

@@ -1,11 +1,11 @@
 /** One canvas on a stage: draws its side, turns pointers, wheels and keys into what the stage does. */
-import { between, step, stream, type Arrow } from "../graph/neighbours.ts";
 import { type Frame } from "../render/frame.ts";
 import { hit, NOTHING, type Hit } from "../render/hit.ts";
 import { paint } from "../render/paint.ts";
 import { type Stage } from "../render/stage.ts";
 import { type Theme } from "../render/theme.ts";
 import { h } from "./dom.ts";
+import { graphKey, nodesIn, nodesOf } from "./graph_keys.ts";
 import { Minimap } from "./minimap.ts";
 import { Still } from "./still.ts";
 import { Tooltip } from "./tooltip.ts";
@@ -178,11 +178,11 @@ export class Pane {
     if (found.chevron) return this.toggle(found);
     const more = event.shiftKey || event.ctrlKey || event.metaKey;
     if (found.badge >= 0) return this.pick([found.badge], more);
-    if (found.item >= 0) return this.pick(this.nodesOf(found.item), more);
-    if (found.group >= 0) return this.pick(this.nodesIn(found.group), more);
+    if (found.item >= 0) return this.pick(nodesOf(this.stage, found.item), more);
+    if (found.group >= 0) return this.pick(nodesIn(this.stage, found.group), more);
     if (found.edge >= 0) {
       const { source, target } = this.stage.scene!.visible;
-      return this.pick([source[found.edge], target[found.edge]].flatMap((i) => this.nodesOf(i)), more);
+      return this.pick([source[found.edge], target[found.edge]].flatMap((i) => nodesOf(this.stage, i)), more);
     }
     if (!more) this.stage.select([]);
   }
@@ -195,22 +195,6 @@ export class Pane {
     this.stage.select([...set]);
   }
 
-  private nodesOf(item: number): number[] {
-    const visible = this.stage.scene!.visible;
-    if (visible.node[item] >= 0) return [visible.node[item]];
-    if (visible.collapsedGroup[item] >= 0) return this.nodesIn(visible.collapsedGroup[item]);
-    return [...visible.itemOf.keys()].filter((u) => visible.itemOf[u] === item);
-  }
-
-  private nodesIn(group: number): number[] {
-    const { picture } = this.stage;
-    const out: number[] = [];
-    for (let u = 0; u < picture.nodeCount; u++) {
-      for (let g = picture.group[u]; g >= 0; g = picture.groups.parent[g]) if (g === group) { out.push(u); break; }
-    }
-    return out;
-  }
-
   private toggle(found: Hit): void {
     this.tooltip.hide();
     if (found.group < 0) return;
@@ -219,78 +203,14 @@ export class Pane {
     this.stage.toggleGroup(found.group);
   }
 
-  // ---- keys ----------------------------------------------------------------------------------------------------
-
   private key(event: KeyboardEvent): void {
     if (event.key === "Tab") return;
     // Jupyter's single-letter shortcuts (delete a cell, say) must not fire while the graph has the focus.
     event.stopPropagation();
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (this.graphKey(event.key) || this.onkey(event)) event.preventDefault();
-  }
-
-  private graphKey(key: string): boolean {
-    const { stage } = this;
-    switch (key) {
-      case "ArrowUp": case "ArrowDown": case "ArrowLeft": case "ArrowRight":
-        this.walk(key.slice(5).toLowerCase() as Arrow);
-        return true;
-      case "Enter": return this.enter();
-      case "f": stage.fit(); return true;
-      case "h": stage.home(); return true;
-      case "s": stage.fitItems(stage.look.selected); return true;
-      case "+": case "=": stage.zoom(1.25); return true;
-      case "-": stage.zoom(0.8); return true;
-      case "Escape": return this.escape();
-      case "[": return this.flow("up");
-      case "]": return this.flow("down");
-      case "p": return this.paths();
-      case "t": stage.setEdges(stage.look.edges === "dtype" ? "diff" : "dtype"); return true;
-      case "m": this.minimap?.toggle(); return true;
-      default: return false;
-    }
-  }
-
-  private flow(way: "up" | "down"): boolean {
-    const { selection, picture } = this.stage;
-    if (selection.length > 0) this.stage.select(stream(picture, selection, way, this.options.sides));
-    return selection.length > 0;
-  }
-
-  private paths(): boolean {
-    const { selection, picture } = this.stage;
-    const found = selection.length > 1 && selection.length <= 50 ? between(picture, selection, this.options.sides) : [];
-    if (found.length > 0) this.stage.select(found);
-    return found.length > 0;
-  }
-
-  private walk(arrow: Arrow): void {
-    const { scene } = this.stage;
-    if (!scene) return;
-    const from = [...this.stage.look.selected].pop() ?? -1;
-    const to = step(scene.visible, scene.x, scene.y, from, arrow, this.options.sides);
-    if (to < 0) return;
-    this.stage.select(this.nodesOf(to));
-    this.stage.follow(to);
-  }
-
-  /** Opens the selected group; closes the innermost one around a selected node. */
-  private enter(): boolean {
-    const { scene, look } = this.stage;
-    const item = [...look.selected].pop() ?? -1;
-    if (!scene || item < 0) return false;
-    const box = scene.visible.collapsedGroup[item];
-    const around = scene.visible.parent[item] >= 0 ? scene.visible.open[scene.visible.parent[item]] : -1;
-    if (box < 0 && around < 0) return false;
-    this.stage.toggleGroup(box >= 0 ? box : around);
-    return true;
-  }
-
-  private escape(): boolean {
-    if (this.stage.look.found) { this.stage.setFound(null); return false; }
-    if (this.stage.selection.length === 0) return false;
-    this.stage.select([]);
-    return true;
+    if (event.key === "m") this.minimap?.toggle();
+    else if (!graphKey(this.stage, event.key, this.options.sides) && !this.onkey(event)) return;
+    event.preventDefault();
   }
 
   dispose(): void {
