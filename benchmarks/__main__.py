@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from benchmarks.bar import Bar, read, table
-from workbench.measure.host import cores, cpu_model
+from workbench.process.host import cores, cpu_model
 
 ROOT = Path(__file__).parents[1]
 HERE = Path(__file__).parent

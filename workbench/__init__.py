@@ -25,7 +25,8 @@ _HOMES = {
     "Pipeline": "pipeline.spec",
     "Trace": "pipeline.trace",
     "trace": "pipeline.run",
-    "Config": "measure.config",
+    "trace_build": "pipeline.build_trace",
+    "Config": "pipeline.config",
     "kernels": "measure.kernels",
     "measure": "measure.local",
     "plots": "plots",
@@ -70,9 +71,10 @@ if TYPE_CHECKING:
     from workbench.dialects.registry import load as load
     from workbench.graph.diff import diff as diff
     from workbench.graph.model import Graph as Graph
-    from workbench.measure.config import Config as Config
     from workbench.measure.kernels import kernels as kernels
     from workbench.measure.local import measure as measure
+    from workbench.pipeline.build_trace import trace_build as trace_build
+    from workbench.pipeline.config import Config as Config
     from workbench.pipeline.run import trace as trace
     from workbench.pipeline.spec import Pipeline as Pipeline
     from workbench.pipeline.trace import Trace as Trace

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from workbench.errors import MeasureError
-from workbench.measure.config import AS_IS, Config
+from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.spec import Pipeline
 
 

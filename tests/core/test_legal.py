@@ -8,8 +8,8 @@ import pytest
 
 from workbench.dialects.base import PassInfo, Workload
 from workbench.errors import MeasureError, UnknownName
-from workbench.measure import legal
-from workbench.measure.config import Config
+from workbench.pipeline import legal
+from workbench.pipeline.config import Config
 
 CATALOG = (PassInfo("FuseOps", "relay", locked="lowering takes kernels"), PassInfo("FoldConstant", "relay"))
 

@@ -43,8 +43,14 @@ def dialect(name: str) -> Dialect:
     here = installed()
     if here != name:
         found = f"TVM here runs {here}" if here else "there is no TVM here"
-        where = "the Jupyter kernel `Relay (TVM 0.17)` (make one with `tvm-workbench install-relay`)" if name == "relay" else "the main environment (pip install tvm-workbench[relax])"
-        raise WorkbenchError(f"{name} needs a TVM that has it, and {found}; use {where}, or open a saved trace or graph, which needs no TVM")
+        where = (
+            "the Jupyter kernel `Relay (TVM 0.17)` (make one with `tvm-workbench install-relay`)"
+            if name == "relay"
+            else "the main environment (pip install tvm-workbench[relax])"
+        )
+        raise WorkbenchError(
+            f"{name} needs a TVM that has it, and {found}; use {where}, or open a saved trace or graph, which needs no TVM"
+        )
     return importlib.import_module(f"workbench.dialects.{name}.dialect").DIALECT
 
 
@@ -86,7 +92,9 @@ def load(source: Any, params: Mapping[str, Any] | None = None, *, name: str | No
 def _dialect_here() -> Dialect:
     name = installed()
     if name is None:
-        raise LoadError("there is no TVM in this environment; use the kernel `Relay (TVM 0.17)`, or `pip install tvm-workbench[relax]`")
+        raise LoadError(
+            "there is no TVM in this environment; use the kernel `Relay (TVM 0.17)`, or `pip install tvm-workbench[relax]`"
+        )
     return dialect(name)
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import UnknownName
-from workbench.measure.config import Config
-from workbench.measure.legal import check
+from workbench.pipeline.config import Config
+from workbench.pipeline.legal import check
 from workbench.process.worker import Progress, never, silent, worker
 
 if TYPE_CHECKING:

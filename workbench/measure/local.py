@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
-from workbench.measure.config import Config
-from workbench.measure.host import cores, cpu_model
 from workbench.measure.kernels import from_result
-from workbench.measure.legal import check
 from workbench.measure.sampling import quartiles
+from workbench.pipeline.config import Config
+from workbench.pipeline.legal import check
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
+from workbench.process.host import cores, cpu_model
 from workbench.process.worker import Progress, never, silent, worker
 
 if TYPE_CHECKING:

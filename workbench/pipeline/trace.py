@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from workbench.errors import WorkbenchError
 from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.model import Graph
 
 
 class State:
-    """A module at one point of a trace. Its graph and text are made when somebody looks, once."""
+    """A module at one point of a trace. Its graph and text are made when somebody looks, once.
+
+    `module` is None where the module is in another process or was not saved.
+    """
 
     def __init__(self, module: Any, graph: Callable[[], Graph], text: Callable[[], str]) -> None:
         self.module = module
@@ -43,6 +47,8 @@ class Step:
     "one sentence, if the pass failed; the state after it is then the last good one"
     detail: str = ""
     "all that TVM said"
+    depth: int = 0
+    "how many of the passes around it are steps too"
 
     @property
     def changed(self) -> bool:
@@ -89,7 +95,15 @@ class Trace:
 
     @property
     def result(self) -> Any:
-        """The module after the last pass."""
+        """The module after the last pass.
+
+        Raises
+        ------
+        WorkbenchError
+            The trace has graphs and text only: it was opened from a file, or the compiler ran in the child process.
+        """
+        if self.end.module is None:
+            raise WorkbenchError("this trace holds graphs and text, no modules; run wb.trace to get a module")
         return self.end.module
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from workbench.dialects.base import PassInfo, Preset
-from workbench.measure.config import Config
+from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 
 

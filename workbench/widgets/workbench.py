@@ -19,15 +19,13 @@ from workbench.dialects.base import PassInfo, Workload, dialect_of
 from workbench.dialects.registry import load
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.diff import GraphDiff, diff
-from workbench.graph.json import from_data
 from workbench.graph.model import Graph
-from workbench.measure.config import Config
-from workbench.measure.legal import check
 from workbench.measure.local import measure_one
+from workbench.pipeline.build_trace import trace_build
+from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
-from workbench.pipeline.spec import Pipeline
+from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.trace import Step, Trace
-from workbench.process.worker import worker
 from workbench.widgets.background import Background, Task
 from workbench.widgets.bundle import Shown, View
 from workbench.widgets.payload import encode_diff, encode_graph
@@ -143,7 +141,7 @@ class Workbench(View):
         self._pictures.wait(600)
         if self._trace is None:
             error = self.state.get("error") or {}
-            raise WorkbenchError(error.get("text") or "there is no trace in PassContext mode; switch to pipeline mode")
+            raise WorkbenchError(error.get("text") or "there is no trace yet")
         return self._trace
 
     @property
@@ -277,16 +275,12 @@ class Workbench(View):
             passes=self._pass_states(choice, None),
             error=None,
         )
-        draw = self._draw_pipeline if choice.mode == "pipeline" else self._draw_context
-        self._pictures.submit(lambda task: draw(choice, task))
+        self._pictures.submit(lambda task: self._draw(choice, task))
 
-    def _draw_pipeline(self, choice: Choice, task: Task) -> None:
-        total = len(choice.pipeline)
-        busy = _Throttle(
-            lambda done: self._push(busy=_busy(f"Running passes ({done} of {total})", done / max(total, 1)))
-        )
+    def _draw(self, choice: Choice, task: Task) -> None:
+        """Make the trace of a choice and show it; a choice that gives none leaves the last picture in place."""
         try:
-            trace = self._runner.run(choice.pipeline, choice.opt_level, cancelled=task.cancelled, progress=busy)
+            trace = self._traced(choice, task)
         except WorkbenchError as error:
             self._trace = None
             self._fail("The passes were not run", str(error))
@@ -302,6 +296,24 @@ class Workbench(View):
         elif self.auto_measure:
             self._measure()
 
+    def _traced(self, choice: Choice, task: Task) -> Trace:
+        if choice.mode == "context":
+            return trace_build(
+                self.workload,
+                self.target,
+                choice.opt_level,
+                choice.disabled,
+                choice.required,
+                whole=False,
+                progress=lambda what, fraction: self._push(busy=_busy(what, fraction)),
+                cancelled=task.cancelled,
+            )
+        total = len(choice.pipeline)
+        busy = _Throttle(
+            lambda done: self._push(busy=_busy(f"Running passes ({done} of {total})", done / max(total, 1)))
+        )
+        return self._runner.run(choice.pipeline, choice.opt_level, cancelled=task.cancelled, progress=busy)
+
     def _draw_step(self) -> None:
         trace = self._trace
         if trace is None:
@@ -311,29 +323,6 @@ class Workbench(View):
         else:
             step = trace.steps[self._step]
             self._show(step.before, step.after, (f"before {step.name}", f"after {step.name}"))
-
-    def _draw_context(self, choice: Choice, task: Task) -> None:
-        self._trace = None
-        config = choice.config(self._presets)
-        try:
-            check(self.workload, config)
-            result = worker().run(
-                "workbench.measure.jobs:optimize",
-                self.workload,
-                {"target": self.target, "config": config.to_data()},
-                progress=lambda what, fraction: self._push(busy=_busy(what, fraction)),
-                cancelled=task.cancelled,
-            )
-        except WorkbenchError as error:
-            self._fail("This PassContext gives no graph", str(error))
-            return
-        if task.wanted:
-            self._show(
-                self.workload.graph(), from_data(result["graph"]), ("as loaded", f"as compiled ({config.label})")
-            )
-            self._push(busy=None)
-            if self.auto_measure:
-                self._measure()
 
     def _show(self, before: Graph, after: Graph, titles: tuple[str, str]) -> None:
         changes = diff(before, after)
@@ -453,11 +442,13 @@ class Workbench(View):
         }
 
     def _pass_states(self, choice: Choice, trace: Trace | None) -> list[dict[str, Any]]:
+        """The passes as the page lists them: those that were chosen, or those that the compiler ran."""
+        if choice.mode == "context":
+            return [self._pass_state(PassStep(step.name), step) for step in (trace.steps if trace else ())]
         steps = trace.steps if trace is not None else [None] * len(choice.pipeline)
-        return [self._pass_state(place, choice, step) for place, step in enumerate(steps)]
+        return [self._pass_state(chosen, step) for chosen, step in zip(choice.pipeline, steps, strict=True)]
 
-    def _pass_state(self, place: int, choice: Choice, step: Step | None) -> dict[str, Any]:
-        chosen = choice.pipeline[place]
+    def _pass_state(self, chosen: PassStep, step: Step | None) -> dict[str, Any]:
         info = self._infos.get(chosen.name)
         state: dict[str, Any] = {
             "name": chosen.name,

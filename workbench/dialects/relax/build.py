@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -28,19 +28,21 @@ def llvm_host_cpu() -> str:
     return str(tvm.get_global_func("target.llvm_get_system_cpu")())
 
 
-def optimized(workload: Workload, target: str, config: Mapping[str, Any]) -> tvm.IRModule:
+def optimized(
+    workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
+) -> tvm.IRModule:
     """The module in which the compiler's own pipeline has decided on its kernels.
 
     That is the one that FuseTIR gets: a kernel is still a function of its operators, and can be drawn as a box of them.
     """
     made = make_target(target)
     watch = _Handover("FuseTIR", "CallTIRRewrite")
-    with made, _context(config, watch):
+    with made, _context(config, [watch, *instruments]):
         relax.get_default_pipeline(made)(workload.module)
     return watch.module()
 
 
-def compiled(workload: Workload, target: str, config: Mapping[str, Any]) -> Built:
+def compiled(workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()) -> Built:
     """Build for Relax's virtual machine.
 
     The pipeline is named: by default TVM fuses for a GPU only, and leaves every operator of a CPU build a kernel.
@@ -48,12 +50,12 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any]) -> Buil
     made = make_target(target)
     # the last module before calls become allocations and packed calls; a build always comes past this pass
     watch = _Handover("CallTIRRewrite")
-    with _context(config, watch):
+    with _context(config, [watch, *instruments]):
         executable = tvm.compile(workload.module, made, relax_pipeline=relax.get_default_pipeline(made))
     return RelaxBuilt(workload, made, executable, watch.module())
 
 
-def _context(config: Mapping[str, Any], watch: _Handover) -> tvm.transform.PassContext:
+def _context(config: Mapping[str, Any], instruments: Sequence[Any]) -> tvm.transform.PassContext:
     known = tvm.transform.PassContext.list_configs()
     for key in config["options"]:
         if key not in known:
@@ -63,7 +65,7 @@ def _context(config: Mapping[str, Any], watch: _Handover) -> tvm.transform.PassC
         disabled_pass=list(config["disabled"]),
         required_pass=list(config["required"]),
         config=dict(config["options"]),
-        instruments=[watch],
+        instruments=list(instruments),
     )
 
 

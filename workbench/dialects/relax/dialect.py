@@ -10,7 +10,7 @@ import tvm
 from tvm import relax
 
 from workbench.dialects import compat
-from workbench.dialects.base import PassInfo, Preset, Workload
+from workbench.dialects.base import Dialect, PassInfo, Preset, Workload
 from workbench.dialects.relax import catalog
 from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.presets import PRESETS, TOGGLES
@@ -161,4 +161,4 @@ def _first_line(error: BaseException) -> str:
     return f"line {place}: {first}" if place else first
 
 
-DIALECT = Relax()
+DIALECT: Dialect = Relax()

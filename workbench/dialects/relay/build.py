@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,20 +20,22 @@ def llvm_host_cpu() -> str:
     return str(tvm.target.codegen.llvm_get_system_cpu())
 
 
-def optimized(workload: Workload, target: str, config: Mapping[str, Any]) -> tvm.IRModule:
+def optimized(
+    workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
+) -> tvm.IRModule:
     """The module after the graph-level part of relay.build."""
-    with _context(config):
+    with _context(config, instruments):
         module, _ = relay.optimize(workload.module, target=target, params=workload.params)
     return relay.transform.InferType()(module)
 
 
-def compiled(workload: Workload, target: str, config: Mapping[str, Any]) -> Built:
+def compiled(workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()) -> Built:
     """Build for the graph executor."""
-    with _context(config):
+    with _context(config, instruments):
         return RelayBuilt(workload, target, relay.build(workload.module, target=target, params=workload.params))
 
 
-def _context(config: Mapping[str, Any]) -> tvm.transform.PassContext:
+def _context(config: Mapping[str, Any], instruments: Sequence[Any]) -> tvm.transform.PassContext:
     known = tvm.transform.PassContext.list_configs()
     for key in config["options"]:
         if key not in known:
@@ -43,6 +45,7 @@ def _context(config: Mapping[str, Any]) -> tvm.transform.PassContext:
         disabled_pass=list(config["disabled"]),
         required_pass=list(config["required"]),
         config=dict(config["options"]),
+        instruments=list(instruments),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.dialects.base import Workload, dialect_of
 from workbench.errors import MeasureError, UnknownName
-from workbench.measure.config import Config
+from workbench.pipeline.config import Config
 
 # Passes that the compilers run but that have no public constructor of this name.
 _INNER = (

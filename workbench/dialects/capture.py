@@ -1,0 +1,46 @@
+"""Watches the passes that a TVM runs: the same instrument interface in every version, Relay's and Relax's."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import tvm
+
+
+@dataclass
+class Event:
+    """One run of one pass. Modules are kept as they are: TVM copies a module before it changes one that is held."""
+
+    name: str
+    depth: int
+    "how many passes it runs inside of"
+    parent: int | None
+    "place in the list of the pass that runs it"
+    before: Any
+    after: Any = None
+    "None if the pass did not come to its end"
+    started: float = 0.0
+    seconds: float = 0.0
+
+
+@tvm.ir.instrument.pass_instrument
+class Capture:
+    """Collects an Event for every pass, in the order in which they start. Recording costs two references a pass."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.open: list[int] = []
+
+    def run_before_pass(self, module: Any, info: Any) -> None:
+        """TVM calls it before each pass."""
+        parent = self.open[-1] if self.open else None
+        self.open.append(len(self.events))
+        self.events.append(Event(str(info.name), len(self.open) - 1, parent, module, started=time.perf_counter()))
+
+    def run_after_pass(self, module: Any, _: Any) -> None:
+        """TVM calls it after each pass that did not raise."""
+        event = self.events[self.open.pop()]
+        event.after = module
+        event.seconds = time.perf_counter() - event.started

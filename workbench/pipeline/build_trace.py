@@ -1,0 +1,83 @@
+"""`wb.trace_build`: the passes that the compiler itself runs, with what each of them changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.graph.json import from_data
+from workbench.pipeline.config import Config
+from workbench.pipeline.legal import check
+from workbench.pipeline.trace import State, Step, Trace
+from workbench.process.worker import Progress, never, silent, worker
+
+
+def trace_build(
+    workload: Workload,
+    target: str = "llvm",
+    opt_level: int = 3,
+    disabled: Sequence[str] = (),
+    required: Sequence[str] = (),
+    config: Mapping[str, Any] | None = None,
+    *,
+    whole: bool = True,
+    timeout: float = 600.0,
+    progress: Progress = silent,
+    cancelled: Callable[[], bool] = never,
+) -> Trace:
+    """Build in the child process and record every pass, nested ones under their parents.
+
+    Passes that only keep types up to date are left out, and those that work on TIR are one step. A build that fails is a
+    trace whose last steps carry the error. Graphs and text are fetched when somebody looks.
+
+    Parameters
+    ----------
+    target
+        As TVM writes it; plain `llvm` gets this host's `-mcpu`.
+    whole
+        The whole build; otherwise only its graph-level part, which is quicker.
+
+    Raises
+    ------
+    MeasureError, WorkerLost
+        The build could not be started, or ended its process.
+    """
+    how = Config.of({"opt_level": opt_level, "disabled": disabled, "required": required, "options": config or {}})
+    check(workload, how)
+    arguments = {"target": target, "config": how.to_data(), "whole": whole}
+    answer = worker().run(
+        "workbench.pipeline.jobs:trace_build",
+        workload,
+        arguments,
+        timeout=timeout,
+        progress=progress,
+        cancelled=cancelled,
+    )
+    states = [_state(workload, answer["trace"], place) for place in range(answer["states"])]
+    steps = tuple(
+        Step(
+            row["name"],
+            states[row["before"]],
+            states[row["after"]],
+            row["status"],
+            row["seconds"],
+            row["error"],
+            row["error"],
+            row["depth"],
+        )
+        for row in answer["steps"]
+    )
+    return Trace(workload.name, workload.dialect, steps, states[0], opt_level)
+
+
+def _state(workload: Workload, trace: str, place: int) -> State:
+    if place == 0:
+        return State(workload.module, workload.graph, workload.text)
+
+    @cache
+    def fetched() -> dict[str, Any]:
+        return worker().run("workbench.pipeline.jobs:state", workload, {"trace": trace, "place": place})
+
+    return State(None, lambda: from_data(fetched()["graph"]), lambda: fetched()["text"])

@@ -1,0 +1,22 @@
+"""In the child: the dialect's compiler, and the target that a text stands for on this machine."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.process.host import mcpu
+
+
+def build_of(workload: Workload) -> Any:
+    """The dialect's `build` module."""
+    return importlib.import_module(f"workbench.dialects.{workload.dialect}.build")
+
+
+def resolved_target(workload: Workload, text: str) -> str:
+    """The target that is really used: for plain `llvm`, with this host's `-mcpu`."""
+    if text.split()[:1] == ["llvm"] and "-mcpu" not in text and "-mtriple" not in text:
+        cpu = mcpu(build_of(workload).llvm_host_cpu())
+        return f"{text} -mcpu={cpu}" if cpu else text
+    return text
