@@ -22,8 +22,8 @@ if not _BUNDLE.exists():
         f"the widgets' {_BUNDLE.name} has not been built; in a checkout run `make bundle`, else install the wheel again"
     )
 
-STILL_NODES = 60
-"most nodes of the still picture that a notebook keeps beside the widget: Graphviz draws them in less than 0.1 s"
+STILL_NODES = 150
+"most nodes of the still picture that a notebook keeps beside the widget: Graphviz draws them in about 0.03 s"
 STILL_SECONDS = 0.5
 "longest the still picture may hold up the widget on a busy machine"
 SUFFIXES = (".html", ".svg", ".pdf", ".png")
