@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkbenchError
@@ -115,6 +116,25 @@ class Trace:
     def diff(self) -> GraphDiff:
         """What the whole pipeline did to the graph."""
         return diff(self.start.graph, self.end.graph)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the trace to a file, by convention `.wbtrace`; graphs and texts of all states are in it, modules are not."""
+        from workbench.pipeline.files import save
+
+        return save(self, path)
+
+    @staticmethod
+    def open(path: str | Path) -> Trace:
+        """Read a saved trace; needs no TVM.
+
+        Raises
+        ------
+        LoadError
+            The file is no trace, of an unknown version, damaged or cut short.
+        """
+        from workbench.pipeline.files import load
+
+        return load(path)
 
     def __repr__(self) -> str:
         changed = sum(step.changed for step in self.steps)
