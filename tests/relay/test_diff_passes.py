@@ -211,12 +211,15 @@ def test_mixed_precision_adds_casts_and_takes_out_nothing(sample, bound):
     assert step.status == ("same" if sample == "attention" else "changed")
 
 
-def test_alter_op_layout_adds_layout_transforms_and_takes_out_nothing(sample, bound):
+def test_alter_op_layout_makes_operators_variants_and_adds_transforms(sample, bound):
     step = worked(sample, bound, "AlterOpLayout")
     assert only(step.diff, "changed", "added")
     assert set(ops(step.after, step.diff.added)) <= {"layout_transform", "expand_dims"}
-    changed = {step.after.nodes[a].op for _, a in step.diff.changed}
-    assert ("nn.contrib_conv2d_NCHWc" in changed) == (step.status == "changed") or sample in ("branches", "resnet18")
+    replaced = {step.before.nodes[b].op: step.after.nodes[a].op for b, a in step.diff.changed}
+    wanted = {"nn.conv2d": "nn.contrib_conv2d_NCHWc", "nn.dense": "nn.contrib_dense_pack"}
+    for op in {node.op for node in step.before.ops()} & set(wanted):
+        assert replaced[op] == wanted[op]
+    assert step.status == ("same" if sample in ("attention", "chain") else "changed")
 
 
 @pytest.mark.parametrize("name", ["DeadCodeElimination", "Inline"])
@@ -280,7 +283,9 @@ def test_inlining_takes_out_the_call_and_its_parameter():
     module["main"] = relay.Function([X], relay.tanh(inner(X)))
     step = wb.trace(wb.load(relay.transform.InferType()(module)), "Inline").steps[0]
     assert ops(step.before, step.diff.removed) == ["@inner", "p"]
-    assert [step.after.nodes[a].op for _, a in step.diff.changed] == ["exp", "tanh"] or only(step.diff, "removed", "changed")
+    assert [step.after.nodes[a].op for _, a in step.diff.changed] == ["exp", "tanh"] or only(
+        step.diff, "removed", "changed"
+    )
 
 
 def test_a_device_in_the_middle_is_taken_out_and_its_user_changed():

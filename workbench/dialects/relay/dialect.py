@@ -52,7 +52,7 @@ class Relay:
     def _read_json(self, text: str, name: str) -> Workload:
         try:
             module = tvm.ir.load_json(text)
-        except (tvm.TVMError, ValueError) as error:
+        except (tvm.TVMError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
             raise LoadError(
                 f"this is not a module that tvm.ir.save_json of TVM {tvm.__version__} wrote: {_first_line(error)}"
             ) from None

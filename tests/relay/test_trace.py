@@ -1,0 +1,169 @@
+"""Pipelines run one pass at a time: what each did, what failed, what was not run again."""
+
+from __future__ import annotations
+
+import pytest
+import tvm
+from tvm import relay
+
+import workbench as wb
+from workbench.errors import PipelineError, TooDeep, UnknownName
+from workbench.pipeline.run import Cancelled, Runner
+
+
+@pytest.fixture
+def cast():
+    return wb.samples.load("parallel_cast")
+
+
+def statuses(trace):
+    return [step.status for step in trace.steps]
+
+
+def test_each_pass_says_what_became_of_it(cast):
+    trace = wb.trace(cast, "SimplifyInference,EliminateCommonSubexpr,-FuseOps,FastMath,FuseOps")
+    assert statuses(trace) == ["same", "changed", "off", "skipped", "changed"]
+    assert "opt_level 4" in trace.steps[3].detail
+    assert trace.steps[1].diff.counts()["merged"] >= 1
+    assert trace.failed is None
+
+
+def test_steps_join_up_and_the_last_one_is_the_result(cast):
+    trace = wb.trace(cast, "EliminateCommonSubexpr,FuseOps")
+    assert trace.steps[0].state_after is trace.steps[1].state_before
+    assert isinstance(trace.result, tvm.IRModule)
+    assert trace.steps[-1].after.kernels() == 3
+    assert wb.trace(cast, wb.Pipeline()).result is cast.module
+
+
+def test_the_passes_are_tvms_own(cast):
+    ours = wb.trace(cast, "EliminateCommonSubexpr,FoldConstant,FuseOps").result
+    with tvm.transform.PassContext(opt_level=3):
+        names = ("EliminateCommonSubexpr", "FoldConstant", "FuseOps", "InferType")
+        theirs = tvm.transform.Sequential([getattr(relay.transform, name)() for name in names])(cast.module)
+    assert tvm.ir.structural_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("opt_level", range(5))
+def test_passes_run_at_the_levels_at_which_tvm_runs_them(cast, opt_level):
+    levels = {"FoldConstant": 2, "EliminateCommonSubexpr": 3, "FastMath": 4}
+    trace = wb.trace(cast, ",".join(levels), opt_level)
+    assert [step.status == "skipped" for step in trace.steps] == [opt_level < level for level in levels.values()]
+
+
+def raises(module):
+    raise ValueError("first line\n\nlast line")
+
+
+def returns_nothing(module):
+    return None
+
+
+def ill_typed(module):
+    x, y = relay.var("x", shape=(2, 3)), relay.var("y", shape=(4, 5))
+    return tvm.IRModule.from_expr(relay.Function([x, y], relay.add(x, y)))
+
+
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [(raises, "ValueError: last line"), (returns_nothing, "returned a NoneType"), (ill_typed, "does not type-check")],
+)
+def test_a_pass_that_fails_is_a_step_with_its_error_and_the_rest_runs(cast, broken, words):
+    trace = wb.trace(cast, [broken, "FuseOps"])
+    assert statuses(trace) == ["error", "changed"]
+    assert words in trace.steps[0].error
+    assert "\n" not in trace.steps[0].error
+    assert trace.failed is trace.steps[0]
+    assert trace.steps[0].diff.empty
+    assert trace.steps[1].before == cast.graph()
+
+
+def test_a_tvm_pass_that_fails_is_a_step_too():
+    x = relay.var("x", shape=(2, 3))
+    workload = wb.load(relay.Function([x], relay.exp(x)))
+    trace = wb.trace(workload, "FuseOps,FuseOps,InferType")
+    assert len(trace.steps) == 3
+
+
+def test_pass_objects_and_functions_are_passes(cast):
+    @tvm.transform.module_pass(opt_level=0, name="Mine")
+    def mine(module, context):
+        return relay.transform.FuseOps()(module)
+
+    trace = wb.trace(cast, [relay.transform.EliminateCommonSubexpr(), mine, lambda module: module])
+    assert statuses(trace) == ["changed", "changed", "same"]
+    assert [step.name for step in trace.steps] == ["<EliminateCommonSubexpr>", "<Mine>", "<lambda>"]
+
+
+def test_an_unknown_name_is_refused_before_anything_runs(cast):
+    ran = []
+    with pytest.raises(UnknownName, match="did you mean FuseOps"):
+        wb.trace(cast, [lambda module: ran.append(1) or module, "FuseOp"])
+    assert ran == []
+
+
+def test_the_name_of_a_function_cannot_be_run_from_text(cast):
+    with pytest.raises(PipelineError, match="give the function itself"):
+        wb.trace(cast, "<mine>")
+
+
+def test_a_deep_graph_is_refused_rather_than_ending_the_process():
+    x = y = relay.var("x", shape=(2,))
+    for _ in range(6000):
+        y = relay.exp(y)
+    with pytest.raises(TooDeep, match="6001"):
+        wb.trace(wb.load(relay.Function([x], y)), "FuseOps")
+
+
+class Counting:
+    def __init__(self):
+        self.runs = 0
+
+    def __call__(self, module):
+        self.runs += 1
+        return module
+
+
+def test_toggling_the_last_pass_runs_nothing_before_it_again(cast):
+    counting, runner = Counting(), Runner(cast)
+    pipeline = wb.Pipeline(["EliminateCommonSubexpr", counting, "FuseOps"])
+    first = runner.run(pipeline)
+    second = runner.run(pipeline.toggled(2))
+    third = runner.run(pipeline)
+    assert counting.runs == 1
+    assert second.steps[0].state_after is first.steps[0].state_after
+    assert third.end is first.end
+
+
+def test_toggling_an_earlier_pass_runs_what_comes_after_it_again(cast):
+    counting, runner = Counting(), Runner(cast)
+    pipeline = wb.Pipeline(["EliminateCommonSubexpr", counting])
+    runner.run(pipeline)
+    runner.run(pipeline.toggled(0))
+    assert counting.runs == 2
+
+
+def test_two_functions_of_one_name_do_not_share_a_result(cast):
+    runner = Runner(cast)
+    same = runner.run(wb.Pipeline([lambda module: module]))
+    fused = runner.run(wb.Pipeline([lambda module: relay.transform.FuseOps()(module)]))
+    assert statuses(same) + statuses(fused) == ["same", "changed"]
+
+
+def test_other_opt_levels_do_not_share_results(cast):
+    runner = Runner(cast)
+    assert statuses(runner.run(wb.Pipeline(["EliminateCommonSubexpr"]), 2)) == ["skipped"]
+    assert statuses(runner.run(wb.Pipeline(["EliminateCommonSubexpr"]), 3)) == ["changed"]
+
+
+def test_a_run_can_be_given_up_between_passes(cast):
+    counting = Counting()
+    with pytest.raises(Cancelled):
+        Runner(cast).run(wb.Pipeline([counting, counting]), cancelled=lambda: counting.runs == 1)
+    assert counting.runs == 1
+
+
+def test_a_pass_does_not_change_the_workload_it_is_given(cast):
+    before = cast.text()
+    wb.trace(cast, "FuseOps,SimplifyExpr")
+    assert wb.load(cast.module).text() == before
