@@ -1,9 +1,10 @@
 """What a pass did to a graph: which nodes it kept, changed, removed, added, merged and split.
 
 Two nodes are the same if they compute the same value (identity.ValueNumbers). Nodes that no longer compute the same
-value are paired outwards from those that do: a neighbour in the same argument position with the same operator is the
-same node with other inputs. What a pair is called is then checked, not assumed: `kept` means the same operator,
-attributes, type and inputs, up to the mapping itself.
+value are paired outwards from those that do: a neighbour in the same argument position with the same operator, or a
+variant of it, is the same node with other inputs. Pairs are then exchanged where that leaves fewer edits (refine). What a
+pair is called is checked, not assumed: `kept` means the same operator, attributes, type and inputs, up to the mapping
+itself.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class GraphDiff:
     kept: tuple[tuple[int, int], ...]
     "(before, after): the same operator, attributes, type and inputs"
     changed: tuple[tuple[int, int], ...]
-    "(before, after): the same node with other attributes, type or inputs"
+    "(before, after): the same node with other attributes, type or inputs, or a variant of its operator"
     removed: tuple[int, ...]
     added: tuple[int, ...]
     merged: tuple[tuple[tuple[int, ...], int], ...]
@@ -202,8 +203,9 @@ class _Matching:
         if not comparable(self.before, self.after, b, a):
             return
         ours, theirs = self.before.graph.nodes[b], self.after.graph.nodes[a]
-        differs = (self.before.labels[b] != self.after.labels[a]) + (ours.attrs != theirs.attrs)
-        heapq.heappush(heap, (4 * distance + differs, b, a))
+        label, attrs = self.before.labels[b] != self.after.labels[a], ours.attrs != theirs.attrs
+        # a variant of the operator comes after the operator itself at the same distance
+        heapq.heappush(heap, (6 * distance + label + attrs + 3 * (ours.kind == "op" and ours.op != theirs.op), b, a))
 
     def offer_around(self, heap: list[tuple[int, int, int]], b: int, a: int) -> None:
         before, after = self.before.graph, self.after.graph

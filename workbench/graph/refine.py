@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
+from functools import lru_cache
 from typing import Protocol
 
 from workbench.graph.identity import Label
@@ -42,9 +43,26 @@ def refine(before: Side, after: Side) -> None:
 
 
 def comparable(before: Side, after: Side, b: int, a: int) -> bool:
-    """Whether two nodes may be one node with other attributes, type or inputs: the same operator, or two constants."""
+    """Whether two nodes may be one node with other attributes, type or inputs: one operator or a variant, or constants."""
     ours, theirs = before.graph.nodes[b], after.graph.nodes[a]
-    return ours.kind == theirs.kind and (ours.op == theirs.op or ours.kind == "constant")
+    if ours.kind != theirs.kind:
+        return False
+    return ours.op == theirs.op or ours.kind == "constant" or (ours.kind == "op" and variants(ours.op, theirs.op))
+
+
+@lru_cache(maxsize=4096)
+def variants(op: str, other: str) -> bool:
+    """Whether one operator's name is the other's and more words.
+
+    >>> variants("nn.conv2d", "nn.contrib_conv2d_NCHWc"), variants("nn.softmax", "max")
+    (True, False)
+    """
+    few, many = sorted((_words(op), _words(other)), key=len)
+    return few <= many
+
+
+def _words(op: str) -> set[str]:
+    return set(op.rpartition(".")[2].split("_"))
 
 
 def same_inputs(before: Side, after: Side, b: int, a: int) -> bool:
