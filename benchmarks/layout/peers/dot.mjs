@@ -7,7 +7,9 @@ export function layout(input) {
 }
 
 export function graphviz(input, settings) {
-  const { stdout, status, error, stderr } = spawnSync("dot", ["-Tjson"], { input: toDot(input, settings), encoding: "utf8", maxBuffer: 1 << 30 });
+  // The shell's `times` says how long dot computed (its last line is that of children); 0 where the system does not count.
+  const { stdout, status, error, stderr } = spawnSync("sh", ["-c", "dot -Tjson; code=$?; times >&2; exit $code"], { input: toDot(input, settings), encoding: "utf8", maxBuffer: 1 << 30 });
   if (error || status !== 0) throw new Error(error?.message ?? stderr);
-  return linesFromGraphviz(JSON.parse(stdout), input);
+  const cpu = [...stderr.trim().split("\n").pop().matchAll(/(\d+)m([\d.]+)s/g)].reduce((sum, [, m, s]) => sum + 60_000 * m + 1000 * s, 0);
+  return { ...linesFromGraphviz(JSON.parse(stdout), input), cpu: cpu || Infinity };
 }
