@@ -83,8 +83,14 @@ class Worker:
             try:
                 connection.send_bytes(json.dumps(message).encode())
                 return self._answer(connection, time.monotonic() + timeout, timeout, progress, cancelled)
+            except MeasureError:
+                raise
             except (EOFError, OSError):
                 raise WorkerLost(self._obituary(job)) from None
+            except BaseException:
+                # Ctrl-C: the child is still at work, and its answer must not be taken for that of the next job
+                self.stop()
+                raise
 
     def _answer(
         self, connection: Connection, deadline: float, timeout: float, progress: Progress, cancelled: Callable[[], bool]

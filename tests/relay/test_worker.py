@@ -1,0 +1,149 @@
+"""The child process: it may crash, hang or be cancelled, and the notebook goes on."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+import workbench as wb
+from workbench.errors import MeasureError, WorkerLost
+from workbench.process.worker import Worker, worker
+
+KERNELS = "workbench.measure.jobs:kernels"
+CRASHES = "llvm -mtriple=foo-bar"
+
+
+@pytest.fixture(scope="module")
+def child():
+    made = Worker()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def small():
+    return wb.samples.load("mlp", layers=1, width=4)
+
+
+def job(target="llvm", opt_level=0):
+    return {"target": target, "config": {"opt_level": opt_level, "disabled": [], "required": [], "options": {}}}
+
+
+def works(child, workload):
+    return len(child.run(KERNELS, workload, job())["calls"]) > 0
+
+
+def test_a_job_gives_its_result_and_tells_how_it_goes_on(child, small):
+    seen = []
+    assert child.run(KERNELS, small, job(), progress=lambda what, fraction: seen.append(what))["calls"]
+    assert seen[-1] == "Compiling"
+
+
+def test_one_process_does_many_jobs(child, small):
+    works(child, small)
+    first = child._process.pid
+    works(child, small)
+    assert child._process.pid == first
+
+
+def test_a_crash_is_worker_lost_and_the_next_job_works(child, small):
+    with pytest.raises(WorkerLost, match="SIGSEGV"):
+        child.run(KERNELS, small, job(CRASHES))
+    assert works(child, small)
+
+
+def test_a_crash_while_measuring_is_a_failed_row_and_the_next_row_is_measured():
+    rows = wb.measure(wb.samples.load("mlp", layers=1, width=4), [0], [CRASHES, "llvm"], budget=0.05)
+    assert list(rows["status"]) == ["failed", "ok"]
+    assert "SIGSEGV" in rows["message"].iloc[0]
+
+
+def test_a_process_that_is_killed_between_jobs_is_replaced(child, small):
+    works(child, small)
+    os.kill(child._process.pid, signal.SIGKILL)
+    time.sleep(0.2)
+    assert works(child, small)
+
+
+def test_an_error_in_the_job_leaves_the_process_alive(child, small):
+    works(child, small)
+    before = child._process.pid
+    with pytest.raises(MeasureError):
+        child.run(KERNELS, small, job("nosuchtarget"))
+    assert works(child, small)
+    assert child._process.pid == before
+
+
+def test_a_timeout_ends_the_job_and_the_next_one_works(child):
+    slow = wb.samples.load("resnet18")
+    with pytest.raises(WorkerLost, match="no result within"):
+        child.run(KERNELS, slow, job(opt_level=3), timeout=0.5)
+    assert works(child, wb.samples.load("mlp", layers=1, width=4))
+
+
+def test_a_cancel_ends_the_job_and_the_next_one_works(child, small):
+    started = time.monotonic()
+    with pytest.raises(WorkerLost, match="cancelled"):
+        child.run(
+            KERNELS, wb.samples.load("resnet18"), job(opt_level=3), cancelled=lambda: time.monotonic() > started + 0.3
+        )
+    assert works(child, small)
+
+
+def test_an_interrupt_leaves_no_stale_answer_for_the_next_job(child, small):
+    """Ctrl-C arrives in the notebook's thread while the child works."""
+
+    def interrupted(what, fraction):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        child.run(KERNELS, wb.samples.load("branches", image=8), job(), progress=interrupted)
+    assert child.run(KERNELS, small, job())["calls"] == child.run(KERNELS, small, job())["calls"]
+
+
+def test_the_child_does_not_get_the_notebooks_ctrl_c(child, small):
+    works(child, small)
+    assert os.getsid(child._process.pid) != os.getsid(0)
+
+
+def test_two_threads_are_served_one_after_the_other(child):
+    workloads = [wb.samples.load("mlp", layers=n, width=4) for n in (1, 2, 3, 1)]
+    counts = [None] * len(workloads)
+
+    def ask(place):
+        counts[place] = len(child.run(KERNELS, workloads[place], job())["calls"])
+
+    threads = [threading.Thread(target=ask, args=(place,)) for place in range(len(workloads))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert counts == [3, 6, 9, 3]
+
+
+def test_what_was_written_for_the_child_goes_with_the_workload(child):
+    workload = wb.samples.load("mlp", layers=1, width=4)
+    child.run(KERNELS, workload, job())
+    folder = child._folders[workload]
+    assert (folder / "module.json").exists()
+    del workload
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_closing_ends_the_process_and_removes_the_folder(small):
+    mine = Worker()
+    works(mine, small)
+    process, root = mine._process, mine._root
+    mine.close()
+    assert process.poll() is not None
+    assert not root.exists()
+
+
+def test_there_is_one_worker_a_notebook():
+    assert worker() is worker()
