@@ -15,7 +15,9 @@ from workbench.dialects.relax.target import make_target
 from workbench.errors import MeasureError, UnknownName
 
 PLAIN = {"opt_level": 3, "disabled": [], "required": [], "options": {}}
-SMALL = {"bert": {"layers": 1, "hidden": 16, "seq": 8, "heads": 2}, "resnet18": {"image": 16, "width": 4}}
+SMALL = {"bert": {"layers": 1, "hidden": 16, "seq": 8, "heads": 2}}
+# resnet18 has no kind of call that these lack, and takes longer than all of them together
+NAMES = [name for name in wb.samples.names("relax") if name != "resnet18"]
 
 BRANCHING = """
 @I.ir_module
@@ -52,7 +54,7 @@ def called(built: build.RelaxBuilt) -> list[str]:
 
 
 @pytest.mark.parametrize("config", [PLAIN, {**PLAIN, "opt_level": 0}, {**PLAIN, "disabled": ["FuseOps"]}])
-@pytest.mark.parametrize("name", wb.samples.names("relax"))
+@pytest.mark.parametrize("name", NAMES)
 def test_rows_are_the_calls_that_are_made(name: str, config: dict) -> None:
     built = build.compiled(sample(name), "llvm", config)
     assert isinstance(built, build.RelaxBuilt)
@@ -97,7 +99,7 @@ def test_it_runs() -> None:
 
 
 @pytest.mark.parametrize("config", [PLAIN, {**PLAIN, "opt_level": 0}, {**PLAIN, "disabled": ["FuseOps"]}])
-@pytest.mark.parametrize("name", wb.samples.names("relax"))
+@pytest.mark.parametrize("name", NAMES)
 def test_the_optimized_picture_has_the_kernels_of_the_build(name: str, config: dict) -> None:
     graph = wb.load(build.optimized(sample(name), "llvm", config)).graph()
     assert graph.kernels() == len(build.compiled(sample(name), "llvm", config).calls())

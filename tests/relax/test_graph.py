@@ -246,6 +246,14 @@ def test_a_kernel_that_calls_itself_is_drawn_once() -> None:
     assert [node.op for node in graph.nodes if node.op == "@kernel"] == ["@kernel"]
 
 
+@pytest.mark.parametrize(("value", "drawn"), [(1, "primitive"), (0, "function"), (True, "primitive")])
+def test_an_attribute_may_be_an_expression_of_tvm(value: int, drawn: str) -> None:
+    module = wb.load(EVERYTHING).module
+    kernel = module["kernel"].with_attr("Primitive", tvm.tirx.IntImm("int64" if value is not True else "bool", value))
+    module.update_func(module.get_global_var("kernel"), kernel)
+    assert [group.kind for group in wb.load(module).graph().groups if group.name == "kernel"] == [drawn]
+
+
 def test_a_module_that_is_not_in_normal_form_is_read_too() -> None:
     x = relax.Var("x", compat.tensor_type((4,), "float32"))
     nested = relax.op.add(relax.op.nn.relu(relax.TupleGetItem(relax.Tuple([x, x]), 0)), x)

@@ -13,6 +13,7 @@ from tvm import relax
 
 from workbench.dialects import compat
 from workbench.dialects.base import Built, Workload
+from workbench.dialects.inputs import random_values
 from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.target import make_target
 from workbench.errors import MeasureError, UnknownName
@@ -105,19 +106,27 @@ class RelaxBuilt:
         return "\n".join(filter(None, map(_source_of, _with_imports(self.executable.mod))))
 
     def runner(self, seed: int) -> Callable[[int], float]:
-        kind = self.target.kind.name
-        device = tvm.device("cpu" if kind in ("llvm", "c") else kind, 0)
-        if not device.exist:
-            raise MeasureError(f"there is no {kind} device here, so nothing was timed")
-        machine = relax.VirtualMachine(self.executable, device)
-        values = {**random_inputs(self.workload, seed), **self.workload.params}
-        names = [compat.name_of(variable) for variable in _entry(self.workload).params]
-        arguments = [tvm.runtime.tensor(_array(values[name]), device) for name in names]
+        device, machine, arguments = self._filled(seed)
 
         def run(number: int) -> float:
             return float(machine.time_evaluator("main", device, number=number, repeat=1)(*arguments).results[0])
 
         return run
+
+    def outputs(self, seed: int) -> list[np.ndarray]:
+        _, machine, arguments = self._filled(seed)
+        return list(_flat(machine["main"](*arguments)))
+
+    def _filled(self, seed: int) -> tuple[Any, Any, list[Any]]:
+        """The device, a machine, and its arguments with random inputs."""
+        kind = self.target.kind.name
+        device = tvm.device("cpu" if kind in ("llvm", "c") else kind, 0)
+        if not device.exist:
+            raise MeasureError(f"there is no {kind} device here, so nothing was run")
+        machine = relax.VirtualMachine(self.executable, device)
+        values = {**random_inputs(self.workload, seed), **self.workload.params}
+        names = [compat.name_of(variable) for variable in _entry(self.workload).params]
+        return device, machine, [tvm.runtime.tensor(_array(values[name]), device) for name in names]
 
 
 def _with_imports(module: Any) -> Iterable[Any]:
@@ -183,8 +192,7 @@ def size_of(tensor: str) -> int:
 
 
 def random_inputs(workload: Workload, seed: int) -> dict[str, np.ndarray]:
-    """Seeded values for every parameter of `main` that has no array: small integers, or floats in [-1, 1)."""
-    random = np.random.default_rng(seed)
+    """Seeded values for every parameter of `main` that has no array (dialects/inputs.py)."""
     found = {}
     for variable in _entry(workload).params:
         name, type = compat.name_of(variable), compat.type_of(variable)
@@ -193,11 +201,7 @@ def random_inputs(workload: Workload, seed: int) -> dict[str, np.ndarray]:
         shape = compat.fixed_shape(type)
         if shape is None:
             raise MeasureError(f"the input {name} has type {type}; only tensors of known shape can be filled and timed")
-        dtype = compat.dtype_of(type)
-        if dtype.startswith(("int", "uint", "bool")):
-            found[name] = random.integers(0, 2, shape).astype(dtype)
-        else:
-            found[name] = random.uniform(-1, 1, shape).astype(dtype)
+        found[name] = random_values(name, shape, compat.dtype_of(type), seed)
     return found
 
 
@@ -206,6 +210,15 @@ def _entry(workload: Workload) -> relax.Function:
     if "main" not in names:
         raise MeasureError(f"{workload.name} has no function `main` to run; it has {', '.join(names)}")
     return workload.module["main"]
+
+
+def _flat(value: Any) -> Iterable[np.ndarray]:
+    """The arrays of a result, nested tuples opened."""
+    if hasattr(value, "numpy"):
+        yield value.numpy()
+        return
+    for part in value:
+        yield from _flat(part)
 
 
 def _array(value: Any) -> np.ndarray:

@@ -96,6 +96,9 @@ class Relax:
         except (ValueError, TypeError, RuntimeError) as error:
             raise LoadError(f"the module does not type-check: {_first_line(error)}") from None
 
+    def bind(self, module: tvm.IRModule, params: Mapping[str, Any]) -> tvm.IRModule:
+        return relax.transform.BindParams("main", dict(params))(module)
+
     def is_pass(self, thing: Any) -> bool:
         return isinstance(thing, tvm.transform.Pass)
 

@@ -115,7 +115,10 @@ class _Walk:
     # -- functions
 
     def is_in_place(self, function: Any) -> bool:
-        return sort_of(function) == "function" and function.attrs is not None and any(map(function.attrs.get, IN_PLACE))
+        if sort_of(function) != "function" or function.attrs is None:
+            return False
+        # an attribute may be one of TVM's expressions, and those refuse to be true or false
+        return any(plain(function.attrs.get(key)) for key in IN_PLACE)
 
     def global_function(self, name: str, function: relax.Function) -> Iterator[Any]:
         attrs = function_attributes(function)
