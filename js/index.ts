@@ -1,6 +1,6 @@
 /**
  * The module that anywidget loads: `render` draws the view that the model asks for and returns its end. In a saved page
- * the same module starts itself, and under Node its `svg` draws without a page.
+ * the same module starts itself, and under Node `svg` and `strokes` draw without a page.
  */
 import { isSavedPage, openSavedPage } from "./standalone.ts";
 import { compareView } from "./views/compare_view.ts";
@@ -17,5 +17,5 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
 
 if (isSavedPage()) openSavedPage(render);
 
-export { svg } from "./offline.ts";
+export { strokes, svg } from "./offline.ts";
 export default { render };

@@ -1,10 +1,10 @@
-/** A view's picture as SVG without a page: workbench/widgets/pictures.py runs this under Node. */
+/** A view's picture without a page: workbench/widgets/pictures.py runs this under Node. */
 import { initiallyCollapsed } from "./graph/collapse.ts";
 import { decode, type Payload } from "./graph/payload.ts";
 import { compare, single, type Picture } from "./graph/picture.ts";
 import { readOverlay } from "./render/overlay.ts";
 import { PAPER, paperRuler } from "./render/paper.ts";
-import { toSvg, type Sheet } from "./render/save.ts";
+import { toStrokes, toSvg, type Sheet } from "./render/save.ts";
 import { Stage } from "./render/stage.ts";
 import { readDiff } from "./views/compare.ts";
 import { numbers } from "./views/model.ts";
@@ -12,7 +12,15 @@ import { numbers } from "./views/model.ts";
 type Traits = Record<string, unknown>;
 
 export async function svg(traits: Traits): Promise<string> {
-  const stage = new Stage(paperRuler());
+  return toSvg(await drawn(traits));
+}
+
+export async function strokes(traits: Traits): Promise<string> {
+  return JSON.stringify(toStrokes(await drawn(traits)));
+}
+
+async function drawn(traits: Traits): Promise<Sheet[]> {
+  const stage = new Stage(paperRuler(traits.widths as [number[], number[]] | undefined));
   const picture = pictureOf(traits);
   const options = (traits.options ?? {}) as Record<string, unknown>;
   stage.options = { ...stage.options, showConstants: options.show_constants === true, showTuples: options.show_tuples === true };
@@ -22,7 +30,7 @@ export async function svg(traits: Traits): Promise<string> {
   const wanted = numbers(traits.collapsed);
   await stage.setPicture(picture, wanted.length > 0 ? new Set(wanted) : initiallyCollapsed(picture, stage.options.showConstants));
   const titles = (traits.titles ?? []) as string[];
-  return toSvg(sheets(picture, stage).map(([sides, title]) => sheet(stage, sides, titles[title] ?? "")));
+  return sheets(picture, stage).map(([sides, title]) => sheet(stage, sides, titles[title] ?? ""));
 }
 
 function pictureOf(traits: Traits): Picture {

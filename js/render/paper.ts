@@ -16,10 +16,11 @@ const BOLD = [
 /** From Hangul on, most letters are as wide as they are high. */
 const FIRST_WIDE = 0x1100;
 
-export function paperRuler(): Ruler {
+/** A ruler by two such tables, regular and bold: Helvetica's, or those of the font that the picture will be drawn with. */
+export function paperRuler([regular, bolder] = [REGULAR, BOLD]): Ruler {
   return new Ruler((character, bold) => {
     const code = character.codePointAt(0)!;
-    const known = (bold ? BOLD : REGULAR)[code - 32];
+    const known = (bold ? bolder : regular)[code - 32];
     if (known !== undefined) return known / 1000;
     return code >= FIRST_WIDE || character === "…" ? 1 : 0.6;
   });

@@ -15,12 +15,13 @@ from widgets import hostile
 from workbench.errors import WorkbenchError
 from workbench.graph.export import compare_to_graphviz, to_graphviz
 from workbench.graph.model import Edge, Graph, Node
-from workbench.widgets import pictures
+from workbench.widgets import bundle, paper, pictures
 from workbench.widgets.bundle import STILL_NODES, View
 from workbench.widgets.compare_view import CompareView
 from workbench.widgets.graph_view import GraphView
 from workbench.widgets.saved_page import inline_script, saved_page, to_json
 
+GRAPHVIZ = pytest.mark.skipif(not shutil.which("dot"), reason="needs Graphviz")
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -121,7 +122,7 @@ def test_our_layout_writes_hostile_names_as_text(kind: str, tmp_path: Path) -> N
     assert max(map(len, shown)) < 400
 
 
-@pytest.mark.skipif(not shutil.which("dot"), reason="needs Graphviz")
+@GRAPHVIZ
 def test_graphviz_writes_hostile_names_as_text() -> None:
     for dot in (
         to_graphviz(hostile.graph()),
@@ -141,17 +142,33 @@ def test_a_picture_has_every_node_and_each_mark(tmp_path: Path) -> None:
     assert b"#009e73" in svg
 
 
-def test_our_layout_draws_what_graphviz_refuses(tmp_path: Path) -> None:
+def test_our_layout_draws_what_graphviz_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     view = GraphView(plain(2_000))
     assert len(words(view.save(tmp_path / "a.svg").read_bytes())) >= 2_000
-    with pytest.raises(WorkbenchError, match=r"a \.png of 2,000 nodes is more than Graphviz can lay out"):
-        view.save(tmp_path / "a.png")
+    monkeypatch.setattr(bundle, "find_node", lambda: None)
+    with pytest.raises(WorkbenchError, match=r"a \.svg of 2,000 nodes needs Node\.js"):
+        view.save(tmp_path / "a.svg")
 
 
-@pytest.mark.skipif(not shutil.which("dot"), reason="needs Graphviz")
+@pytest.mark.parametrize("by", ["layout", pytest.param("graphviz", marks=GRAPHVIZ)])
 @pytest.mark.parametrize(("suffix", "start"), [(".pdf", b"%PDF"), (".png", b"\x89PNG"), (".PNG", b"\x89PNG")])
-def test_graphviz_draws_the_other_formats(suffix: str, start: bytes, tmp_path: Path) -> None:
-    assert GraphView(plain()).save(tmp_path / f"a{suffix}").read_bytes().startswith(start)
+def test_the_other_formats(by: str, suffix: str, start: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if by == "graphviz":
+        monkeypatch.setattr(bundle, "find_node", lambda: None)
+    for view in (GraphView(hostile.graph("$x^2$ %")), CompareView(hostile.graph(), hostile.changed())):
+        assert view.save(tmp_path / f"a{suffix}").read_bytes().startswith(start)
+
+
+def test_what_is_drawn_in_a_font_is_measured_in_it() -> None:
+    regular, bold = paper.font_widths()
+    assert len(regular) == len(bold) == 95
+    assert bold[ord("m") - 32] > regular[ord("m") - 32] > regular[ord("i") - 32] > 200
+
+
+def test_too_much_for_paper_is_refused() -> None:
+    page = {"width": 1, "height": 1, "background": "#fff", "drawn": [{}] * (paper.MOST_STROKES + 1)}
+    with pytest.raises(WorkbenchError, match=r"too large for \.pdf"):
+        paper.draw(page, ".pdf")
 
 
 # -- errors
@@ -189,26 +206,26 @@ def test_a_node_that_fails_says_why(tmp_path: Path) -> None:
     node = pictures.find_node()
     assert node
     with pytest.raises(WorkbenchError, match="could not draw the picture: Error: no such column"):
-        pictures.svg_by_layout("{}", broken, node)
+        pictures.by_layout({}, ".svg", broken, node)
 
 
 # -- what a notebook keeps
 
 
-@pytest.mark.skipif(not shutil.which("dot"), reason="needs Graphviz")
+@GRAPHVIZ
 @pytest.mark.parametrize("kind", ["graph", "compare"])
 def test_a_small_graph_is_kept_as_svg_beside_the_widget(kind: str) -> None:
-    bundle = views(kind)[1]._repr_mimebundle_()
-    assert bundle is not None
-    assert {"image/svg+xml", "application/vnd.jupyter.widget-view+json"} <= bundle[0].keys()
-    assert any("op0" in text for text in words(bundle[0]["image/svg+xml"].encode()))
+    kept = views(kind)[1]._repr_mimebundle_()
+    assert kept is not None
+    assert {"image/svg+xml", "application/vnd.jupyter.widget-view+json"} <= kept[0].keys()
+    assert any("op0" in text for text in words(kept[0]["image/svg+xml"].encode()))
 
 
 def test_a_larger_graph_is_kept_as_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "run", None)
-    bundle = GraphView(plain(STILL_NODES + 1))._repr_mimebundle_()
-    assert bundle is not None
-    assert f"plain: {STILL_NODES + 1} nodes" in bundle[0]["text/html"]
+    kept = GraphView(plain(STILL_NODES + 1))._repr_mimebundle_()
+    assert kept is not None
+    assert f"plain: {STILL_NODES + 1} nodes" in kept[0]["text/html"]
 
 
 def test_the_words_are_text() -> None:

