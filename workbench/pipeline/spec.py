@@ -92,12 +92,14 @@ class Pipeline:
 
     def toggled(self, index: int, enabled: bool | None = None) -> Pipeline:
         """The pipeline with one pass switched."""
+        index = range(len(self.steps))[index]
         step = self.steps[index]
         new = replace(step, enabled=not step.enabled if enabled is None else enabled)
         return Pipeline([*self.steps[:index], new, *self.steps[index + 1 :]])
 
     def moved(self, index: int, to: int) -> Pipeline:
         """The pipeline with one pass taken out and put in at place `to`."""
+        index, to = (range(len(self.steps))[place] for place in (index, to))
         rest = [*self.steps[:index], *self.steps[index + 1 :]]
         return Pipeline([*rest[:to], self.steps[index], *rest[to:]])
 

@@ -20,12 +20,13 @@ from workbench.dialects.registry import load
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.model import Graph
-from workbench.measure.local import measure_one
+from workbench.measure.local import failed_row, measure_one
 from workbench.pipeline.build_trace import trace_build
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.trace import Step, Trace
+from workbench.widgets import messages
 from workbench.widgets.background import Background, Task
 from workbench.widgets.bundle import Shown, View
 from workbench.widgets.payload import encode_diff, encode_graph
@@ -34,6 +35,7 @@ from workbench.widgets.session import Choice, History
 if TYPE_CHECKING:
     import pandas as pd
 
+OPT_LEVELS = range(5)
 WHOLE = -1
 "the step number of the whole pipeline: its input against its result"
 
@@ -93,6 +95,8 @@ class Workbench(View):
         self._history = History(Choice("pipeline", Pipeline([first] if isinstance(first, str) else first), opt_level))
         self._lock = threading.RLock()
         self._trace: Trace | None = None
+        self._traced_choice: Choice | None = None
+        "whose trace `_trace` is: a newer choice's is still being made"
         self._shown: tuple[Graph, Graph, GraphDiff] | None = None
         self._step = WHOLE
         self._rows: dict[Config, dict[str, Any]] = {}
@@ -186,6 +190,8 @@ class Workbench(View):
         """Give up what is being made or measured; what is shown stays."""
         self._pictures.cancel()
         self._measures.cancel()
+        self._forget_pending()
+        self._push_rows()
 
     def wait(self, timeout: float = 120) -> bool:
         """Wait until pictures and measurements are done; whether they were in time."""
@@ -204,60 +210,72 @@ class Workbench(View):
 
     # -- messages from the page
 
-    def _on_message(self, _: Any, message: dict[str, Any], __: Any) -> None:
-        handler = getattr(self, f"_on_{message.get('type')}", None)
-        if handler is None:
-            return
+    def _on_message(self, _: Any, message: Any, __: Any) -> None:
         try:
-            handler(message)
+            found = messages.read(message)
+            if found is not None:
+                getattr(self, f"_on_{found[0]}")(**found[1])
         except WorkbenchError as error:
             self._fail("That cannot be done", str(error))
 
-    def _on_toggle(self, message: dict[str, Any]) -> None:
-        self._choose(replace(self.choice, pipeline=self.pipeline.toggled(message["index"], message["enabled"])))
+    def _on_toggle(self, index: int, enabled: bool) -> None:
+        pipeline = self.pipeline.toggled(self._place(index), enabled)
+        self._choose(replace(self.choice, pipeline=pipeline))
 
-    def _on_toggle_context(self, message: dict[str, Any]) -> None:
-        self._choose(self.choice.context_toggled(self._toggleable(message["name"]), message["enabled"]))
+    def _on_toggle_context(self, name: str, enabled: bool) -> None:
+        self._choose(self.choice.context_toggled(self._toggleable(name), enabled))
 
-    def _on_opt_level(self, message: dict[str, Any]) -> None:
-        self._choose(replace(self.choice, opt_level=int(message["value"])))
+    def _on_opt_level(self, value: int) -> None:
+        if value not in OPT_LEVELS:
+            raise WorkbenchError(f"there is no opt level {value}; TVM's run from {OPT_LEVELS[0]} to {OPT_LEVELS[-1]}")
+        self._choose(replace(self.choice, opt_level=value))
 
-    def _on_mode(self, message: dict[str, Any]) -> None:
-        self._choose(replace(self.choice, mode="context" if message["value"] == "context" else "pipeline"))
+    def _on_mode(self, value: str) -> None:
+        if value not in ("pipeline", "context"):
+            raise UnknownName("mode", value, ("pipeline", "context"))
+        self._choose(replace(self.choice, mode=value))
 
-    def _on_preset(self, message: dict[str, Any]) -> None:
+    def _on_preset(self, name: str) -> None:
         named = {preset.name: preset for preset in self._presets}
-        if message["name"] not in named:
-            raise UnknownName("preset", str(message["name"]), named)
-        preset = named[message["name"]]
+        if name not in named:
+            raise UnknownName("preset", name, named)
+        preset = named[name]
         self._choose(Choice("pipeline", Pipeline.parse(preset.pipeline), preset.opt_level))
 
-    def _on_move(self, message: dict[str, Any]) -> None:
-        self._choose(replace(self.choice, pipeline=self.pipeline.moved(message["index"], message["to"])))
+    def _on_move(self, index: int, to: int) -> None:
+        self._choose(replace(self.choice, pipeline=self.pipeline.moved(self._place(index), self._place(to))))
 
-    def _on_step(self, message: dict[str, Any]) -> None:
-        self._step = int(message["index"])
-        self._push(step=self._step)
+    def _on_step(self, index: int) -> None:
+        steps = len(self.state["passes"])
+        if not WHOLE <= index < steps:
+            raise WorkbenchError(f"there is no step {index}; the steps are {WHOLE} (all of them) to {steps - 1}")
+        self._step = index
+        self._push(step=index)
         self._pictures.submit(lambda _task: self._draw_step())
 
-    def _on_measure(self, _: dict[str, Any]) -> None:
+    def _on_measure(self) -> None:
         self._measure(again=True)
 
-    def _on_cancel(self, _: dict[str, Any]) -> None:
+    def _on_cancel(self) -> None:
         self.cancel()
 
-    def _on_undo(self, _: dict[str, Any]) -> None:
+    def _on_undo(self) -> None:
         if self._history.undo():
             self._changed()
 
-    def _on_redo(self, _: dict[str, Any]) -> None:
+    def _on_redo(self) -> None:
         if self._history.redo():
             self._changed()
 
-    def _on_clear_rows(self, _: dict[str, Any]) -> None:
+    def _on_clear_rows(self) -> None:
         with self._lock:
             self._rows = {key: row for key, row in self._rows.items() if row["status"] in ("pending", "running")}
         self._push_rows()
+
+    def _place(self, index: int) -> int:
+        if not 0 <= index < len(self.pipeline):
+            raise WorkbenchError(f"there is no pass {index}; the passes are 0 to {len(self.pipeline) - 1}")
+        return index
 
     # -- from a choice to a picture
 
@@ -283,11 +301,15 @@ class Workbench(View):
             trace = self._traced(choice, task)
         except WorkbenchError as error:
             self._trace = None
-            self._fail("The passes were not run", str(error))
+            if task.wanted:
+                self._fail("The passes were not run", str(error))
+            else:
+                self._push(busy=None)
             return
         if not task.wanted:
+            self._push(busy=None)
             return
-        self._trace = trace
+        self._trace, self._traced_choice = trace, choice
         self._step = min(self._step, len(trace.steps) - 1)
         self._draw_step()
         self._push(passes=self._pass_states(choice, trace), busy=None)
@@ -346,20 +368,37 @@ class Workbench(View):
     # -- measuring
 
     def _measure(self, again: bool = False) -> None:
-        config = self.choice.config(self._presets)
+        choice = self.choice
+        config = choice.config(self._presets)
         with self._lock:
+            self._forget_pending()
             known = self._rows.get(config)
-            if known is None or again or known["status"] == "cancelled":
+            wanted = known is None or again or known["status"] == "cancelled"
+            if wanted:
                 self._rows[config] = {**(known or {}), "config": config.label, "status": "pending", "message": ""}
         self._push_rows()
-        if known is None or again or known["status"] == "cancelled":
-            self._measures.submit(lambda task: self._measure_now(config, task))
+        if wanted:
+            self._measures.submit(lambda task: self._measure_now(choice, config, task))
 
-    def _measure_now(self, config: Config, task: Task) -> None:
-        workload = self._to_compile(config)
-        if workload is None:
+    def _forget_pending(self) -> None:
+        """A request that a newer one replaces, or that is cancelled, leaves its row as it was before."""
+        with self._lock:
+            waiting = {key: row for key, row in self._rows.items() if row["status"] == "pending"}
+            for key, row in waiting.items():
+                if "samples" in row:
+                    self._rows[key] = {**row, "status": "ok"}
+                else:
+                    del self._rows[key]
+
+    def _measure_now(self, choice: Choice, config: Config, task: Task) -> None:
+        workload = self._to_compile(choice)
+        if workload is None or task.cancelled():
+            self._set_row(
+                config, failed_row(config, self.target, "the passes gave no module") | {"status": "cancelled"}
+            )
             return
-        self._set_row(config, {**self._rows[config], "status": "running"})
+        known = self._rows.get(config, {"config": config.label})
+        self._set_row(config, {**known, "status": "running", "message": ""})
         row = measure_one(
             workload,
             config,
@@ -373,11 +412,13 @@ class Workbench(View):
         self._set_row(config, row)
         self._push(busy=None)
 
-    def _to_compile(self, config: Config) -> Workload | None:
-        if not config.pipeline:
+    def _to_compile(self, choice: Choice) -> Workload | None:
+        if choice.mode == "context":
             return self.workload
+        if self._traced_choice != choice:
+            self._pictures.wait(600)
         trace = self._trace
-        return None if trace is None else self._runner.workload_of(trace.end)
+        return None if trace is None or self._traced_choice != choice else self._runner.workload_of(trace.end)
 
     def _set_row(self, config: Config, row: dict[str, Any]) -> None:
         with self._lock:

@@ -1,0 +1,41 @@
+"""What the page may say to the Workbench: each message with its fields. Anything else is answered in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.errors import WorkbenchError
+
+FIELDS: dict[str, dict[str, type]] = {
+    "toggle": {"index": int, "enabled": bool},
+    "toggle_context": {"name": str, "enabled": bool},
+    "opt_level": {"value": int},
+    "mode": {"value": str},
+    "preset": {"name": str},
+    "step": {"index": int},
+    "move": {"index": int, "to": int},
+    "measure": {},
+    "cancel": {},
+    "undo": {},
+    "redo": {},
+    "clear_rows": {},
+}
+
+
+def read(message: Any) -> tuple[str, dict[str, Any]] | None:
+    """The kind of a message and its fields; None for what is not meant for Python.
+
+    Raises
+    ------
+    WorkbenchError
+        A field is missing or of another type.
+    """
+    kind = message.get("type") if isinstance(message, dict) else None
+    if not isinstance(kind, str) or kind not in FIELDS:
+        return None
+    fields = {name: message.get(name) for name in FIELDS[kind]}
+    for name, wanted in FIELDS[kind].items():
+        # True is an int for isinstance
+        if type(fields[name]) is not wanted:
+            raise WorkbenchError(f"the page sent {kind!r} with {name} = {fields[name]!r}; it takes a {wanted.__name__}")
+    return kind, fields
