@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from matplotlib import image
 from widgets import hostile
 
 from workbench.errors import WorkbenchError
@@ -163,6 +165,18 @@ def test_what_is_drawn_in_a_font_is_measured_in_it() -> None:
     regular, bold = paper.font_widths()
     assert len(regular) == len(bold) == 95
     assert bold[ord("m") - 32] > regular[ord("m") - 32] > regular[ord("i") - 32] > 200
+
+
+def test_words_stand_where_the_page_put_them() -> None:
+    words = {"text": "MMMM", "x": 50, "y": 20, "size": 12, "bold": False, "align": "center", "fill": "#000", "alpha": 1}
+    box = {"codes": "MLLLZ", "points": [20, 10, 80, 10, 80, 30, 20, 30], "fill": "#f00", "alpha": 1}
+    page = {"width": 100, "height": 80, "background": "#fff", "drawn": [box, {**words, "baseline": "middle"}]}
+    pixels = image.imread(io.BytesIO(paper.draw(page, ".png")))
+    red, black = pixels[:, :, 1] < pixels[:, :, 0] - 0.9, pixels[:, :, 0] < 0.1
+    for is_ink, middle in ((red, (20, 50)), (black, (20, 50))):
+        rows, columns = is_ink.nonzero()
+        assert (rows.min() + rows.max()) / 4 == pytest.approx(middle[0], abs=1)
+        assert (columns.min() + columns.max()) / 4 == pytest.approx(middle[1], abs=1)
 
 
 def test_too_much_for_paper_is_refused() -> None:

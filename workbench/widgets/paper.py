@@ -118,6 +118,9 @@ def _text(renderer: Any, ink: Any, to_paper: Any, words: Mapping[str, Any]) -> N
     text = words["text"].encode(errors="replace").decode()
     font = _font(words["size"], words["bold"])
     x, y = to_paper.transform((words["x"], words["y"] + _BELOW.get(words["baseline"], 0) * words["size"]))
+    if renderer.flipy():
+        # paths are placed from below everywhere, but texts from above where pixels are
+        y = renderer.height - y
     if words["align"] == "center":
         x -= renderer.get_text_width_height_descent(text, font, False)[0] / 2
     # False: a name may hold dollars; it is no formula
