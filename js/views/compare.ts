@@ -127,7 +127,9 @@ export function zoomButtons(stage: Stage, shell: Shell, help: () => void, svg: (
     button("−", "Zoom out (-)", () => stage.zoom(0.8)),
     button("+", "Zoom in (+)", () => stage.zoom(1.25)),
     button("Fit", "Fit the whole graph (f)", () => stage.fit(), { "data-testid": "fit" }),
-    button(icon("save"), "Save the picture as SVG", () => download(svg(), "graph.svg"), { "data-testid": "save" }),
+    button(icon("save"), "Save the picture as SVG (Shift + click: as PNG)", () => undefined, {
+      "data-testid": "save", onclick: (event: MouseEvent) => download(svg(), "graph", event.shiftKey ? "png" : "svg"),
+    }),
     button(icon("full"), "Full screen", () => shell.fullScreen()),
     button("?", "The list of keys (?)", help));
 }

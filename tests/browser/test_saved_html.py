@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from matplotlib import image
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 from widgets import hostile
 
@@ -114,6 +115,16 @@ def test_search_expand_pan_and_zoom(saved: Saved, tmp_path: Path) -> None:
     assert panned != still
     saved.page.mouse.wheel(0, -400)
     assert saved.pixels() != panned
+
+
+def test_the_picture_is_saved_as_png_too(saved: Saved, tmp_path: Path) -> None:
+    saved.open(GraphView(BEFORE).save(tmp_path / "a.html"))
+    with saved.page.expect_download() as download:
+        saved.part("save").click(modifiers=["Shift"])
+    assert download.value.suggested_filename == "graph.png"
+    pixels = image.imread(Path(download.value.path()))
+    assert pixels.shape[0] > 400
+    assert pixels[:, :, 0].min() < 0.2 < 0.9 < pixels[:, :, 0].mean()
 
 
 def test_compare(saved: Saved, tmp_path: Path) -> None:
