@@ -31,7 +31,7 @@ export function workbench(model: Model, el: HTMLElement): () => void {
   // A saved page has no kernel to run passes: what would ask it can't be pressed.
   const saved = model.get("saved") === true;
   shell.root.classList.toggle("wb-saved-page", saved);
-  const asking = (element: HTMLElement) => (saved ? h("fieldset", { class: "wb-saved", disabled: true }, element) : element);
+  const asking = (element: HTMLElement) => (saved ? h("fieldset", { class: "wb-saved", disabled: true, title: "Saved: passes and times as they stood" }, element) : element);
   const left = panel("Passes", "left", asking(passes.element), shell, () => shell.root.clientWidth < 640);
   const right = panel("Inspector", "right", inspector.element, shell, () => shell.root.clientWidth < 1300);
   const tabs = new Tabs([
@@ -58,7 +58,6 @@ export function workbench(model: Model, el: HTMLElement): () => void {
     busy.show(state.busy);
     errors.show(state.error);
     facts(compare, state);
-    if (saved) shell.say("Saved: passes and times as they stood.");
   };
   const plots = () => measure.setPlots((model.get("plots") ?? {}) as Record<string, string>, shell.theme.dark);
   height();
