@@ -29,6 +29,7 @@ _HOMES = {
     "Config": "pipeline.config",
     "kernels": "measure.kernels",
     "measure": "measure.local",
+    "compare_outputs": "measure.outputs",
     "plots": "plots",
     "GraphView": "widgets.graph_view",
     "CompareView": "widgets.compare_view",
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from workbench.graph.model import Graph as Graph
     from workbench.measure.kernels import kernels as kernels
     from workbench.measure.local import measure as measure
+    from workbench.measure.outputs import compare_outputs as compare_outputs
     from workbench.pipeline.build_trace import trace_build as trace_build
     from workbench.pipeline.config import Config as Config
     from workbench.pipeline.run import trace as trace

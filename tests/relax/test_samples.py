@@ -20,13 +20,13 @@ SMALL: dict[str, dict[str, int]] = {
 # What TVM 0.17 gave for the Relay samples at opt level 0, with the inputs of `random_inputs(workload, seed=0)`: the sum of
 # the absolute values, and the sum weighted with cos(0), cos(1), ..., which tells an order from another.
 RELAY = {
-    "attention": (13760.0, -9.33321131079385),
-    "bert": (201.7469806643203, 8.800686193737004),
-    "branches": (109.76648730272427, 1.3330791008304064),
-    "chain": (7.194719016551971, 1.948105222099438),
-    "conv_bias_batch_norm": (688.9206796917133, -4.1789777742852205),
-    "mlp": (0.36907221772708, 0.05983018361946461),
-    "resnet18": (1.0000000074505806, 0.04031246307346141),
+    "attention": (17376.0, -10.90817393808345),
+    "bert": (202.00950256548822, -11.664473821242055),
+    "branches": (248.73529914789833, -4.207066022269512),
+    "chain": (8.689268112182617, -2.596933339645261),
+    "conv_bias_batch_norm": (1736.283535489929, 10.638452883362996),
+    "mlp": (0.3837493706960231, 0.05728830714626703),
+    "resnet18": (1.0000000223517418, 0.040313638322892656),
 }
 
 

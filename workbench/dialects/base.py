@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.graph.model import Graph
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,10 @@ class Built(Protocol):
         """The generated source."""
         ...
 
+    def outputs(self, seed: int) -> list[np.ndarray]:
+        """What one run gives for random inputs, tuples flattened."""
+        ...
+
     def runner(self, seed: int) -> Callable[[int], float]:
         """A function that runs so many times with the same random inputs and gives the mean seconds of one run."""
         ...
@@ -141,6 +148,10 @@ class Dialect(Protocol):
 
     def typed(self, module: Any) -> Any:
         """The module with its types inferred; raises LoadError where they do not fit."""
+        ...
+
+    def bind(self, module: Any, params: Mapping[str, Any]) -> Any:
+        """The module with its parameters as constants, which is what the compiler makes of it before any pass."""
         ...
 
     def is_pass(self, thing: Any) -> bool:

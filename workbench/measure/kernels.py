@@ -73,8 +73,10 @@ class Kernels:
         known = sorted({row["function"] for row in self.rows if not row["noop"]})
         if name not in known:
             raise UnknownName("kernel", name, known)
-        found = re.search(rf"^define [^\n]*@{re.escape(name)}\(.*?^}}", self.code, re.MULTILINE | re.DOTALL)
-        return found.group() if found else self.code
+        # TVM of today puts `__tvm_ffi_` before an entry point's name and `_compute_` behind the function that does the work
+        pattern = rf"^define [^\n]*@(?:__tvm_ffi_)?{re.escape(name)}(?:_compute_)?\(.*?^}}"
+        found = re.findall(pattern, self.code, re.MULTILINE | re.DOTALL)
+        return "\n\n".join(found) or self.code
 
 
 def kernels(

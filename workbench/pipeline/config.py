@@ -9,7 +9,7 @@ from typing import Any
 from workbench.errors import MeasureError
 from workbench.pipeline.spec import Pipeline
 
-AS_IS = ("SimplifyExpr", "FoldConstant")
+AS_IS = ("SimplifyExpr", "SimplifyExprPostAlterOp", "FoldConstant")
 "Passes that run even at opt_level 0; off, the compiler takes a module as a pipeline left it."
 
 

@@ -11,6 +11,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from workbench.dialects.base import Workload, dialect_of
@@ -133,6 +134,9 @@ class Runner:
             raise PipelineError(
                 f"{step.name} is a Python function of another notebook; give the function itself in its place"
             )
+        if step.name == "BindParams" and not step.options:
+            # the one pass that needs what the module does not hold
+            return partial(self.dialect.bind, params=self.workload.params)
         return self.dialect.make(step.name, step.options)
 
     def _apply(self, made: Any, state: State, opt_level: int) -> _Outcome:

@@ -38,7 +38,7 @@ def load(name: str, *, dialect: str | None = None, **options: Any) -> Workload:
     module = importlib.import_module(f"{__name__}.{where}.{name}")
     try:
         built, params = module.build(**options)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise LoadError(f"the sample {name} cannot be built so: {error}") from None
     return _loaded(where, built, params, name)
 

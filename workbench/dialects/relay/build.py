@@ -12,6 +12,7 @@ from tvm import relay
 from tvm.contrib import graph_executor  # pyright: ignore[reportAttributeAccessIssue]  this is Relay's TVM
 
 from workbench.dialects.base import Built, Workload
+from workbench.dialects.inputs import random_values
 from workbench.errors import MeasureError, UnknownName
 
 
@@ -68,18 +69,28 @@ class RelayBuilt:
         return str(self.library.get_lib().get_source())
 
     def runner(self, seed: int) -> Callable[[int], float]:
-        kind = self.target.split()[0]
-        device = tvm.device(kind, 0)
-        if not device.exist:
-            raise MeasureError(f"there is no {kind} device here, so nothing was timed")
-        executor = graph_executor.GraphModule(self.library["default"](device))
-        for name, value in random_inputs(self.workload, seed).items():
-            executor.set_input(name, value)
+        device, executor = self._filled(seed)
 
         def run(number: int) -> float:
             return float(executor.module.time_evaluator("run", device, number=number, repeat=1)().results[0])
 
         return run
+
+    def outputs(self, seed: int) -> list[np.ndarray]:
+        _, executor = self._filled(seed)
+        executor.run()
+        return [executor.get_output(place).numpy() for place in range(executor.get_num_outputs())]
+
+    def _filled(self, seed: int) -> tuple[Any, Any]:
+        """The device, and an executor with random inputs set."""
+        kind = self.target.split()[0]
+        device = tvm.device(kind, 0)
+        if not device.exist:
+            raise MeasureError(f"there is no {kind} device here, so nothing was run")
+        executor = graph_executor.GraphModule(self.library["default"](device))
+        for name, value in random_inputs(self.workload, seed).items():
+            executor.set_input(name, value)
+        return device, executor
 
 
 def call_rows(graph: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -116,8 +127,7 @@ def call_rows(graph: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def random_inputs(workload: Workload, seed: int) -> dict[str, np.ndarray]:
-    """Seeded values for every parameter of `main` that has no array: small integers, or floats in [-1, 1)."""
-    random = np.random.default_rng(seed)
+    """Seeded values for every parameter of `main` that has no array (dialects/inputs.py)."""
     found = {}
     for variable in workload.module["main"].params:
         name, type = variable.name_hint, variable.checked_type
@@ -125,9 +135,5 @@ def random_inputs(workload: Workload, seed: int) -> dict[str, np.ndarray]:
             continue
         if not isinstance(type, relay.TensorType) or not all(isinstance(d, tvm.tir.IntImm) for d in type.shape):
             raise MeasureError(f"the input {name} has type {type}; only tensors of known shape can be filled and timed")
-        shape = [int(d) for d in type.shape]
-        if type.dtype.startswith(("int", "uint", "bool")):
-            found[name] = random.integers(0, 2, shape).astype(type.dtype)
-        else:
-            found[name] = random.uniform(-1, 1, shape).astype(type.dtype)
+        found[name] = random_values(name, [int(d) for d in type.shape], type.dtype, seed)
     return found

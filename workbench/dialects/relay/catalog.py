@@ -32,7 +32,10 @@ def passes() -> tuple[PassInfo, ...]:
         for name, constructor in inspect.getmembers(module, inspect.isfunction)
         if name[0].isupper()
     ]
-    return tuple(sorted(found, key=lambda info: info.name.lower()))
+    bind = PassInfo(
+        "BindParams", "relay", "Make the parameters constants, as relay.build does before any pass.", (), 0, ours=True
+    )
+    return tuple(sorted([*found, bind], key=lambda info: info.name.lower()))
 
 
 @lru_cache
@@ -42,6 +45,7 @@ def constructors() -> dict[str, Any]:
     return {
         info.name: getattr(modules["qnn." if info.name.startswith("qnn.") else ""], info.name.removeprefix("qnn."))
         for info in passes()
+        if not info.ours
     }
 
 

@@ -107,6 +107,11 @@ class Relay:
     def typed(self, module: tvm.IRModule) -> tvm.IRModule:
         return _typed(module)
 
+    def bind(self, module: tvm.IRModule, params: Mapping[str, Any]) -> tvm.IRModule:
+        bound = tvm.IRModule(module.functions, module.type_definitions)
+        bound["main"] = relay.build_module.bind_params_by_name(module["main"], dict(params))
+        return _typed(bound)
+
     def is_pass(self, thing: Any) -> bool:
         return isinstance(thing, tvm.transform.Pass)
 

@@ -15,6 +15,11 @@ _BUILD = (
 
 PRESETS = (
     Preset("opt 3", _BUILD, "what relay.build does to the graph at opt level 3", 3),
+    Preset(
+        "opt 3, weights bound",
+        f"BindParams,{_BUILD}",
+        "the same with the parameters as constants: FoldConstant and FoldScaleAxis fold the weights, which takes longer",
+    ),
     Preset("opt 2", _BUILD, "at opt level 2: passes of level 3 are skipped", 2),
     Preset("opt 1", _BUILD, "at opt level 1: only fusion and what lowering needs", 1),
     Preset("opt 0", _BUILD, "at opt level 0: every operator is a kernel of its own", 0),

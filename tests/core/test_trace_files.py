@@ -1,0 +1,108 @@
+"""Traces as files, with no TVM: what is saved opens equal, and what is not a trace is refused in words."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.errors import LoadError
+from workbench.graph.model import Graph, GraphBuilder
+from workbench.pipeline.trace import State, Step, Trace
+
+
+def graph(op: str) -> Graph:
+    build = GraphBuilder("g", "relay")
+    x = build.node("param", "x", type="Tensor[(1), float32]")
+    build.outputs.append(build.node("op", op, (x,), attrs={"axis": 1}))
+    return build.build()
+
+
+def state(op: str, text: str = "") -> State:
+    made = graph(op)
+    return State(None, lambda: made, lambda: text)
+
+
+@pytest.fixture
+def trace() -> Trace:
+    first, second = state("exp", "before <b>"), state("log", "after")
+    steps = (
+        Step("A{x=1}", first, second, "changed", 0.5),
+        Step("B", second, second, "error", 0.1, "it broke", "why", 1),
+    )
+    return Trace("t", "relay", steps, first, 2)
+
+
+def test_what_is_saved_opens_equal(trace: Trace, tmp_path: Path) -> None:
+    opened = Trace.open(trace.save(tmp_path / "t.wbtrace"))
+    assert (opened.name, opened.dialect, opened.opt_level) == ("t", "relay", 2)
+    for ours, theirs in zip(trace.steps, opened.steps, strict=True):
+        fields = (
+            "name",
+            "status",
+            "seconds",
+            "error",
+            "detail",
+            "depth",
+            "before",
+            "after",
+            "text_before",
+            "text_after",
+        )
+        assert [getattr(ours, f) for f in fields] == [getattr(theirs, f) for f in fields]
+
+
+def test_a_state_is_stored_once_and_shared_when_opened(trace: Trace, tmp_path: Path) -> None:
+    path = trace.save(tmp_path / "t.wbtrace")
+    assert len(json.loads(gzip.decompress(path.read_bytes()))["states"]) == 2
+    opened = Trace.open(path)
+    assert opened.steps[0].state_after is opened.steps[1].state_before
+
+
+def test_there_is_no_module_in_it(trace: Trace, tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="no modules"):
+        Trace.open(trace.save(tmp_path / "t.wbtrace")).result  # noqa: B018  reading it is what fails
+
+
+def test_a_trace_that_cannot_be_written_leaves_the_old_one(trace: Trace, tmp_path: Path) -> None:
+    with pytest.raises(LoadError, match="cannot be written"):
+        trace.save(tmp_path / "no such folder" / "t.wbtrace")
+
+
+@given(cut=st.integers(min_value=0, max_value=10_000))
+def test_a_file_cut_short_is_refused(cut: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    first = state("exp")
+    path = Trace("t", "relay", (), first, 3).save(tmp_path_factory.mktemp("t") / "t.wbtrace")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: cut % len(whole)])
+    with pytest.raises(LoadError):
+        Trace.open(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"version": 99}, "version 99"),
+        ({"format": "something else"}, "no saved trace"),
+        ({"start": 17}, "damaged"),
+        ({"states": [{}]}, "damaged"),
+        ({"steps": [{"name": "A"}]}, "damaged"),
+    ],
+)
+def test_another_format_version_or_shape_is_refused(trace: Trace, tmp_path: Path, change: dict, words: str) -> None:
+    path = trace.save(tmp_path / "t.wbtrace")
+    data = json.loads(gzip.decompress(path.read_bytes()))
+    path.write_bytes(gzip.compress(json.dumps({**data, **change}).encode()))
+    with pytest.raises(LoadError, match=words):
+        Trace.open(path)
+
+
+def test_text_that_is_no_trace_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.wbtrace"
+    path.write_text("def @main() {}")
+    with pytest.raises(LoadError, match="no saved trace"):
+        Trace.open(path)

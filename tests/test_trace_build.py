@@ -1,0 +1,62 @@
+"""The compiler's own passes, captured: in both dialects."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+
+
+@pytest.fixture
+def trace(dialect: str) -> wb.Trace:
+    return wb.trace_build(wb.samples.load("mlp", dialect=dialect))
+
+
+def test_each_step_begins_where_the_one_before_it_ended(trace: wb.Trace) -> None:
+    outer = [step for step in trace.steps if step.depth == 0]
+    assert outer[0].state_before is trace.start
+    for one, next_one in itertools.pairwise(outer):
+        assert one.state_after is next_one.state_before
+
+
+def test_a_step_is_changed_exactly_when_its_state_is_another(trace: wb.Trace) -> None:
+    for step in trace.steps:
+        assert step.changed == (step.state_after is not step.state_before)
+
+
+def test_nested_passes_stand_within_their_parents(trace: wb.Trace) -> None:
+    depths = [step.depth for step in trace.steps]
+    assert depths[0] == 0
+    assert all(b <= a + 1 for a, b in itertools.pairwise(depths))
+
+
+def test_fusion_is_among_them_and_gives_the_kernels_that_are_built(trace: wb.Trace, dialect: str) -> None:
+    fusion = next(step for step in trace.steps if step.name == "FuseOps")
+    assert fusion.changed
+    assert fusion.diff.counts()["kept"] == len(fusion.before.nodes)
+    assert fusion.after.kernels() == wb.kernels(wb.samples.load("mlp", dialect=dialect)).calls
+
+
+def test_what_is_left_out_of_the_build_is_no_step(dialect: str) -> None:
+    w = wb.samples.load("mlp", dialect=dialect)
+    names = [step.name for step in wb.trace_build(w, disabled=["FoldConstant"]).steps]
+    assert "FoldConstant" not in names
+
+
+def test_a_locked_pass_is_refused_before_anything_is_built(dialect: str) -> None:
+    w = wb.samples.load("mlp", dialect=dialect)
+    locked = next(info.name for info in wb.passes(dialect) if info.locked)
+    with pytest.raises(wb.WorkbenchError, match="cannot be switched off"):
+        wb.trace_build(w, disabled=[locked])
+
+
+def test_it_saves_and_opens_as_the_same_graphs(trace: wb.Trace, tmp_path: Path) -> None:
+    opened = wb.Trace.open(trace.save(tmp_path / "build.wbtrace"))
+    assert [(step.name, step.status, step.depth) for step in opened.steps] == [
+        (step.name, step.status, step.depth) for step in trace.steps
+    ]
+    assert all(a.after == b.after for a, b in zip(opened.steps, trace.steps, strict=True))
+    assert opened.steps[0].text_before == trace.steps[0].text_before

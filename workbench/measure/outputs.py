@@ -1,0 +1,99 @@
+"""`wb.compare_outputs`: whether two programs compute the same."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.dialects.base import Workload
+from workbench.errors import MeasureError
+from workbench.pipeline.config import Config
+from workbench.process.worker import Progress, silent, worker
+
+TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2}
+"relative to the largest value of the output; integers and truth values must be equal"
+
+
+@dataclass(frozen=True)
+class OutputDifference:
+    """How far the outputs of two programs lie apart."""
+
+    same: bool
+    "every output within the tolerance of its type"
+    max_absolute: float
+    max_relative: float
+    "the largest difference over the largest magnitude of that output"
+    worst: int
+    "place of the output with the largest relative difference"
+    differing: int
+    "elements that differ at all"
+    elements: int
+
+    def __bool__(self) -> bool:
+        return self.same
+
+
+def compare_outputs(
+    first: Workload, second: Workload, *, seed: int = 0, timeout: float = 600.0, progress: Progress = silent
+) -> OutputDifference:
+    """Run both on the same random inputs and compare.
+
+    Both are compiled as they stand: at opt level 0 and without SimplifyExpr and FoldConstant, which run even there and
+    would hide their own errors.
+
+    Raises
+    ------
+    MeasureError
+        One of them does not compile or run, or their outputs have other shapes or types.
+    """
+    if first.dialect != second.dialect:
+        raise MeasureError(
+            f"{first.name} is {first.dialect} and {second.name} is {second.dialect}; compare within a dialect"
+        )
+    ours, theirs = (_outputs(workload, seed, timeout, progress) for workload in (first, second))
+    kinds = [[f"{a.shape} {a.dtype}" for a in arrays] for arrays in (ours, theirs)]
+    if kinds[0] != kinds[1]:
+        raise MeasureError(f"the outputs are not of one kind: {', '.join(kinds[0])} against {', '.join(kinds[1])}")
+    return difference(ours, theirs)
+
+
+def difference(ours: list[np.ndarray], theirs: list[np.ndarray]) -> OutputDifference:
+    """Compare arrays of equal shapes and types, pair by pair."""
+    rows = [_one(a, b) for a, b in zip(ours, theirs, strict=True)]
+    worst = max(range(len(rows)), key=lambda place: rows[place][2], default=0)
+    return OutputDifference(
+        same=all(row[0] for row in rows),
+        max_absolute=max((row[1] for row in rows), default=0.0),
+        max_relative=max((row[2] for row in rows), default=0.0),
+        worst=worst,
+        differing=sum(row[3] for row in rows),
+        elements=sum(a.size for a in ours),
+    )
+
+
+def _one(a: np.ndarray, b: np.ndarray) -> tuple[bool, float, float, int]:
+    tolerance = TOLERANCE.get(str(a.dtype), 0.0)
+    wide_a, wide_b = a.astype("float64"), b.astype("float64")
+    # a NaN or an infinity is the same only as itself
+    odd = ~(np.isfinite(wide_a) & np.isfinite(wide_b))
+    odd_differ = odd & ~((wide_a == wide_b) | (np.isnan(wide_a) & np.isnan(wide_b)))
+    gap = np.abs(np.where(odd, 0.0, wide_a) - np.where(odd, 0.0, wide_b))
+    scale = float(np.max(np.abs(np.where(odd, 0.0, wide_a)), initial=0.0)) or 1.0
+    largest = float(np.max(gap, initial=0.0))
+    if odd_differ.any():
+        return False, float("inf"), float("inf"), int(np.count_nonzero(odd_differ | (gap > 0)))
+    return largest <= tolerance * scale, largest, largest / scale, int(np.count_nonzero(gap))
+
+
+def _outputs(workload: Workload, seed: int, timeout: float, progress: Progress) -> list[np.ndarray]:
+    as_it_stands = Config(pipeline="as it stands").context()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "outputs.npz"
+        arguments: dict[str, Any] = {"config": as_it_stands.to_data(), "seed": seed, "path": str(path)}
+        worker().run("workbench.measure.jobs:outputs", workload, arguments, timeout=timeout, progress=progress)
+        with np.load(path, allow_pickle=False) as saved:
+            return [saved[f"o{place}"] for place in range(len(saved.files))]
