@@ -10,7 +10,7 @@ export interface Size {
   height: number;
 }
 
-export const MIN_SCALE = 0.001;
+export const MIN_SCALE = 0.0001;
 export const MAX_SCALE = 4;
 /** A first picture smaller than this can't be read, so it shows the top of the graph instead of all of it. */
 export const READING_SCALE = 0.8;

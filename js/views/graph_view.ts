@@ -12,12 +12,14 @@ import { keysCard } from "./keys.ts";
 import { Legend } from "./legend.ts";
 import { listen, numbers, watch, write, type Model } from "./model.ts";
 import { Pane } from "./pane.ts";
+import { probe } from "./probe.ts";
 import { SearchBox } from "./search_box.ts";
 import { Shell } from "./shell.ts";
 
 export function graphView(model: Model, el: HTMLElement): () => void {
   const shell = new Shell(el, "graph-view");
   const stage = new Stage(shell.ruler);
+  probe(shell.root, stage);
   const pane = new Pane(stage, shell.theme, { sides: 1, name: "", testid: "canvas", minimap: true });
   const search = new SearchBox(stage);
   const legend = new Legend();

@@ -9,6 +9,7 @@ import { Inspector } from "./inspector.ts";
 import { MeasureTab } from "./measure_tab.ts";
 import { watch, type Model } from "./model.ts";
 import { PassList } from "./pass_list.ts";
+import { probe } from "./probe.ts";
 import { Shell } from "./shell.ts";
 import { type State } from "./state.ts";
 import { Steps } from "./steps.ts";
@@ -18,6 +19,7 @@ import { Tabs } from "./tabs.ts";
 export function workbench(model: Model, el: HTMLElement): () => void {
   const shell = new Shell(el, "workbench");
   const stage = new Stage(shell.ruler);
+  probe(shell.root, stage);
   const send = (message: Record<string, unknown>) => model.send(message);
   const compare = new Compare(shell, stage);
   const header = new Header(send);
