@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 GRACE_SECONDS = 2.0
 """A request that a newer one replaces may still run this long: ending its build means starting a new child process, which
@@ -87,3 +88,20 @@ class Background:
         except Exception:
             # a widget whose notebook is gone cannot show anything; the log of the kernel can
             logging.getLogger(__name__).exception("while telling of %r", error)
+
+
+class Throttle:
+    """Passes calls on at most ten times a second: progress is for eyes."""
+
+    def __init__(self, call: Callable[..., None], seconds: float = 0.1) -> None:
+        self._call = call
+        self._seconds = seconds
+        # nothing is shown for work that is over sooner than this
+        self._last = time.monotonic()
+
+    def __call__(self, *arguments: Any) -> None:
+        """Pass the call on, unless the last one was just now."""
+        now = time.monotonic()
+        if now - self._last >= self._seconds:
+            self._last = now
+            self._call(*arguments)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +23,10 @@ from workbench.measure.local import failed_row, measure_one
 from workbench.pipeline.build_trace import trace_build
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
-from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.pipeline.trace import Step, Trace
-from workbench.widgets import messages
-from workbench.widgets.background import Background, Task
+from workbench.pipeline.spec import Pipeline
+from workbench.pipeline.trace import Trace
+from workbench.widgets import messages, page
+from workbench.widgets.background import Background, Task, Throttle
 from workbench.widgets.bundle import Shown, View
 from workbench.widgets.payload import encode_diff, encode_graph
 from workbench.widgets.session import Choice, History
@@ -287,10 +286,10 @@ class Workbench(View):
         choice = self.choice
         self._push(
             mode=choice.mode,
-            context=self._context_state(choice),
+            context=page.context_state(choice, self._infos, self._dialect.toggles()),
             pipeline_text=str(choice.pipeline),
-            code=self._code(choice),
-            passes=self._pass_states(choice, None),
+            code=page.code(choice, self._presets, self.target),
+            passes=page.pass_states(choice, None, self._infos),
             error=None,
         )
         self._pictures.submit(lambda task: self._draw(choice, task))
@@ -312,7 +311,7 @@ class Workbench(View):
         self._trace, self._traced_choice = trace, choice
         self._step = min(self._step, len(trace.steps) - 1)
         self._draw_step()
-        self._push(passes=self._pass_states(choice, trace), busy=None)
+        self._push(passes=page.pass_states(choice, trace, self._infos), busy=None)
         if trace.failed is not None:
             self._fail(f"{trace.failed.name} failed", trace.failed.error)
         elif self.auto_measure:
@@ -327,12 +326,12 @@ class Workbench(View):
                 choice.disabled,
                 choice.required,
                 whole=False,
-                progress=lambda what, fraction: self._push(busy=_busy(what, fraction)),
+                progress=lambda what, fraction: self._push(busy=page.busy(what, fraction)),
                 cancelled=task.cancelled,
             )
         total = len(choice.pipeline)
-        busy = _Throttle(
-            lambda done: self._push(busy=_busy(f"Running passes ({done} of {total})", done / max(total, 1)))
+        busy = Throttle(
+            lambda done: self._push(busy=page.busy(f"Running passes ({done} of {total})", done / max(total, 1)))
         )
         return self._runner.run(choice.pipeline, choice.opt_level, cancelled=task.cancelled, progress=busy)
 
@@ -404,7 +403,7 @@ class Workbench(View):
             config,
             self.target,
             budget=self.budget,
-            progress=_Throttle(lambda what, fraction: self._push(busy=_busy(f"{what}: {config.label}", fraction))),
+            progress=Throttle(lambda what, fraction: self._push(busy=page.busy(f"{what}: {config.label}", fraction))),
             cancelled=task.cancelled,
         )
         if row["status"] == "failed" and task.cancelled():
@@ -440,7 +439,7 @@ class Workbench(View):
             measured = [row for row in self._rows.values() if row["status"] == "ok"]
         self._push(rows=rows, target=measured[-1]["target"] if measured else self.target)
         if measured:
-            self.plots = _plots(measured)
+            self.plots = page.plots(measured)
 
     # -- the state that the page shows
 
@@ -462,99 +461,3 @@ class Workbench(View):
         if info.locked:
             raise WorkbenchError(f"{name} cannot be switched off: {info.locked}")
         return info
-
-    def _context_state(self, choice: Choice) -> dict[str, Any]:
-        toggles = [
-            {
-                "name": name,
-                "enabled": choice.runs(self._infos[name]),
-                "locked": bool(self._infos[name].locked),
-                "reason": self._infos[name].locked,
-                "doc": self._infos[name].doc,
-                "opt_level": self._infos[name].opt_level,
-            }
-            for name in self._dialect.toggles()
-        ]
-        return {
-            "opt_level": choice.opt_level,
-            "disabled": list(choice.disabled),
-            "required": list(choice.required),
-            "toggles": toggles,
-        }
-
-    def _pass_states(self, choice: Choice, trace: Trace | None) -> list[dict[str, Any]]:
-        """The passes as the page lists them: those that were chosen, or those that the compiler ran."""
-        if choice.mode == "context":
-            return [self._pass_state(PassStep(step.name), step) for step in (trace.steps if trace else ())]
-        steps = trace.steps if trace is not None else [None] * len(choice.pipeline)
-        return [self._pass_state(chosen, step) for chosen, step in zip(choice.pipeline, steps, strict=True)]
-
-    def _pass_state(self, chosen: PassStep, step: Step | None) -> dict[str, Any]:
-        info = self._infos.get(chosen.name)
-        state: dict[str, Any] = {
-            "name": chosen.name,
-            "text": chosen.text,
-            "enabled": chosen.enabled,
-            "locked": False,
-            "reason": info.locked if info else "",
-            "doc": info.doc if info else "",
-            "status": "pending" if chosen.enabled else "off",
-        }
-        if step is None:
-            return state
-        state |= {"status": step.status, "message": step.error or step.detail, "seconds": step.seconds}
-        if step.changed:
-            state |= {"nodes": len(step.after.nodes), "kernels": step.after.kernels(), **_without_kept(step)}
-        return state
-
-    def _code(self, choice: Choice) -> str:
-        if choice.mode == "pipeline":
-            return (
-                "import workbench as wb\n\n"
-                "w = wb.load(module, params)\n"
-                f"t = wb.trace(w, wb.Pipeline.parse({str(choice.pipeline)!r}), opt_level={choice.opt_level})\n"
-                f"df = wb.measure(w, [{{'pipeline': {choice.config(self._presets).pipeline!r}, 'opt_level': {choice.opt_level}}}], [{self.target!r}])\n"
-            )
-        return (
-            "import workbench as wb\n\n"
-            "w = wb.load(module, params)\n"
-            f"k = wb.kernels(w, {self.target!r}, opt_level={choice.opt_level}, disabled={list(choice.disabled)!r}, required={list(choice.required)!r})\n"
-        )
-
-
-def _busy(what: str, fraction: float | None) -> dict[str, Any]:
-    return {"what": what, "fraction": fraction, "since": time.time()}
-
-
-def _without_kept(step: Step) -> dict[str, int]:
-    return {kind: n for kind, n in step.diff.counts().items() if kind != "kept"}
-
-
-def _plots(rows: list[dict[str, Any]]) -> dict[str, str]:
-    import pandas as pd
-
-    from workbench.plots import kernel_count, runtime
-    from workbench.plots.style import DARK, LIGHT, to_svg
-
-    data = pd.DataFrame(rows)
-    return {
-        name + suffix: to_svg(plot, data, theme, len(data))
-        for name, plot in (("kernels", kernel_count), ("runtime", runtime))
-        for suffix, theme in (("", LIGHT), (".dark", DARK))
-    }
-
-
-class _Throttle:
-    """Passes calls on at most ten times a second: progress is for eyes."""
-
-    def __init__(self, call: Callable[..., None], seconds: float = 0.1) -> None:
-        self._call = call
-        self._seconds = seconds
-        # nothing is shown for work that is over sooner than this
-        self._last = time.monotonic()
-
-    def __call__(self, *arguments: Any) -> None:
-        now = time.monotonic()
-        if now - self._last >= self._seconds:
-            self._last = now
-            self._call(*arguments)

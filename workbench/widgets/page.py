@@ -1,0 +1,96 @@
+"""What the Workbench's page is told: choices, traces and rows as the small JSON of the `state` trait."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.dialects.base import PassInfo, Preset
+from workbench.pipeline.spec import PassStep
+from workbench.pipeline.trace import Step, Trace
+from workbench.widgets.session import Choice
+
+
+def busy(what: str, fraction: float | None) -> dict[str, Any]:
+    """What is being done, and how far it is."""
+    return {"what": what, "fraction": fraction, "since": time.time()}
+
+
+def context_state(choice: Choice, infos: Mapping[str, PassInfo], names: Sequence[str]) -> dict[str, Any]:
+    """The PassContext, with a switch for each pass of the compiler's own pipeline."""
+    toggles = [
+        {
+            "name": name,
+            "enabled": choice.runs(infos[name]),
+            "locked": bool(infos[name].locked),
+            "reason": infos[name].locked,
+            "doc": infos[name].doc,
+            "opt_level": infos[name].opt_level,
+        }
+        for name in names
+    ]
+    return {
+        "opt_level": choice.opt_level,
+        "disabled": list(choice.disabled),
+        "required": list(choice.required),
+        "toggles": toggles,
+    }
+
+
+def pass_states(choice: Choice, trace: Trace | None, infos: Mapping[str, PassInfo]) -> list[dict[str, Any]]:
+    """The passes as the page lists them: those that were chosen, or those that the compiler ran."""
+    if choice.mode == "context":
+        return [_pass_state(PassStep(step.name), step, infos) for step in (trace.steps if trace else ())]
+    steps = trace.steps if trace is not None else [None] * len(choice.pipeline)
+    return [_pass_state(chosen, step, infos) for chosen, step in zip(choice.pipeline, steps, strict=True)]
+
+
+def _pass_state(chosen: PassStep, step: Step | None, infos: Mapping[str, PassInfo]) -> dict[str, Any]:
+    info = infos.get(chosen.name)
+    state: dict[str, Any] = {
+        "name": chosen.name,
+        "text": chosen.text,
+        "enabled": chosen.enabled,
+        "locked": False,
+        "reason": info.locked if info else "",
+        "doc": info.doc if info else "",
+        "status": "pending" if chosen.enabled else "off",
+    }
+    if step is None:
+        return state
+    state |= {"status": step.status, "message": step.error or step.detail, "seconds": step.seconds}
+    if step.changed:
+        changes = {kind: n for kind, n in step.diff.counts().items() if kind != "kept"}
+        state |= {"nodes": len(step.after.nodes), "kernels": step.after.kernels(), **changes}
+    return state
+
+
+def code(choice: Choice, presets: Sequence[Preset], target: str) -> str:
+    """Python that does what was clicked."""
+    start = "import workbench as wb\n\nw = wb.load(module, params)\n"
+    if choice.mode == "context":
+        return (
+            f"{start}k = wb.kernels(w, {target!r}, opt_level={choice.opt_level}, "
+            f"disabled={list(choice.disabled)!r}, required={list(choice.required)!r})\n"
+        )
+    measured = {"pipeline": choice.config(presets).pipeline, "opt_level": choice.opt_level}
+    return (
+        f"{start}t = wb.trace(w, wb.Pipeline.parse({str(choice.pipeline)!r}), opt_level={choice.opt_level})\n"
+        f"df = wb.measure(w, [{measured!r}], [{target!r}])\n"
+    )
+
+
+def plots(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """The plots of what was measured, as SVG for the light and for the dark page."""
+    import pandas as pd
+
+    from workbench.plots import kernel_count, runtime
+    from workbench.plots.style import DARK, LIGHT, to_svg
+
+    data = pd.DataFrame(rows)
+    return {
+        name + suffix: to_svg(plot, data, theme, len(data))
+        for name, plot in (("kernels", kernel_count), ("runtime", runtime))
+        for suffix, theme in (("", LIGHT), (".dark", DARK))
+    }
