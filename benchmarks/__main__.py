@@ -24,6 +24,7 @@ PARTS = {
     "start": MAIN,
     "extraction": RELAY,
     "toggle": MAIN,
+    "page": MAIN,
     "layout": None,
 }
 SECONDS = 900

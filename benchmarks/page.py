@@ -1,0 +1,341 @@
+"""The graph view in a real page: JupyterLab and Chromium, without a GPU, so that every pixel is drawn by the processor.
+
+Gestures are events dispatched in the page, one for each frame, as a browser hands them out; frames are those that the
+view painted. What is on the screen is read from `frames`, `places()` and `data-scenes` on the view's root (js/views/probe.ts).
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.bar import Bar, show
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from browser.lab import Lab, Notebook, running_browser, running_lab  # noqa: E402  tests/ is no package of the project
+
+SECONDS = 200
+"No part starts after this many seconds."
+GESTURE_MS = 2000
+
+_PREPARE = f"""
+import sys, time
+sys.path.insert(0, {str(ROOT)!r})
+import workbench as wb
+from benchmarks.synthetic import transformer
+graphs, clicks = {{}}, []
+"""
+
+# Resolves when the newest view has painted a picture, with the clock that Python's time.time() reads.
+_PAINTED = """
+async ([views, limit]) => {
+  const started = performance.now();
+  for (;;) {
+    const roots = document.querySelectorAll(".wb");
+    if (roots.length > views && Number([...roots].at(-1).dataset.scenes || 0) > 0) return Date.now();
+    if (performance.now() - started > limit) throw new Error("no picture in time");
+    await new Promise(requestAnimationFrame);
+  }
+}
+"""
+
+# Paints a second while a gesture runs, one event a frame, back and forth.
+_GESTURE = """
+async ([kind, ms]) => {
+  const root = [...document.querySelectorAll(".wb")].at(-1);
+  const canvas = root.querySelector("canvas.wb-canvas");
+  const box = canvas.getBoundingClientRect();
+  const at = { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2, bubbles: true, cancelable: true };
+  canvas.setPointerCapture = () => undefined;
+  const pointer = (type, x, y) => canvas.dispatchEvent(new PointerEvent(type, { ...at, clientX: at.clientX + x, clientY: at.clientY + y, pointerId: 1, button: 0, buttons: 1 }));
+  if (kind === "drag") pointer("pointerdown", 0, 0);
+  const [started, frames] = [performance.now(), root.frames];
+  for (let i = 0; performance.now() - started < ms; i++) {
+    await new Promise(requestAnimationFrame);
+    if (kind === "drag") pointer("pointermove", 60 * Math.sin(i / 20), 300 * Math.sin(i / 40));
+    else canvas.dispatchEvent(new WheelEvent("wheel", { ...at, deltaY: Math.floor(i / 8) % 2 ? 40 : -40 }));
+  }
+  const rate = (1000 * (root.frames - frames)) / (performance.now() - started);
+  if (kind === "drag") pointer("pointerup", 0, 0);
+  delete canvas.setPointerCapture;
+  return rate;
+}
+"""
+
+# Milliseconds from the Enter key on a selected group to the first frame of the new picture.
+_ENTER = """
+async () => {
+  const root = [...document.querySelectorAll(".wb")].at(-1);
+  const [scenes, started] = [root.dataset.scenes, performance.now()];
+  root.querySelector("canvas.wb-canvas").dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+  while (root.dataset.scenes === scenes) {
+    if (performance.now() - started > 5000) throw new Error("Enter changed nothing");
+    await new Promise(requestAnimationFrame);
+  }
+  return performance.now() - started;
+}
+"""
+
+_SHOWN = "(id) => [...document.querySelectorAll('.wb')].at(-1).places(0).some((row) => row[0] === id)"
+_DRAWN = "() => [...document.querySelectorAll('.wb')].at(-1).places(0).length"
+_IN_VIEW = """
+() => {
+  const root = [...document.querySelectorAll(".wb")].at(-1);
+  const { clientWidth, clientHeight } = root.querySelector("canvas.wb-canvas");
+  const places = root.places(0);
+  return places.filter(([, x, y]) => x > 0 && y > 0 && x < clientWidth && y < clientHeight).length / places.length;
+}
+"""
+_PLACES = "(side) => [...document.querySelectorAll('.wb')].at(-1).places(side)"
+
+_STEP = """
+async (index) => {
+  const root = [...document.querySelectorAll(".wb")].at(-1);
+  const slider = root.querySelector("[data-testid='step-slider']");
+  const [scenes, started] = [root.dataset.scenes, performance.now()];
+  slider.value = String(index);
+  slider.dispatchEvent(new Event("input"));
+  while (root.dataset.scenes === scenes) {
+    if (performance.now() - started > 10000) throw new Error("no picture of the step");
+    await new Promise(requestAnimationFrame);
+  }
+}
+"""
+
+
+class View:
+    """A view in a notebook of its own page."""
+
+    def __init__(self, lab: Lab, browser: Any) -> None:
+        self.page = browser.new_page(viewport={"width": 1600, "height": 1100})
+        self.page.set_default_timeout(60_000)
+        self.notebook: Notebook = lab.open(self.page, "00_quickstart.ipynb")
+        self.notebook.run_cell(_PREPARE)
+        self.notebook.python("1")
+
+    def show(self, source: str, limit: int = 60) -> float:
+        """Milliseconds from the first line of a cell, which makes `view`, to the picture on the screen."""
+        views = self.page.locator(".wb").count()
+        self.notebook.run_cell(f"started = time.time()\nview = {source}\nview")
+        painted = self.page.evaluate(_PAINTED, [views, 1000 * limit])
+        self.page.locator("canvas.wb-canvas").last.scroll_into_view_if_needed()
+        return painted - 1000 * self.notebook.python("started")
+
+    def rest(self, seconds: float = 0.8) -> None:
+        """Let a glide and the messages after it end."""
+        time.sleep(seconds)
+
+    def tell(self, statement: str) -> None:
+        self.notebook.python(f"({statement}, 0)[1]")
+        self.rest()
+
+    def rate(self, kind: str) -> float:
+        return statistics.median(self.page.evaluate(_GESTURE, [kind, GESTURE_MS]) for _ in range(3))
+
+    def close(self) -> None:
+        self.page.close()
+
+
+def first_paint(view: View) -> list[Bar]:
+    view.notebook.run_cell('graphs["bert"] = wb.trace(wb.samples.load("bert"), "SimplifyInference,FuseOps").end.graph')
+    times = [view.show('wb.GraphView(graphs["bert"])') for _ in range(6)]
+    middle = statistics.median(times[1:])
+    nodes = view.notebook.python('len(graphs["bert"].nodes)')
+    note = f"{min(times[1:]):.0f} to {max(times[1:]):.0f} ms; the page's first widget {times[0]:.0f} ms"
+    return [_bar(f"bert, 12 layers ({nodes} nodes): Python call to pixels", middle, "ms", 1000, note)]
+
+
+def click(view: View) -> list[Bar]:
+    """The page's clock and Python's are one: both read the machine's."""
+    view.notebook.python('(view.on_msg(lambda _w, m, _b: clicks.append(1000 * time.time() - m["t"])), 0)[1]')
+    node = view.notebook.python('graphs["bert"].ops()[40].id')
+    view.tell(f"view.show([{node}])")
+    canvas = view.page.locator("canvas.wb-canvas").last.bounding_box()
+    assert canvas
+    for _ in range(15):
+        view.page.mouse.click(canvas["x"] + canvas["width"] / 2, canvas["y"] + canvas["height"] / 2)
+        view.rest(0.15)
+    times = view.notebook.python("clicks")
+    assert len(times) >= 10, f"only {len(times)} of 15 clicks reached Python"
+    return [_bar("a click to Python", statistics.median(times), "ms", 50, f"worst {max(times):.0f} ms")]
+
+
+def frames(view: View, nodes: int) -> list[Bar]:
+    """All groups open, constants shown; at reading zoom in the middle of the graph, and the whole graph in view."""
+    view.notebook.run_cell(f"graphs[{nodes}] = transformer({nodes})")
+    opened = view.show(f'wb.GraphView(graphs[{nodes}], collapsed=[-1], options={{"show_constants": True}})')
+    view.tell(f"view.show([graphs[{nodes}].ops()[len(graphs[{nodes}].ops()) // 2].id])")
+    what = f"{nodes:,} nodes, all open"
+    assert view.page.evaluate(_DRAWN) == view.notebook.python(f"len(graphs[{nodes}].nodes)"), "not all nodes are drawn"
+    scale = view.notebook.python('view.viewport["scale"]')
+    bars = [_bar(f"{what}: Python call to pixels", opened, "ms")]
+    bars += [_rate(f"{what}: {kind} at zoom {scale:.2g}", view.rate(kind), 50) for kind in ("drag", "wheel")]
+    view.page.locator("canvas.wb-canvas").last.press("f")
+    view.rest(1.5)
+    share = view.page.evaluate(_IN_VIEW)
+    assert share > 0.99, f"only {share:.0%} of the nodes are in view: {view.notebook.python('view.viewport')}"
+    bars += [_rate(f"{what}: {kind} with the whole graph in view", view.rate(kind), 20) for kind in ("drag", "wheel")]
+    return bars
+
+
+def expand(view: View, nodes: int = 10_000) -> list[Bar]:
+    """Enter on a closed group until its node is seen: first as the view opens, then a kernel with all else open."""
+    view.notebook.run_cell(f"graphs[{nodes}] = transformer({nodes})")
+    scopes = f"[g.id for g in graphs[{nodes}].groups if g.kind == 'scope']"
+    layers = view.notebook.python(f"len({scopes})")
+    first = f"next(n.id for n in graphs[{nodes}].ops() if graphs[{nodes}].groups[n.group].parent == {scopes}[%d])"
+    chosen = [view.notebook.python(first % layer) for layer in range(layers // 4, layers, layers // 4)]
+    view.show(f"wb.GraphView(graphs[{nodes}])")
+    closed = [ms for node in chosen for ms in opened(view, node)]
+    view.show(f"wb.GraphView(graphs[{nodes}], collapsed=[-1])")
+    rest = []
+    for node in chosen:
+        choose(view, node)
+        view.page.evaluate(_ENTER)
+        rest += opened(view, node)
+    what = f"{nodes:,} nodes: expand one group to pixels"
+    return [
+        _bar(what, statistics.median(closed), "ms", 50, f"{len(closed)} groups, worst {max(closed):.0f} ms"),
+        _bar(f"{what}, all others open", statistics.median(rest), "ms", 50, f"worst {max(rest):.0f} ms"),
+    ]
+
+
+def choose(view: View, node: int) -> None:
+    """Select a node anew: where it is hidden, what is selected is the closed group around it."""
+    view.tell(f"(setattr(view, 'selection', []), setattr(view, 'selection', [{node}]))")
+
+
+def opened(view: View, node: int) -> list[float]:
+    """Milliseconds of each Enter until the node is seen."""
+    times: list[float] = []
+    while True:
+        choose(view, node)
+        if view.page.evaluate(_SHOWN, node) or len(times) > 5:
+            return times
+        times.append(view.page.evaluate(_ENTER))
+
+
+def large(view: View, nodes: int = 50_000) -> list[Bar]:
+    view.notebook.run_cell(f"graphs[{nodes}] = transformer({nodes})")
+    view.show("wb.GraphView(transformer(100))")
+    times = [view.show(f"wb.GraphView(graphs[{nodes}])") for _ in range(3)]
+    middle = statistics.median(times)
+    note = f"{min(times):.0f} to {max(times):.0f} ms"
+    return [_bar(f"{nodes:,} nodes, collapsed: Python call to pixels", middle, "ms", 1000, note)]
+
+
+def memory(browser: Any, nodes: int, pages_before: float) -> list[Bar]:
+    used = renderer_bytes(browser)
+    note = f"JupyterLab without the view {pages_before / 1e6:.0f} MB"
+    return [_bar(f"{nodes:,} nodes, all open: memory of the page's process", used / 1e6, "MB", 500, note)]
+
+
+def renderer_bytes(browser: Any) -> float:
+    """Private bytes of the largest renderer: heap, worker, canvases and all."""
+    session = browser.new_browser_cdp_session()
+    processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
+    session.detach()
+    return max(_private_bytes(process["id"]) for process in processes if process["type"] == "renderer")
+
+
+def _private_bytes(process: int) -> float:
+    lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+    return sum(1024 * float(line.split()[1]) for line in lines if line.startswith("Private_"))
+
+
+def stability(view: View) -> list[Bar]:
+    """Where the nodes of a state are as a step's result, and then as the next step's input, in widths of each node."""
+    view.show('wb.Workbench(wb.samples.load("bert"), auto_measure=False)')
+    changed = view.notebook.python("[i for i, step in enumerate(view.trace.steps) if step.changed]")
+    steps: dict[str, tuple[float, float]] = {}
+    view.page.evaluate(_STEP, changed[0])
+    view.rest()
+    for step in changed[1:]:
+        was = {row[0]: row for row in view.page.evaluate(_PLACES, 1)}
+        view.page.evaluate(_STEP, step)
+        view.rest()
+        now = {row[0]: row for row in view.page.evaluate(_PLACES, 0)}
+        name = view.notebook.python(f"view.trace.steps[{step}].name")
+        canvas = view.page.locator("canvas.wb-canvas").last.bounding_box()
+        assert canvas
+        both = [(was[id], now[id]) for id in now if id in was]
+        near = [pair for pair in both if 0 < pair[0][1] < canvas["width"] and 0 < pair[0][2] < canvas["height"]]
+        steps[name] = (_moved(both), _moved(near))
+    what = "bert, 12 layers: median move of nodes from step to step"
+    return [
+        _bar(f"{what}, {where}", max(move[k] for move in steps.values()), "widths", 0.5, _each(steps, k))
+        for k, where in enumerate(("all of them", "those in view"))
+    ]
+
+
+def _moved(pairs: list[tuple[list[float], list[float]]]) -> float:
+    """The median distance on the screen between two places of a node, in widths of the node."""
+    return (
+        statistics.median(((b[1] - a[1]) ** 2 + (b[2] - a[2]) ** 2) ** 0.5 / b[3] for a, b in pairs) if pairs else 0.0
+    )
+
+
+def _each(steps: dict[str, tuple[float, float]], which: int) -> str:
+    return ", ".join(f"{name} {move[which]:.2f}" for name, move in steps.items())
+
+
+def _bar(what: str, ours: float, unit: str, limit: float | None = None, note: str = "") -> Bar:
+    met = None if limit is None else ours < limit
+    return Bar(what, ours, unit, bar="" if limit is None else f"under {limit:g} {unit}", met=met, note=note)
+
+
+def _rate(what: str, ours: float, least: int) -> Bar:
+    return Bar(what, ours, "frames/s", bar=f"at least {least} frames/s", met=ours >= least, note="software rendering")
+
+
+def parts(lab: Lab, browser: Any) -> Iterator[Callable[[], list[Bar]]]:
+    """Every part, in a page of its own: pages that are open share the processor."""
+
+    def alone(*measures: Callable[[View], list[Bar]]) -> list[Bar]:
+        view = View(lab, browser)
+        try:
+            return [bar for measure in measures for bar in measure(view)]
+        finally:
+            view.close()
+
+    def whole(view: View) -> list[Bar]:
+        before = renderer_bytes(browser)
+        bars = frames(view, 50_000)
+        return bars + memory(browser, 50_000, before)
+
+    yield lambda: alone(first_paint, click)
+    yield lambda: alone(stability)
+    yield lambda: alone(lambda view: frames(view, 1_100))
+    yield lambda: alone(expand)
+    yield lambda: alone(large)
+    yield lambda: alone(whole)
+
+
+def main() -> None:
+    started = time.monotonic()
+    bars: list[Bar] = []
+    chosen = [int(number) for number in sys.argv[1:]]
+    with tempfile.TemporaryDirectory() as folder, running_lab(Path(folder)) as lab, running_browser() as browser:
+        for number, part in enumerate(parts(lab, browser)):
+            if chosen and number not in chosen:
+                continue
+            if time.monotonic() - started > SECONDS:
+                bars.append(Bar(f"page, part {number}", None, "", bar="runs", met=False, note="the time was up"))
+                continue
+            try:
+                bars += part()
+            except Exception as error:  # noqa: BLE001  one part's failure is its row, not the end of the others
+                last = str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__
+                bars.append(Bar(f"page, part {number}", None, "", bar="runs", met=False, note=last))
+    show(bars)
+
+
+if __name__ == "__main__":
+    main()
