@@ -99,7 +99,7 @@ def graph_term(graph: Graph, terms: Terms) -> int:
 def object_term(module: tvm.IRModule, terms: Terms) -> int:
     """What `main` returns, as a term."""
     variables: dict[relay.Var, int] = {}
-    memo: dict[tuple, int] = {}
+    memo: dict[Any, int] = {}
 
     def term(expr: Any) -> int:
         if isinstance(expr, relay.Var):
@@ -107,19 +107,23 @@ def object_term(module: tvm.IRModule, terms: Terms) -> int:
         if isinstance(expr, relay.Let):
             variables[expr.var] = term(expr.value)
             return term(expr.body)
-        key = (expr, tuple(sorted(variables.values())))
-        if key not in memo:
-            memo[key] = visit(expr)
-        return memo[key]
+        if expr not in memo:
+            memo[expr] = visit(expr)
+        return memo[expr]
 
     def visit(expr: Any) -> int:
+        nonlocal memo
         if isinstance(expr, relay.Constant):
             text = checksum(expr.data) if expr.data.shape else f"{expr.data.numpy():g}f"
             return terms("constant", text)
         if isinstance(expr, relay.Call) and isinstance(expr.op, relay.Function):
             arguments = [term(arg) for arg in expr.args]
             variables.update(zip(expr.op.params, arguments, strict=True))
-            return term(expr.op.body)
+            # its parameters mean something else at each call
+            outside, memo = memo, {}
+            inside = term(expr.op.body)
+            memo = outside
+            return inside
         if isinstance(expr, relay.Call) and isinstance(expr.op, tvm.ir.Op):
             return terms("op", expr.op.name, *map(term, expr.args))
         if isinstance(expr, relay.Call):
