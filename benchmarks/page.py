@@ -177,10 +177,10 @@ def frames(view: View, nodes: int) -> list[Bar]:
     scale = view.notebook.python('view.viewport["scale"]')
     bars = [_bar(f"{what}: Python call to pixels", opened, "ms")]
     bars += [_rate(f"{what}: {kind} at zoom {scale:.2g}", view.rate(kind), 50) for kind in ("drag", "wheel")]
+    view.rest()
     view.page.locator("canvas.wb-canvas").last.press("f")
-    view.rest(1.5)
-    share = view.page.evaluate(_IN_VIEW)
-    assert share > 0.99, f"only {share:.0%} of the nodes are in view: {view.notebook.python('view.viewport')}"
+    view.page.wait_for_function(f"() => ({_IN_VIEW.strip()})() > 0.99", timeout=10_000)
+    view.rest(1)
     bars += [_rate(f"{what}: {kind} with the whole graph in view", view.rate(kind), 20) for kind in ("drag", "wheel")]
     return bars
 

@@ -74,10 +74,15 @@ export function graphView(model: Model, el: HTMLElement): () => void {
   };
 
   let saving = 0;
+  let telling = false;
   stage.events.on("viewport", (camera) => {
     // Each frame of a drag would be a message to the kernel; the last one is enough.
     clearTimeout(saving);
-    saving = window.setTimeout(() => write(model, "viewport", camera), 250);
+    saving = window.setTimeout(() => {
+      telling = true;
+      write(model, "viewport", camera);
+      telling = false;
+    }, 250);
   });
   stage.events.on("select", ({ nodes, byHand }) => {
     if (byHand) model.send({ type: "select", ids: nodes, t: Date.now() });
@@ -108,7 +113,8 @@ export function graphView(model: Model, el: HTMLElement): () => void {
     }),
     watch(model, ["viewport"], () => {
       const at = model.get("viewport") as Record<string, number>;
-      if (JSON.stringify(at) !== JSON.stringify(stage.camera)) view();
+      // What is told to Python is old where a glide has begun since: it must not end the glide.
+      if (!telling && JSON.stringify(at) !== JSON.stringify(stage.camera)) view();
     }),
     listen(model, (message) => {
       if (message.type === "show") void stage.reveal(numbers(message.ids));
