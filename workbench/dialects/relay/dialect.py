@@ -71,7 +71,7 @@ class Relay:
         parsed = parse(printed.text)
         digests = constant_digests(module, parsed) if "meta[relay.Constant]" in printed.text else {}
         return build_graph(
-            parsed, name, catalog.pattern_of, digests, {**printed.names, **parameter_names(module, parsed)}
+            parsed, name, catalog.pattern_of, digests, {**printed.names, **parameter_names(printed, parsed)}
         )
 
     def passes(self) -> tuple[PassInfo, ...]:

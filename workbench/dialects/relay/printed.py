@@ -26,6 +26,8 @@ class Printed:
     text: str
     names: dict[str, str] = field(default_factory=dict)
     "name in the text -> the real name, where the real one would not read back"
+    parameters: dict[str, list[str]] = field(default_factory=dict)
+    "function -> the real names of its parameters"
 
 
 def print_module(module: tvm.IRModule) -> Printed:
@@ -35,19 +37,26 @@ def print_module(module: tvm.IRModule) -> Printed:
     are, and such text is ambiguous.
     """
     names: dict[str, str] = {}
+    parameters: dict[str, list[str]] = {}
     functions = {}
     for global_var, function in module.functions.items():
         if isinstance(function, relay.Function):
-            functions[global_var] = _with_plain_names(function, names)
+            variables = list(relay.analysis.all_vars(function))
+            # each name costs three calls into TVM, so they are asked for once
+            hints = [variable.name_hint for variable in variables]
+            functions[global_var] = _with_plain_names(function, variables, hints, names)
+            # a function's own parameters come first
+            parameters[global_var.name_hint] = hints[: len(function.params)]
     if names or len(functions) != len(module.functions):
         module = relay.transform.InferType()(tvm.IRModule(functions, module.type_definitions))
-    return Printed(module.astext(show_meta_data=False), names)
+    return Printed(module.astext(show_meta_data=False), names, parameters)
 
 
-def _with_plain_names(function: relay.Function, names: dict[str, str]) -> relay.Function:
-    variables = relay.analysis.all_vars(function)
-    taken = {v.name_hint for v in variables}
-    odd = [v for v in variables if _is_odd(v.name_hint, taken)]
+def _with_plain_names(
+    function: relay.Function, variables: list[relay.Var], hints: list[str], names: dict[str, str]
+) -> relay.Function:
+    taken = set(hints)
+    odd = [variable for variable, hint in zip(variables, hints, strict=True) if _is_odd(hint, taken)]
     if not odd:
         return function
     plain = {v: relay.Var(f"odd_name_{len(names) + i}", v.type_annotation or v.checked_type) for i, v in enumerate(odd)}
@@ -76,13 +85,13 @@ class _Renamer(relay.ExprMutator):
         return self.plain.get(var, var)
 
 
-def parameter_names(module: tvm.IRModule, parsed: Module) -> dict[str, str]:
+def parameter_names(printed: Printed, parsed: Module) -> dict[str, str]:
     """Name in the text -> the real name, of parameters that TVM prints under another name to tell functions' apart."""
     return {
-        said.text: meant.name_hint
+        said.text: meant
         for name, function in parsed.functions.items()
-        for said, meant in zip(function.params, module[name].params, strict=True)
-        if said.text != meant.name_hint
+        for said, meant in zip(function.params, printed.parameters[name], strict=True)
+        if said.text != meant
     }
 
 
