@@ -1,12 +1,36 @@
-"""Watches the passes that a TVM runs: the same instrument interface in every version, Relay's and Relax's."""
+"""The PassContext that a compiler runs under, and what watches its passes: the same in every TVM, Relay's and Relax's."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import tvm
+
+from workbench.errors import UnknownName
+
+
+def pass_context(config: Mapping[str, Any], instruments: Sequence[Any]) -> tvm.transform.PassContext:
+    """The PassContext of a Config's data.
+
+    Raises
+    ------
+    UnknownName
+        TVM has no config of that name.
+    """
+    known = tvm.transform.PassContext.list_configs()
+    for key in config["options"]:
+        if key not in known:
+            raise UnknownName("PassContext config of this TVM", key, known)
+    return tvm.transform.PassContext(
+        opt_level=config["opt_level"],
+        disabled_pass=list(config["disabled"]),
+        required_pass=list(config["required"]),
+        config=dict(config["options"]),
+        instruments=list(instruments),
+    )
 
 
 @dataclass

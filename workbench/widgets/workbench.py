@@ -27,8 +27,8 @@ from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Trace
 from workbench.widgets import messages, page
 from workbench.widgets.background import Background, Task, Throttle
-from workbench.widgets.bundle import Shown, View
-from workbench.widgets.payload import encode_diff, encode_graph
+from workbench.widgets.bundle import Shown
+from workbench.widgets.compare_view import Comparison
 from workbench.widgets.session import Choice, History
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ WHOLE = -1
 "the step number of the whole pipeline: its input against its result"
 
 
-class Workbench(View):
+class Workbench(Comparison):
     """Toggle passes and see the graph, the kernel count and the time change.
 
     Parameters
@@ -59,16 +59,10 @@ class Workbench(View):
     """
 
     _view = traitlets.Unicode("workbench").tag(sync=True)
-    before = traitlets.Dict().tag(sync=True)
-    after = traitlets.Dict().tag(sync=True)
-    diff = traitlets.Dict().tag(sync=True)
-    titles = traitlets.List(traitlets.Unicode(), default_value=["before", "after"]).tag(sync=True)
-    selection = traitlets.Dict(default_value={"before": [], "after": []}).tag(sync=True)
-    mode = traitlets.Enum(("split", "changed", "overlay"), default_value="split").tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
     plots = traitlets.Dict().tag(sync=True)
     seq = traitlets.Int(0).tag(sync=True)
-    saved_traits = ("before", "after", "diff", "titles", "selection", "mode", "state", "plots")
+    saved_traits = (*Comparison.saved_traits, "state", "plots")
 
     def __init__(
         self,
@@ -356,11 +350,8 @@ class Workbench(View):
         }
         with self._lock, self.hold_sync():
             self._shown = (before, after, changes)
-            self.before = encode_graph(before)
-            self.after = encode_graph(after)
-            self.diff = encode_diff(changes, before, after)
+            self._put(before, after, changes)
             self.titles = list(titles)
-            self.selection = {"before": [], "after": []}
             self.state = {**self.state, "counts": counts, "step": self._step}
             self.seq += 1
 

@@ -13,10 +13,11 @@ from tvm import relax
 
 from workbench.dialects import compat
 from workbench.dialects.base import Built, Workload
+from workbench.dialects.capture import pass_context
 from workbench.dialects.inputs import random_values
 from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.target import make_target
-from workbench.errors import MeasureError, UnknownName
+from workbench.errors import MeasureError
 from workbench.graph.model import Graph
 
 # Calls that give a value another shape: the VM passes the same memory on.
@@ -38,7 +39,7 @@ def optimized(
     """
     made = make_target(target)
     watch = _Handover("FuseTIR", "CallTIRRewrite")
-    with made, _context(config, [watch, *instruments]):
+    with made, pass_context(config, [watch, *instruments]):
         relax.get_default_pipeline(made)(workload.module)
     return watch.module()
 
@@ -51,23 +52,9 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], instrum
     made = make_target(target)
     # the last module before calls become allocations and packed calls; a build always comes past this pass
     watch = _Handover("CallTIRRewrite")
-    with _context(config, [watch, *instruments]):
+    with pass_context(config, [watch, *instruments]):
         executable = tvm.compile(workload.module, made, relax_pipeline=relax.get_default_pipeline(made))
     return RelaxBuilt(workload, made, executable, watch.module())
-
-
-def _context(config: Mapping[str, Any], instruments: Sequence[Any]) -> tvm.transform.PassContext:
-    known = tvm.transform.PassContext.list_configs()
-    for key in config["options"]:
-        if key not in known:
-            raise UnknownName("PassContext config of this TVM", key, known)
-    return tvm.transform.PassContext(
-        opt_level=config["opt_level"],
-        disabled_pass=list(config["disabled"]),
-        required_pass=list(config["required"]),
-        config=dict(config["options"]),
-        instruments=list(instruments),
-    )
 
 
 @tvm.ir.instrument.pass_instrument

@@ -16,6 +16,7 @@ from tvm import relax
 
 from workbench.dialects import compat
 from workbench.dialects.compat import identity, type_of
+from workbench.dialects.driver import drive
 from workbench.dialects.relax.attributes import call_attributes, checksum, constant_text, function_attributes, plain
 from workbench.dialects.relax.expressions import CALLERS, callee_name, operands_of, sort_of
 from workbench.dialects.relax.types import type_text
@@ -93,24 +94,10 @@ class _Walk:
             function = self.functions[name]
             if name != entry and self.is_in_place(function):
                 continue
-            output = self.drive(self.global_function(name, function))
+            output = drive(self.global_function(name, function))
             if name == entry and output is not None:
                 self.builder.outputs.append(output)
         return self.builder.build()
-
-    def drive(self, start: Iterator[Any]) -> int | None:
-        """Run a generator that yields the generators it waits for: recursion without the interpreter's stack."""
-        stack, sent = [start], None
-        while stack:
-            try:
-                step = stack[-1].send(sent)  # type: ignore[attr-defined]
-            except StopIteration as done:
-                stack.pop()
-                sent = done.value
-            else:
-                stack.append(step)
-                sent = None
-        return sent
 
     # -- functions
 

@@ -12,8 +12,9 @@ from tvm import relay
 from tvm.contrib import graph_executor  # pyright: ignore[reportAttributeAccessIssue]  this is Relay's TVM
 
 from workbench.dialects.base import Built, Workload
+from workbench.dialects.capture import pass_context
 from workbench.dialects.inputs import random_values
-from workbench.errors import MeasureError, UnknownName
+from workbench.errors import MeasureError
 
 
 def llvm_host_cpu() -> str:
@@ -25,29 +26,15 @@ def optimized(
     workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
 ) -> tvm.IRModule:
     """The module after the graph-level part of relay.build."""
-    with _context(config, instruments):
+    with pass_context(config, instruments):
         module, _ = relay.optimize(workload.module, target=target, params=workload.params)
     return relay.transform.InferType()(module)
 
 
 def compiled(workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()) -> Built:
     """Build for the graph executor."""
-    with _context(config, instruments):
+    with pass_context(config, instruments):
         return RelayBuilt(workload, target, relay.build(workload.module, target=target, params=workload.params))
-
-
-def _context(config: Mapping[str, Any], instruments: Sequence[Any]) -> tvm.transform.PassContext:
-    known = tvm.transform.PassContext.list_configs()
-    for key in config["options"]:
-        if key not in known:
-            raise UnknownName("PassContext config of this TVM", key, known)
-    return tvm.transform.PassContext(
-        opt_level=config["opt_level"],
-        disabled_pass=list(config["disabled"]),
-        required_pass=list(config["required"]),
-        config=dict(config["options"]),
-        instruments=list(instruments),
-    )
 
 
 class RelayBuilt:

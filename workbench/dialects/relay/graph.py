@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from workbench.dialects.driver import drive
 from workbench.dialects.relay.ast import Expr, Module
 from workbench.dialects.relay.blocks import Key, homes
 from workbench.dialects.relay.types import field_type, result_type
@@ -102,24 +103,10 @@ class _Walk:
             function = self.module.functions[name]
             if name in self.drawn_in_place or (name != entry and any(function.attrs.get(key) for key in IN_PLACE)):
                 continue
-            output = self.drive(self.global_function(name, function))
+            output = drive(self.global_function(name, function))
             if name == entry and output is not None:
                 self.builder.outputs.append(output)
         return self.builder.build()
-
-    def drive(self, start: Iterator[Any]) -> int | None:
-        """Run a generator that yields the generators it waits for: recursion without the interpreter's stack."""
-        stack, sent = [start], None
-        while stack:
-            try:
-                step = stack[-1].send(sent)  # type: ignore[attr-defined]
-            except StopIteration as done:
-                stack.pop()
-                sent = done.value
-            else:
-                stack.append(step)
-                sent = None
-        return sent
 
     # -- functions
 
