@@ -12,6 +12,8 @@ from tvm import relay
 from tvm.relay.prelude import Prelude
 
 import workbench as wb
+from workbench.dialects.relay.graph import build_graph
+from workbench.dialects.relay.text import parse
 from workbench.errors import ParseError, WorkbenchError
 
 X = relay.TensorType((2, 3), "float32")
@@ -382,3 +384,11 @@ def test_text_without_a_function_is_refused(text, tmp_path):
     path.write_text(text)
     with pytest.raises(WorkbenchError):
         wb.load(path)
+
+
+def test_a_target_is_told_without_its_address_in_memory() -> None:
+    text = (
+        "def @main(%x {virtual_device=VirtualDevice(device_type=1, target=Target(id=55bb, kind='llvm'))}: int8) { %x }"
+    )
+    param = build_graph(parse(text), "t", lambda _op: None).nodes[0]
+    assert param.attrs["virtual_device"] == "VirtualDevice(device_type=1, target=Target(kind='llvm'))"
