@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import pytest
 
@@ -99,6 +100,17 @@ def test_the_pipeline_can_be_assigned_as_text(bench):
     bench.pipeline = MERGE
     assert bench.wait()
     assert statuses(bench) == ["changed"]
+
+
+def test_a_step_chosen_while_passes_run_does_not_lose_the_choice(bench):
+    def slow(module):
+        time.sleep(0.3)
+        return module
+
+    bench.pipeline = wb.Pipeline([slow, MERGE])
+    says(bench, type="step", index=1)
+    assert statuses(bench) == ["same", "changed"]
+    assert bench.titles == [f"before {MERGE}", f"after {MERGE}"]
 
 
 def test_the_code_it_shows_is_python(bench):

@@ -62,3 +62,15 @@ class UnknownName(WorkbenchError):
             near = [lowered[name.lower()]]
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(known)[:12])}"
         super().__init__(f"there is no {what} named {name!r}; {hint}")
+
+
+def last_line(error: BaseException) -> str:
+    """The last line of an error that says something: TVM puts its C++ stack first. The error's type if it is silent."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__
+
+
+def sentence(error: BaseException) -> str:
+    """The type of an error and its last line."""
+    kind, said = type(error).__name__, last_line(error)
+    return kind if said == kind else f"{kind}: {said}"

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+SAFE_DEPTH = 5000
+"""Operators in a chain that TVM's recursive passes take. Of chains tried, 5,000 ran and 20,000 ended the process."""
+
+
 @dataclass(frozen=True)
 class Option:
     """One option of a pass."""

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from workbench.dialects.base import Dialect, Workload
 from workbench.dialects.registry import dialect
-from workbench.errors import MeasureError
+from workbench.errors import MeasureError, last_line
 from workbench.graph.json import to_data
 from workbench.process.backend import build_of, resolved_target
 
@@ -43,8 +43,7 @@ def trace_build(
     try:
         (build.compiled if whole else build.optimized)(workload, target, config, instruments=[capture])
     except Exception as failure:
-        lines = [line.strip() for line in str(failure).splitlines() if line.strip()]
-        error = lines[-1] if lines else type(failure).__name__
+        error = last_line(failure)
         if not capture.events:
             raise
     progress("Comparing")

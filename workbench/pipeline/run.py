@@ -14,14 +14,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from workbench.dialects.base import Workload, dialect_of
-from workbench.errors import PipelineError, TooDeep, WorkbenchError
+from workbench.dialects.base import SAFE_DEPTH, Workload, dialect_of
+from workbench.errors import PipelineError, TooDeep, WorkbenchError, sentence
 from workbench.graph.walk import depth
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.trace import State, Step, Trace
-
-SAFE_DEPTH = 5000
-"TVM's own recursion ends the process at about 20,000 chained operators; passes need several frames an operator."
 
 
 def trace(workload: Workload, pipeline: Pipeline | str | list[Any], opt_level: int = 3) -> Trace:
@@ -152,7 +149,7 @@ class Runner:
         except WorkbenchError as error:
             return _Outcome(state, "error", time.perf_counter() - started, str(error), str(error))
         except Exception as error:  # noqa: BLE001  a pass is anybody's code; its failure is this step's result
-            return _Outcome(state, "error", time.perf_counter() - started, _sentence(error), str(error))
+            return _Outcome(state, "error", time.perf_counter() - started, sentence(error), str(error))
         seconds = time.perf_counter() - started
         if self.dialect.same(state.module, module):
             return _Outcome(state, "same", seconds)
@@ -172,9 +169,3 @@ class Runner:
 
 class Cancelled(WorkbenchError):
     """The run was given up, by its user or for a newer one."""
-
-
-def _sentence(error: BaseException) -> str:
-    """The last line of an error that says something: TVM puts its C++ stack first."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[-1]}" if lines else type(error).__name__

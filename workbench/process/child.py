@@ -17,7 +17,7 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect
-from workbench.errors import WorkbenchError
+from workbench.errors import WorkbenchError, sentence
 
 KEPT = 4
 "workloads kept between jobs: a toggled configuration compiles the same workload again"
@@ -51,7 +51,7 @@ def _serve(connection: Connection, message: dict[str, Any], workloads: OrderedDi
     except WorkbenchError as error:
         answer = {"event": "failed", "message": str(error), "detail": ""}
     except Exception as error:  # noqa: BLE001  whatever TVM throws is the job's result, and the next job must run
-        answer = {"event": "failed", "message": _sentence(error), "detail": traceback.format_exc()}
+        answer = {"event": "failed", "message": sentence(error), "detail": traceback.format_exc()}
     connection.send_bytes(json.dumps(answer).encode())
 
 
@@ -64,12 +64,6 @@ def _workload(message: dict[str, Any], workloads: OrderedDict[str, Workload]) ->
             workloads.popitem(last=False)
     workloads.move_to_end(folder)
     return workloads[folder]
-
-
-def _sentence(error: BaseException) -> str:
-    """The last line of an error that says something: TVM puts its C++ stack first."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[-1]}" if lines else type(error).__name__
 
 
 if __name__ == "__main__":

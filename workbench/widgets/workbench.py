@@ -244,7 +244,9 @@ class Workbench(Comparison):
             raise WorkbenchError(f"there is no step {index}; the steps are {WHOLE} (all of them) to {steps - 1}")
         self._step = index
         self._push(step=index)
-        self._pictures.submit(lambda _task: self._draw_step())
+        # a choice whose picture is still being made is drawn at this step when it is ready; asking now would replace it
+        if self._traced_choice == self.choice:
+            self._pictures.submit(lambda _task: self._draw_step())
 
     def _on_measure(self) -> None:
         self._measure(again=True)

@@ -9,13 +9,13 @@ from typing import Any
 import tvm
 from tvm import relay
 
-from workbench.dialects.base import PassInfo, Preset, Workload
+from workbench.dialects.base import SAFE_DEPTH, PassInfo, Preset, Workload
 from workbench.dialects.relay import catalog
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.presets import PRESETS, TOGGLES
-from workbench.dialects.relay.printed import SAFE_DEPTH, constant_digests, parameter_names, print_module
+from workbench.dialects.relay.printed import constant_digests, parameter_names, print_module
 from workbench.dialects.relay.text import parse
-from workbench.errors import LoadError, PipelineError, TooDeep, UnknownName
+from workbench.errors import LoadError, PipelineError, TooDeep, UnknownName, last_line
 from workbench.graph.model import Graph
 from workbench.graph.walk import depth
 
@@ -44,7 +44,7 @@ class Relay:
         try:
             module = tvm.relay.parse(_with_version(text))
         except (tvm.TVMError, tvm.error.DiagnosticError) as error:
-            raise LoadError(f"TVM cannot read this Relay text: {_first_line(error)}") from None
+            raise LoadError(f"TVM cannot read this Relay text: {last_line(error)}") from None
         if not module.functions:
             raise LoadError(f"{name} holds no function; give text with a `def @main(...)` in it")
         return Workload(_typed(module), {}, name, self.name)
@@ -54,7 +54,7 @@ class Relay:
             module = tvm.ir.load_json(text)
         except (tvm.TVMError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
             raise LoadError(
-                f"this is not a module that tvm.ir.save_json of TVM {tvm.__version__} wrote: {_first_line(error)}"
+                f"this is not a module that tvm.ir.save_json of TVM {tvm.__version__} wrote: {last_line(error)}"
             ) from None
         loaded = self.load(module, None, name)
         if loaded is None:
@@ -90,7 +90,7 @@ class Relay:
         try:
             return constructors[name](**options)
         except (TypeError, tvm.TVMError) as error:
-            raise PipelineError(f"{name} cannot be made with {dict(options)}: {_first_line(error)}") from None
+            raise PipelineError(f"{name} cannot be made with {dict(options)}: {last_line(error)}") from None
 
     def apply(self, compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
         with tvm.transform.PassContext(opt_level=opt_level):
@@ -141,7 +141,7 @@ def _typed(module: tvm.IRModule) -> tvm.IRModule:
     try:
         return relay.transform.InferType()(module)
     except (tvm.TVMError, tvm.error.DiagnosticError) as error:
-        raise LoadError(f"the module does not type-check: {_first_line(error)}") from None
+        raise LoadError(f"the module does not type-check: {last_line(error)}") from None
 
 
 def _arrays(params: Mapping[str, Any]) -> dict[str, tvm.nd.NDArray]:
@@ -150,12 +150,6 @@ def _arrays(params: Mapping[str, Any]) -> dict[str, tvm.nd.NDArray]:
 
 def _with_version(text: str) -> str:
     return text if "#[version" in text else '#[version = "0.0.5"]\n' + text
-
-
-def _first_line(error: BaseException) -> str:
-    """The sentence of TVM's error that says something: its last non-empty line, without the C++ trace."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__
 
 
 DIALECT = Relay()

@@ -12,9 +12,6 @@ from tvm import relay
 
 from workbench.dialects.relay.ast import Expr, Module
 
-SAFE_DEPTH = 5000
-"TVM's recursive visitors take about 1 kB of stack a level; the usual 8 MB stack ends near 8,000 levels."
-
 _PLAIN_NAME = re.compile(r"[\w./:\-]*[\w./\-]")
 _LIKE_A_FIELD = re.compile(r"(.+)\.[0-9]+")
 
