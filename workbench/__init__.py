@@ -27,6 +27,7 @@ _HOMES = {
     "trace": "pipeline.run",
     "trace_build": "pipeline.build_trace",
     "Config": "pipeline.config",
+    "explore": "pipeline.explore",
     "kernels": "measure.kernels",
     "measure": "measure.local",
     "compare_outputs": "measure.outputs",
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from workbench.measure.outputs import compare_outputs as compare_outputs
     from workbench.pipeline.build_trace import trace_build as trace_build
     from workbench.pipeline.config import Config as Config
+    from workbench.pipeline.explore import explore as explore
     from workbench.pipeline.run import trace as trace
     from workbench.pipeline.spec import Pipeline as Pipeline
     from workbench.pipeline.trace import Trace as Trace

@@ -42,6 +42,12 @@ class PassInfo:
     "why the compiler cannot do without it; empty if it can be switched off"
     ours: bool = False
     "a pass of the workbench rather than of TVM"
+    requires: tuple[str, ...] = ()
+    "passes that TVM's Sequential runs before it"
+    example: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    "options to try it with, where it has options that it needs and any module will do for them"
+    reason: str = ""
+    "why it can't be tried on any module from its name: it needs an object that only Python can give, or it fails in this TVM"
 
 
 @dataclass(frozen=True)
@@ -132,6 +138,14 @@ class Dialect(Protocol):
 
     def passes(self) -> tuple[PassInfo, ...]:
         """Every pass that a pipeline can name."""
+        ...
+
+    def fusing(self) -> str:
+        """The pipeline that makes kernels of any module, for counting them."""
+        ...
+
+    def copied(self, module: Any) -> Any:
+        """The same functions in a module of their own, for code that may change the module it is given."""
         ...
 
     def presets(self) -> tuple[Preset, ...]:

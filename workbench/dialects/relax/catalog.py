@@ -23,6 +23,27 @@ LOCKED = {
     "VMShapeLower": "the virtual machine computes symbolic shapes in a heap of its own",
     "AttachGlobalSymbol": "a PrimFunc without a symbol is not compiled",
 }
+_OBJECTS = "it takes {}, which only Python can give; use the Pass object in the pipeline"
+# What a name and literals cannot say.
+REASONS = {
+    "AlterOpImpl": _OBJECTS.format("PrimFuncs and functions"),
+    "AttachExternModules": _OBJECTS.format("external modules"),
+    "BindParams": _OBJECTS.format("arrays"),
+    "BindSymbolicVars": "it takes the symbolic variables of one module and their values",
+    "FuseOpsByPattern": _OBJECTS.format("patterns"),
+    "MetaScheduleApplyDatabase": "it takes a tuning database, and can be made only where a target is current",
+    "MetaScheduleTuneIRMod": "it tunes, which takes hours, and writes a database into a folder",
+    "MetaScheduleTuneTIR": "it tunes, which takes hours, and writes a database into a folder",
+    "SplitCallTIRByPattern": _OBJECTS.format("PrimFuncs and a code generator"),
+    "UpdateParamType": _OBJECTS.format("a function of a parameter"),
+    "UpdateVDevice": _OBJECTS.format("a VDevice"),
+}
+# Options that any module will do for, for passes that have no default.
+EXAMPLES = {
+    "ConvertLayout": {"desired_layouts": {"relax.nn.conv2d": ["NHWC", "OHWI"]}},
+    "Gradient": {"func_name": "main"},
+    "IPCAllReduceRewrite": {"allreduce_strategy": 0},
+}
 # The classes that a person derives a pass from, not passes.
 _BASES = (relax.transform.FunctionPass, relax.transform.DataflowBlockPass)
 
@@ -55,20 +76,36 @@ def _describe(name: str, constructor: Any) -> PassInfo:
         if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
     )
     doc = (inspect.getdoc(constructor) or "").split("\n\n")[0].replace("\n", " ")
-    return PassInfo(name, "relax", doc, options, _level(constructor, options), LOCKED.get(name, ""))
+    example = EXAMPLES.get(name, {})
+    level, requires = _level(constructor, options, example)
+    return PassInfo(
+        name,
+        "relax",
+        doc,
+        options,
+        level,
+        LOCKED.get(name, ""),
+        requires=requires,
+        example=example,
+        reason=REASONS.get(name, ""),
+    )
 
 
-def _level(constructor: Any, options: tuple[Option, ...]) -> int | None:
-    if any(option.required for option in options):
-        return None
+def _level(
+    constructor: Any, options: tuple[Option, ...], example: Mapping[str, Any]
+) -> tuple[int | None, tuple[str, ...]]:
+    """The opt_level from which a Sequential runs the pass, and the passes that it runs before it."""
+    if not {option.name for option in options if option.required} <= set(example):
+        return None, ()
     try:
         with warnings.catch_warnings():
             # a pass under its former name warns, and is listed all the same
             warnings.simplefilter("ignore")
-            return int(constructor().info.opt_level)
+            info = constructor(**example).info
     except RuntimeError:
         # MetaScheduleApplyDatabase can be made only where a target is current
-        return None
+        return None, ()
+    return int(info.opt_level), tuple(map(str, info.required))
 
 
 def _option(parameter: inspect.Parameter) -> Option:

@@ -63,6 +63,12 @@ class Relax:
     def passes(self) -> tuple[PassInfo, ...]:
         return catalog.passes()
 
+    def fusing(self) -> str:
+        return "DecomposeOpsForInference,LegalizeOps,AnnotateTIROpPattern,FuseOps{fuse_opt_level=2}"
+
+    def copied(self, module: tvm.IRModule) -> tvm.IRModule:
+        return module.clone()
+
     def presets(self) -> tuple[Preset, ...]:
         return PRESETS
 

@@ -20,6 +20,31 @@ LOCKED = {
     "PlanDevices": "lowering needs a device for every value",
     "Inline": "functions marked for inlining have no code generator of their own",
 }
+# What a name and literals cannot say, or what fails in this TVM whatever the module is.
+_EXPRESSION = "it is a function of an expression, not a pass of a module"
+REASONS = {
+    "CollagePartition": "it takes a CompilationConfig and a cost estimator, objects that only Python can give",
+    "Conv2dToSparse": "it takes the names and shapes that relay.analysis.sparse_conv2d found in the parameters",
+    "Conv2dToSparse2": "it takes a layout, a kernel size and a block size for which the constants are sparse",
+    "Defunctionalization": _EXPRESSION,
+    "DenseToSparse": "it takes the names and shapes that relay.analysis.sparse_dense found in the parameters",
+    "DivToMul": "in a Sequential it raises in TVM 0.17: FoldConstant, which it asks for, is made without its argument",
+    "FoldConstantExpr": _EXPRESSION,
+    "InferTypeLocal": _EXPRESSION,
+    "InlineCompilerFunctionsBoundTo": "it takes the GlobalVars of the module, objects that only Python can give",
+    "MergeComposite": "it takes patterns, objects that only Python can give; use the Pass object in the pipeline",
+    "PlanDevices": "it takes the CompilationConfig that relay.build makes for a target",
+    "SimplifyFCTranspose": "it takes the names of the transposed weights of one module",
+    "ToANormalFormExpr": _EXPRESSION,
+    "ToCPS": _EXPRESSION,
+}
+# Options that any module will do for, for passes that have no default.
+EXAMPLES = {
+    "AnnotateTarget": {"targets": ["default"]},
+    "ConvertLayout": {"desired_layouts": {"nn.conv2d": ["NHWC", "default"]}},
+    "EtaExpand": {"expand_global_var": True},
+    "SplitArgs": {"max_function_args": 8},
+}
 _MODULES = (("", relay.transform), ("qnn.", relay.qnn.transform))
 
 
@@ -56,11 +81,23 @@ def _describe(name: str, constructor: Any) -> PassInfo:
         if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
     )
     doc = (inspect.getdoc(constructor) or "").split("\n\n")[0].replace("\n", " ")
-    level = None
-    if not any(option.required for option in options):
-        made = constructor()
-        level = int(made.info.opt_level) if isinstance(made, tvm.transform.Pass) else None
-    return PassInfo(name, "relay", doc, options, level, LOCKED.get(name, ""))
+    example = EXAMPLES.get(name, {})
+    level, requires = None, ()
+    if {option.name for option in options if option.required} <= set(example):
+        made = constructor(**example)
+        if isinstance(made, tvm.transform.Pass):
+            level, requires = int(made.info.opt_level), tuple(map(str, made.info.required))
+    return PassInfo(
+        name,
+        "relay",
+        doc,
+        options,
+        level,
+        LOCKED.get(name, ""),
+        requires=requires,
+        example=example,
+        reason=REASONS.get(name, ""),
+    )
 
 
 def _option(parameter: inspect.Parameter) -> Option:

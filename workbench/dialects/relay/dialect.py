@@ -77,6 +77,12 @@ class Relay:
     def passes(self) -> tuple[PassInfo, ...]:
         return catalog.passes()
 
+    def fusing(self) -> str:
+        return "SimplifyInference,FuseOps{fuse_opt_level=2}"
+
+    def copied(self, module: tvm.IRModule) -> tvm.IRModule:
+        return tvm.IRModule(module.functions, module.type_definitions, module.attrs)
+
     def presets(self) -> tuple[Preset, ...]:
         return PRESETS
 

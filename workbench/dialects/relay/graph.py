@@ -27,6 +27,7 @@ def build_graph(
     pattern_of: Callable[[str], int | None],
     digests: Mapping[str, str] | None = None,
     names: Mapping[str, str] | None = None,
+    origins: list[Expr] | None = None,
 ) -> Graph:
     """The graph of a module.
 
@@ -38,8 +39,14 @@ def build_graph(
         For the text of a tensor constant (`meta[relay.Constant][0]`), a digest of its values.
     names
         For a variable's name in the text, the name to show, where the text had to use another one.
+    origins
+        If given, it is filled with the expression that each node stands for, in node order.
     """
-    return _Walk(module, GraphBuilder(name, "relay"), pattern_of, digests or {}, names or {}).run()
+    walk = _Walk(module, GraphBuilder(name, "relay"), pattern_of, digests or {}, names or {})
+    graph = walk.run()
+    if origins is not None:
+        origins.extend(walk.origins)
+    return graph
 
 
 def group_kind(attrs: Mapping[str, Any]) -> str:
@@ -94,6 +101,7 @@ class _Walk:
         self.digests = digests
         self.names = names
         self.drawn_in_place: set[str] = set()
+        self.origins: list[Expr] = []
         self.homes = {expr: block for function in module.crossed for expr, block in homes(function).items()}
 
     def run(self) -> Graph:
@@ -277,6 +285,7 @@ class _Walk:
         if kind == "constant" and op in self.digests:
             fields["attrs"] = {"digest": self.digests[op]}
         type = expr.type or self.derived_type(expr, kind, inputs)
+        self.origins.append(expr)
         return self.builder.node(kind, op, inputs, type=type, group=env.group, span=expr.span, line=expr.line, **fields)
 
     def derived_type(self, expr: Expr, kind: str, inputs: list[int]) -> str:

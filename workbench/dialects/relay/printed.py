@@ -110,11 +110,11 @@ def constant_digests(module: tvm.IRModule, parsed: Module) -> dict[str, str]:
             if said.text.startswith("meta["):
                 found[said.text] = checksum(meant.data)
         else:
-            stack.extend(zip(said.args, _parts(meant), strict=True))
+            stack.extend(zip(said.args, parts(meant), strict=True))
     return found
 
 
-def _parts(expr: relay.Expr) -> list[relay.Expr]:
+def parts(expr: relay.Expr) -> list[relay.Expr]:
     """What an expression is made of, in the order of ast.Expr.args."""
     if isinstance(expr, relay.Call):
         # references are operators for TVM and a kind of their own in the text

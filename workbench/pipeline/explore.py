@@ -1,0 +1,238 @@
+"""`wb.explore`: which passes would change the module here, and what each of them would do."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from workbench.dialects.base import PassInfo, Workload, dialect_of
+from workbench.errors import MeasureError, WorkbenchError, WorkerLost
+from workbench.pipeline.spec import PassStep, Pipeline
+from workbench.process.spare import spare
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COUNTED = ("nodes", "ops", "kernels")
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What one pass would do to the module."""
+
+    name: str
+    "the pass with its options, as in a pipeline's text"
+    status: str
+    "changed, same, error (it raised, took too long or ended its process) or untried"
+    message: str = ""
+    "why it failed, or why it wasn't tried"
+    opt_level: int | None = None
+    "TVM's Sequential runs it from this opt_level on; here it is run whatever the level"
+    seconds: float = 0.0
+    before: Mapping[str, int | None] = field(default_factory=dict)
+    "nodes, ops and kernels; kernels are those that fusion would make of the module, None where it fails"
+    after: Mapping[str, int | None] = field(default_factory=dict)
+    diff: Mapping[str, int] = field(default_factory=dict)
+    "nodes kept, changed, removed, added, merged, split"
+
+    @property
+    def changed(self) -> bool:
+        return self.status == "changed"
+
+    def delta(self, what: str) -> int | None:
+        """After minus before of `nodes`, `ops` or `kernels`; 0 if nothing changed, None where it isn't known."""
+        if not self.changed:
+            return 0 if self.status == "same" else None
+        before, after = self.before.get(what), self.after.get(what)
+        return None if before is None or after is None else after - before
+
+
+class Exploration:
+    """The passes that are tried on a module, and what was found so far.
+
+    Nothing runs until somebody asks: iterate over it, or call `run`. `rows` may be read from another thread meanwhile.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        waiting: list[tuple[PassStep, int | None]],
+        untried: list[Effect],
+        after: Pipeline,
+        opt_level: int,
+        timeout: float,
+    ) -> None:
+        self.workload = workload
+        self.after = after
+        self.opt_level = opt_level
+        self.timeout = timeout
+        self.rows = untried
+        "what was found, in the order in which the passes were tried"
+        self._waiting = waiting
+        self._turn = threading.Lock()
+        self._cancelled = False
+
+    @property
+    def done(self) -> bool:
+        """Whether every pass was tried."""
+        return not self._waiting
+
+    @property
+    def total(self) -> int:
+        """How many rows there will be."""
+        return len(self.rows) + len(self._waiting)
+
+    @property
+    def changing(self) -> list[Effect]:
+        """The passes that change the module: those that save most kernels first, then by name."""
+        return sorted((row for row in self.rows if row.changed), key=lambda row: (row.delta("kernels") or 0, row.name))
+
+    def cancel(self) -> None:
+        """Give up, also the pass that is being tried; a later `run` goes on where this one stopped."""
+        self._cancelled = True
+
+    def run(self, progress: Callable[[Exploration], None] = lambda _so_far: None) -> Exploration:
+        """Try the passes that are left; `progress` is told after each."""
+        for _ in self._new():
+            progress(self)
+        return self
+
+    def __iter__(self) -> Iterator[Effect]:
+        """The rows found before, then each new one as it is found."""
+        yield from list(self.rows)
+        yield from self._new()
+
+    def _new(self) -> Iterator[Effect]:
+        self._cancelled = False
+        while self._waiting and not self._cancelled:
+            with self._turn:
+                row = self._try_next()
+            if row is not None:
+                yield row
+
+    def _try_next(self) -> Effect | None:
+        if not self._waiting:
+            return None
+        step, level = self._waiting[0]
+        row = self._tried(step, level)
+        # a pass that was being tried when somebody cancelled is tried again
+        if row is not None:
+            self._waiting.pop(0)
+            self.rows.append(row)
+        return row
+
+    def _tried(self, step: PassStep, level: int | None) -> Effect | None:
+        arguments: dict[str, Any] = {
+            "name": step.name,
+            "options": dict(step.options),
+            "after": str(self.after),
+            "opt_level": self.opt_level,
+        }
+        try:
+            found = spare().run(
+                "workbench.pipeline.explore_jobs:effect",
+                self.workload,
+                arguments,
+                timeout=self.timeout,
+                cancelled=lambda: self._cancelled,
+            )
+        except WorkerLost as error:
+            return None if self._cancelled else Effect(step.text, "error", str(error), level)
+        except MeasureError as error:
+            return Effect(step.text, "error", str(error), level)
+        return Effect(
+            step.text,
+            found["status"],
+            found["error"],
+            level,
+            found["seconds"],
+            found["before"],
+            found.get("after", {}),
+            found.get("diff", {}),
+        )
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a pass tried so far."""
+        import pandas as pd
+
+        return pd.DataFrame([_table_row(row) for row in self.rows])
+
+    def __repr__(self) -> str:
+        changing = sum(row.changed for row in self.rows)
+        return (
+            f"Exploration({self.workload.name!r}: {len(self.rows)} of {self.total} passes tried, {changing} change it)"
+        )
+
+
+def explore(
+    workload: Workload,
+    passes: Iterable[str] | None = None,
+    *,
+    after: Pipeline | str = "",
+    opt_level: int = 3,
+    timeout: float = 60.0,
+) -> Exploration:
+    """What would change this module? Tries passes in a child process, one at a time, each on the same module.
+
+    Parameters
+    ----------
+    passes
+        Names, with options in braces where wanted; by default every pass that TVM has. Those that can't be tried from
+        their name alone are rows too, with the reason.
+    after
+        A pipeline that is run first, at `opt_level`: the place in a pipeline at which to ask.
+    timeout
+        Seconds for each pass; one that takes longer, or ends its process, is a row that says so.
+
+    Returns
+    -------
+    Exploration
+        It fills while it is iterated over, or by `run`.
+
+    Raises
+    ------
+    PipelineError, UnknownName
+        `after` or a name cannot be read.
+
+    Examples
+    --------
+    >>> for effect in wb.explore(w):  # doctest: +SKIP
+    ...     print(effect.name, effect.status, effect.delta("kernels"))
+    """
+    after = after if isinstance(after, Pipeline) else Pipeline.parse(after)
+    here = dialect_of(workload)
+    catalog = {info.name: info for info in here.passes()}
+    for step in after:
+        if step.run is not None:
+            raise WorkbenchError(f"{step.name} is a function, which another process doesn't have; explore its result")
+    waiting: list[tuple[PassStep, int | None]] = []
+    untried: list[Effect] = []
+    for step in Pipeline(sorted(catalog) if passes is None else passes):
+        info = catalog.get(step.name) or PassInfo(step.name, workload.dialect)
+        if passes is None and info.reason:
+            untried.append(Effect(step.text, "untried", info.reason, info.opt_level))
+            continue
+        options = dict(step.options) or dict(info.example)
+        if passes is not None and not info.ours:
+            here.make(step.name, options)  # a wrong name or option is refused here
+        waiting.append((PassStep(step.name, options), info.opt_level))
+    return Exploration(workload, waiting, untried, after, opt_level, timeout)
+
+
+def _table_row(row: Effect) -> dict[str, Any]:
+    counts = {f"{what}_{when}": side.get(what) for what in COUNTED for when, side in _sides(row)}
+    return {
+        "pass": row.name,
+        "status": row.status,
+        **counts,
+        "seconds": row.seconds,
+        "opt_level": row.opt_level,
+        "message": row.message,
+    }
+
+
+def _sides(row: Effect) -> tuple[tuple[str, Mapping[str, int | None]], ...]:
+    return ("before", row.before), ("after", row.after if row.changed else row.before)
