@@ -18,6 +18,9 @@ __version__ = "0.1.0"
 _HOMES = {
     "Graph": "graph.model",
     "diff": "graph.diff",
+    "dominators": "analysis.dominance",
+    "post_dominators": "analysis.dominance",
+    "regions": "analysis.regions",
     "load": "dialects.registry",
     "Workload": "dialects.base",
     "passes": "dialects.passes",
@@ -68,6 +71,9 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from workbench import plots as plots
     from workbench import samples as samples
+    from workbench.analysis.dominance import dominators as dominators
+    from workbench.analysis.dominance import post_dominators as post_dominators
+    from workbench.analysis.regions import regions as regions
     from workbench.dialects.base import Workload as Workload
     from workbench.dialects.passes import passes as passes
     from workbench.dialects.registry import load as load

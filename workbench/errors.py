@@ -64,6 +64,15 @@ class UnknownName(WorkbenchError):
         super().__init__(f"there is no {what} named {name!r}; {hint}")
 
 
+class UnknownNode(WorkbenchError):
+    """A node id that a graph does not have."""
+
+    def __init__(self, node: object, count: int) -> None:
+        super().__init__(
+            f"the graph has no node {node!r}: its {count} nodes are numbered from 0; take ids from g.nodes"
+        )
+
+
 def last_line(error: BaseException) -> str:
     """The last line of an error that says something: TVM puts its C++ stack first. The error's type if it is silent."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]

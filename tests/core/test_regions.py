@@ -1,0 +1,93 @@
+"""Regions: what is in one, what enters it, and how they nest."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from test_dominance import networks, reached, users
+
+import workbench as wb
+from workbench.analysis.dominance import dominators
+from workbench.graph.model import GraphBuilder
+
+
+def before(graph, node):
+    return reached([node], graph.inputs, None)
+
+
+@given(networks(20))
+def test_a_region_is_all_that_lies_on_a_way_from_entry_to_exit(graph):
+    for region in wb.regions(graph):
+        between = reached([region.entry], users(graph), None) & before(graph, region.exit)
+        assert set(region.nodes) == between
+        assert len(region.nodes) > 2
+
+
+@given(networks(20))
+def test_what_enters_beside_the_entry_is_listed_and_nothing_leaves_but_by_the_exit(graph):
+    for region in wb.regions(graph):
+        entering = {
+            (e.source, e.target, e.index)
+            for e in graph.edges
+            if e.target in region and e.target != region.entry and e.source not in region
+        }
+        assert {(e.source, e.target, e.index) for e in (*region.inputs, *region.constants)} == entering
+        leaving = [e for e in graph.edges if e.source in region and e.target not in region]
+        assert sorted((e.target, e.index) for e in leaving) == sorted((e.target, e.index) for e in region.outputs)
+        assert all(e.source == region.exit for e in leaving)
+
+
+@given(networks(20))
+def test_the_entry_of_a_single_entry_region_dominates_all_of_it(graph):
+    """But for what only constants reach, which is in no tree."""
+    tree = dominators(graph)
+    for region in wb.regions(graph):
+        if region.single_entry:
+            assert all(tree.dominates(region.entry, n) for n in region.nodes if tree.depth[region.entry])
+
+
+@given(networks(25))
+def test_single_entry_regions_nest(graph):
+    closed = [r for r in wb.regions(graph) if r.single_entry and not r.constants]
+    for a in closed:
+        for b in closed:
+            shared = set(a.nodes) & set(b.nodes)
+            inside = shared in (set(a.nodes), set(b.nodes))
+            assert inside or shared <= {a.entry, a.exit} & {b.entry, b.exit}
+
+
+@given(networks(20))
+def test_stepping_outward_meets_every_region_around_a_node_smallest_first(graph):
+    found = wb.regions(graph)
+    for node in range(len(graph.nodes)):
+        around = found.around(node)
+        assert {r.entry for r in around} == {r.entry for r in found if node in r}
+        assert [len(r.nodes) for r in around] == sorted(len(r.nodes) for r in around)
+    for region in found:
+        parent = found.parent(region)
+        holding = [r for r in found if set(r.nodes) > set(region.nodes)]
+        assert (parent is None) == (not holding)
+        if parent:
+            assert len(parent.nodes) == min(len(r.nodes) for r in holding)
+
+
+def masked(builder):
+    """split, then a mask added on one of two ways."""
+    x, mask, weight = (builder.node("param", name) for name in ("x", "mask", "weight"))
+    fork = builder.node("op", "split", [x])
+    added = builder.node("op", "add", [fork, mask])
+    dense = builder.node("op", "nn.dense", [added, weight])
+    join = builder.node("op", "transpose", [builder.node("op", "nn.batch_matmul", [dense, fork])])
+    return mask, weight, fork, dense, join
+
+
+def test_the_mask_that_enters_a_region_is_named_with_the_node_it_enters_by():
+    builder = GraphBuilder("attention", "relay")
+    mask, weight, fork, dense, join = masked(builder)
+    graph = builder.build()
+    region = wb.regions(graph, fixed=["weight"]).of(fork)
+    assert region is not None
+    assert not region.single_entry
+    assert [(e.source, graph.nodes[e.target].op, e.index) for e in region.inputs] == [(mask, "add", 1)]
+    assert [(e.source, e.target) for e in region.constants] == [(weight, dense)]
+    assert wb.regions(graph, fixed=["weight", "mask"]).of(fork).single_entry
+    assert wb.regions(graph).of(join) is None

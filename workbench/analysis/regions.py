@@ -1,0 +1,177 @@
+"""Regions: everything between a node whose value takes several ways and the node where they meet again.
+
+A region runs from its entry to the entry's immediate post-dominator, its exit: whatever leaves the entry passes through the
+exit. Values may still come in from elsewhere (an attention mask); a region that only the entry feeds is single-entry,
+single-exit. Any two such regions are apart, one inside the other, or meet at an end (Johnson, Pearson, Pingali, "The program
+structure tree", PLDI 1994, doi:10.1145/178243.178258).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from workbench.analysis.dominance import VIRTUAL, DominatorTree, known_node, post_dominators
+from workbench.graph.model import Edge, Graph
+
+
+def regions(graph: Graph, fixed: Collection[str] = ()) -> Regions:
+    """The regions of a graph, in topological order of their entries.
+
+    Parameters
+    ----------
+    fixed
+        Names of parameters that count as constants; `w.params` names the weights.
+
+    Examples
+    --------
+    >>> from workbench.graph.model import GraphBuilder
+    >>> builder = GraphBuilder("diamond", "relay")
+    >>> x, mask = builder.node("param", "x"), builder.node("param", "mask")
+    >>> fork = builder.node("op", "exp", [x])
+    >>> arms = [builder.node("op", "add", [fork, mask]), builder.node("op", "sqrt", [fork])]
+    >>> join = builder.node("op", "add", arms)
+    >>> region = regions(builder.build()).of(fork)
+    >>> region.nodes == (fork, *arms, join), [edge.source == mask for edge in region.inputs], region.single_entry
+    (True, [True], False)
+    """
+    return Regions(graph, post_dominators(graph), frozenset(fixed))
+
+
+@dataclass(frozen=True)
+class Region:
+    """Everything between an entry and its exit, both included."""
+
+    entry: int
+    exit: int
+    nodes: tuple[int, ...]
+    "ids in topological order"
+    inputs: tuple[Edge, ...]
+    "edges by which values enter that do not come through the entry, constants left out"
+    constants: tuple[Edge, ...]
+    "edges by which constants enter"
+    outputs: tuple[Edge, ...]
+    "edges by which the exit's value leaves; no other node's value does"
+
+    @property
+    def single_entry(self) -> bool:
+        """Whether nothing but constants enters beside the entry, which makes the region single-entry, single-exit."""
+        return not self.inputs
+
+    def __contains__(self, node: int) -> bool:
+        return node in self._held
+
+    @cached_property
+    def _held(self) -> frozenset[int]:
+        return frozenset(self.nodes)
+
+
+@dataclass(frozen=True)
+class Regions:
+    """The regions of one graph; each is made when it is asked for."""
+
+    graph: Graph
+    tree: DominatorTree
+    "the post-dominators that bound them"
+    fixed: frozenset[str] = field(default=frozenset())
+    "names of the parameters that count as constants"
+
+    @cached_property
+    def entries(self) -> tuple[int, ...]:
+        """Nodes whose value takes several ways that meet again."""
+        return tuple(
+            node
+            for node, uses in enumerate(self.graph.consumers)
+            if self.tree.parent[node] not in (None, VIRTUAL) and len({user for user, _ in uses}) > 1
+        )
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Region]:
+        for entry in self.entries:
+            yield self._between(entry)
+
+    def of(self, entry: int) -> Region | None:
+        """The region from this node to its immediate post-dominator; None where that is only the virtual exit.
+
+        Raises
+        ------
+        UnknownNode
+            The graph has no such node.
+        """
+        exit = self.tree.parent[known_node(self.graph, entry)]
+        return None if exit is None or exit == VIRTUAL else self._between(entry)
+
+    def around(self, node: int) -> tuple[Region, ...]:
+        """The regions that hold the node, innermost (fewest nodes) first: the nest, stepped outward.
+
+        Raises
+        ------
+        UnknownNode
+            The graph has no such node.
+        """
+        known_node(self.graph, node)
+        forks = set(self.entries)
+        behind = sorted(_reaching(self.graph, node) & forks)
+        holding = [self._between(fork) for fork in behind if node <= self._exit(fork)]
+        return tuple(sorted((r for r in holding if node in r), key=lambda r: (len(r.nodes), -r.entry)))
+
+    def parent(self, region: Region) -> Region | None:
+        """The smallest other region that holds all of this one."""
+        return next((r for r in self.around(region.entry) if r != region and region.exit in r), None)
+
+    def _exit(self, entry: int) -> int:
+        exit = self.tree.parent[entry]
+        assert exit is not None
+        return exit
+
+    def _between(self, entry: int) -> Region:
+        exit, graph = self._exit(entry), self.graph
+        held = {entry, exit}
+        # every way from the entry leads to the exit, so walking on until the exit finds the region and nothing else
+        waiting = [entry]
+        while waiting:
+            for user, _ in graph.consumers[waiting.pop()]:
+                if user not in held:
+                    held.add(user)
+                    waiting.append(user)
+        nodes = tuple(sorted(held))
+        entering = [
+            Edge(source, node, index, graph.nodes[source].type)
+            for node in nodes
+            if node != entry
+            for index, source in enumerate(graph.inputs[node])
+            if source not in held
+        ]
+        leaving = [Edge(exit, user, index, graph.nodes[exit].type) for user, index in graph.consumers[exit]]
+        return Region(
+            entry,
+            exit,
+            nodes,
+            tuple(e for e in entering if e.source not in self._constant),
+            tuple(e for e in entering if e.source in self._constant),
+            tuple(leaving),
+        )
+
+    @cached_property
+    def _constant(self) -> frozenset[int]:
+        """Constants, and what is computed of nothing else."""
+        found: set[int] = set()
+        for node, inputs in zip(self.graph.nodes, self.graph.inputs, strict=True):
+            given = node.kind == "constant" or (node.kind == "param" and node.op in self.fixed)
+            if given or (inputs and found.issuperset(inputs)):
+                found.add(node.id)
+        return frozenset(found)
+
+
+def _reaching(graph: Graph, node: int) -> set[int]:
+    """The node and all that it is computed from."""
+    found, waiting = {node}, [node]
+    while waiting:
+        for source in graph.inputs[waiting.pop()]:
+            if source not in found:
+                found.add(source)
+                waiting.append(source)
+    return found
