@@ -6,11 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.model import Graph
+
+if TYPE_CHECKING:
+    from workbench.pipeline.lineage import Lineage, Transition
 
 
 class State:
@@ -116,6 +119,48 @@ class Trace:
     def diff(self) -> GraphDiff:
         """What the whole pipeline did to the graph."""
         return diff(self.start.graph, self.end.graph)
+
+    @cached_property
+    def transitions(self) -> tuple[Transition, ...]:
+        """The distinct states of the trace, from each to the next, with the step that made it."""
+        from workbench.pipeline.lineage import transitions
+
+        return transitions(self)
+
+    def lineage(self, step: int | Step, node: int, side: str = "after") -> Lineage:
+        """Follow one node through the trace: where it came from, what it became, in which kernel it ended.
+
+        Parameters
+        ----------
+        step
+            A step of this trace or its place in `steps`.
+        node
+            Id of a node of the step's graph.
+        side
+            `after` or `before`: of which of the step's two graphs.
+
+        Raises
+        ------
+        WorkbenchError
+            There is no such step or node.
+        """
+        from workbench.pipeline.lineage import lineage
+
+        return lineage(self, self.step(step).state_before if side == "before" else self.step(step).state_after, node)
+
+    def step(self, step: int | Step) -> Step:
+        """A step by its place, negative ones from the end.
+
+        Raises
+        ------
+        WorkbenchError
+            There is no such step.
+        """
+        if isinstance(step, Step):
+            return step
+        if not -len(self.steps) <= step < len(self.steps):
+            raise WorkbenchError(f"there is no step {step}; this trace has {len(self.steps)}")
+        return self.steps[step]
 
     def save(self, path: str | Path) -> Path:
         """Write the trace to a file, by convention `.wbtrace`; graphs and texts of all states are in it, modules are not."""
