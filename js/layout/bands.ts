@@ -1,17 +1,55 @@
 /**
- * Where each layer's band begins. With a previous picture, a band stays where it was if a gap no larger than a hole
- * left by a removed layer allows it: a pass that drops one op then moves nothing, and bringing it back fills the hole.
+ * y coordinates of a first picture: one band for each layer. With a previous picture and lanes beside the bands, a band
+ * stays where it was if a gap no larger than a hole left by a removed layer allows it.
  */
-import { median, type LevelGraph } from "./level";
+import { type Heights } from "./keeping";
+import { type Lanes } from "./lanes";
+import { median, type LevelGraph, type Spacing } from "./level";
+import type { Pieces } from "./pieces";
 import type { Strata } from "./strata";
 
+/** Between sideways runs of lanes. */
+export const RUN_GAP = 6;
+/** Gaps grow with the longest sideways run in them, so that slants stay readable: at most by this factor. */
+const STRETCH = 1.2, STRETCH_RUN = 600;
+/** Between groups, whose header and padding part their contents already. */
+const LEAST_GAP = 18;
+/** Stubs that go straight to the border need no room there; others less than between boxes. */
+const BORDER_SHARE = 0.75, BORDER_GAP = 24;
 /** The largest hole kept, and the share of the picture that holes may make up; wider ones close. */
-const LARGEST_HOLE = 160;
-const SHARE = 0.2;
+const LARGEST_HOLE = 160, SHARE = 0.2;
 
-export function stackBands(
-  graph: LevelGraph, strata: Strata, bandHeight: Float64Array, gap: Float64Array, inBand: Float64Array,
-): Float64Array {
+/** The comfortable gap below each layer: contents of groups and boxes outside of them are about as far apart. */
+export function naturalGaps(graph: LevelGraph, strata: Strata, pieces: Pieces, bandHeight: Float64Array, lanes: Lanes, spacing: Spacing): Float64Array {
+  const { layerCount, layer, itemCount } = strata;
+  const run = new Float64Array(layerCount), head = new Float64Array(layerCount), foot = new Float64Array(layerCount);
+  pieces.layer.forEach((l, p) => { run[l] = Math.max(run[l], Math.abs(pieces.to[p] - pieces.from[p])); });
+  for (let i = 0; i < itemCount; i++) {
+    head[layer[i]] = Math.max(head[layer[i]], graph.head[i]);
+    foot[layer[i]] = Math.max(foot[layer[i]], graph.foot[i]);
+  }
+  return Float64Array.from({ length: layerCount }, (_, l) => {
+    const last = l + 1 === layerCount, runs = lanes.runsBelow[l] + (last ? 0 : lanes.runsAbove[l + 1]);
+    const border = bandHeight[l] === 0 || (!last && bandHeight[l + 1] === 0);
+    const within = last ? spacing.layerGap : Math.max(LEAST_GAP, spacing.layerGap - foot[l] - head[l + 1]);
+    const base = !border ? within : run[l] < 1 ? 0 : Math.min(BORDER_GAP, BORDER_SHARE * within);
+    return base * (1 + Math.min(STRETCH, run[l] / STRETCH_RUN)) + RUN_GAP * runs;
+  });
+}
+
+export function inBands(
+  graph: LevelGraph, strata: Strata, pieces: Pieces, bandHeight: Float64Array, gap: Float64Array,
+): Heights & { top: Float64Array; bottom: Float64Array } {
+  const inBand = itemsInBands(graph, strata, bandHeight), top = stackBands(graph, strata, bandHeight, gap, inBand);
+  const bottom = top.map((at, l) => at + bandHeight[l]);
+  return {
+    top, bottom, y: inBand.map((at, i) => top[strata.layer[i]] + at), height: bottom.length > 0 ? bottom[bottom.length - 1] : 0,
+    give: 0, squeeze: new Float32Array(strata.itemCount),
+    slantTop: Float64Array.from(pieces.layer, (l) => bottom[l]), slantBottom: Float64Array.from(pieces.layer, (l) => top[l + 1]),
+  };
+}
+
+function stackBands(graph: LevelGraph, strata: Strata, bandHeight: Float64Array, gap: Float64Array, inBand: Float64Array): Float64Array {
   const top = new Float64Array(strata.layerCount);
   const before = previousTops(graph, strata, inBand);
   let shift = NaN, holes = 0;
@@ -32,4 +70,16 @@ function previousTops(graph: LevelGraph, strata: Strata, inBand: Float64Array): 
   for (let i = 0; i < strata.itemCount; i++)
     if (!Number.isNaN(graph.seedY[i])) tops[strata.layer[i]].push(graph.seedY[i] - inBand[i]);
   return Float64Array.from(tops, (list) => (list.length === 0 ? NaN : median(list)));
+}
+
+/**
+ * Item centres below their band's top. Sources stand close above their consumers, sinks close below their
+ * producers, the rest in the middle of its band.
+ */
+function itemsInBands(graph: LevelGraph, strata: Strata, bandHeight: Float64Array): Float64Array {
+  return Float64Array.from({ length: strata.itemCount }, (_, i) => {
+    const band = bandHeight[strata.layer[i]], half = graph.height[i] / 2;
+    const isSource = strata.portsAbove[i] === 0, isSink = strata.portsBelow[i] === 0;
+    return isSource && !isSink ? band - half : isSink && !isSource ? half : band / 2;
+  });
 }

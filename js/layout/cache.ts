@@ -45,7 +45,7 @@ let words = new Uint32Array(1024), floats = new Float32Array(words.buffer);
 
 /** Valid until the next call. */
 function contentKey(graph: LevelGraph, spacing: Spacing): Uint32Array {
-  const n = graph.kind.length, m = graph.source.length, size = 4 + 6 * n + 8 * m;
+  const n = graph.kind.length, m = graph.source.length, size = 4 + 9 * n + 8 * m;
   if (words.length < size) {
     words = new Uint32Array(2 * size);
     floats = new Float32Array(words.buffer);
@@ -55,7 +55,7 @@ function contentKey(graph: LevelGraph, spacing: Spacing): Uint32Array {
   floats[2] = spacing.nodeGap;
   floats[3] = spacing.layerGap;
   let at = 4;
-  for (const column of [graph.width, graph.height, graph.seedX, graph.seedY, graph.targetShift, graph.sourceShift]) {
+  for (const column of [graph.width, graph.height, graph.head, graph.foot, graph.give, graph.seedX, graph.seedY, graph.targetShift, graph.sourceShift]) {
     floats.set(column, at);
     at += column.length;
   }

@@ -12,7 +12,7 @@ import { layoutLevel } from "./pipeline";
 import { Line } from "./routing";
 import type { LayoutInput, LayoutOptions, LayoutResult } from "./types";
 
-const DEFAULTS: Required<LayoutOptions> = { nodeGap: 24, layerGap: 36, padding: 12 };
+const DEFAULTS: Required<LayoutOptions> = { nodeGap: 24, layerGap: 36, padding: 12, verticalPadding: 8 };
 
 export class LayoutEngine {
   private readonly cache = new LevelCache();
@@ -31,24 +31,28 @@ export class LayoutEngine {
     const seeds = input.seed ? new Seeds(input.seed, nodeCount, groupCount) : null;
     const local = new Uint32Array(homes.length);
     const placed: Placed[] = new Array(groupCount + 1);
-    for (const level of bottomUp) {
-      const items = itemsOf.items.subarray(itemsOf.offset[level], itemsOf.offset[level + 1]);
-      const graph = levelGraph(input, hierarchy, items, row(wiresOf, level), local, placed, seeds);
-      const layout = this.cache.get(graph, options, () => layoutLevel(graph, options));
-      placed[level] = level === groupCount
-        ? { layout, items, width: layout.width, height: layout.height, insetX: 0, insetY: 0 }
-        : inGroup(layout, items, input.groups.headerHeight[level], input.groups.minWidth[level], options.padding);
-      if (level < groupCount) seeds?.found(nodeCount + level, placed[level], local);
-    }
+    const place = (): void => {
+      for (const level of bottomUp) {
+        const items = itemsOf.items.subarray(itemsOf.offset[level], itemsOf.offset[level + 1]);
+        const graph = levelGraph(input, hierarchy, items, row(wiresOf, level), local, placed, seeds);
+        const layout = this.cache.get(graph, options, () => layoutLevel(graph, options));
+        placed[level] = level === groupCount
+          ? { layout, items, width: layout.width, height: layout.height, insetX: 0, insetY: 0, foot: 0 }
+          : inGroup(layout, items, input.groups.headerHeight[level], input.groups.minWidth[level], options);
+        if (level < groupCount) seeds?.found(nodeCount + level, placed[level], local);
+      }
+    };
+    place();
+    if (seeds?.squeeze(hierarchy, placed, input)) place();
     this.cache.tidy();
     const result = assemble(hierarchy, placed, wiresOf, local);
     return { ...result, shiftX: commonShift(result.x, input.seed?.x), shiftY: commonShift(result.y, input.seed?.y) };
   }
 }
 
-function inGroup(layout: LevelLayout, items: Uint32Array, header: number, minWidth: number, padding: number): Placed {
+function inGroup(layout: LevelLayout, items: Uint32Array, header: number, minWidth: number, { padding, verticalPadding }: Required<LayoutOptions>): Placed {
   const width = Math.max(minWidth, layout.width + 2 * padding);
-  return { layout, items, width, height: layout.height + header + 2 * padding, insetX: (width - layout.width) / 2, insetY: header + padding };
+  return { layout, items, width, height: layout.height + header + 2 * verticalPadding, insetX: (width - layout.width) / 2, insetY: header + verticalPadding, foot: verticalPadding };
 }
 
 /** Walks from the top level inwards, giving every level its origin, then strings the wires of each edge together. */

@@ -8,6 +8,11 @@ export interface Spacing {
 export interface LevelGraph {
   width: Float32Array;
   height: Float32Array;
+  /** Of a box that is a group: from its border to its contents, above and below; 0 for a node. */
+  head: Float32Array;
+  foot: Float32Array;
+  /** How far the group's upper border can come down while its lower one stays; 0 for a node, and once groups have been squeezed. */
+  give: Float32Array;
   /** BOX, ENTRY or EXIT (hierarchy.ts). */
   kind: Uint8Array;
   /** 1 for the entry stub, and for the wire into each item, that brings by far the deepest value: the main line. */
@@ -38,6 +43,9 @@ export interface LevelLayout {
   /** Polyline of wire w: points offset[w] .. offset[w + 1], as pairs. */
   points: Float32Array;
   offset: Uint32Array;
+  /** How far all contents could come down into the lower part, and how far each group must (levels.ts); 0 without a previous picture. */
+  give: number;
+  squeeze: Float32Array;
 }
 
 /** Compressed rows: the members of row i are items[offset[i]] .. items[offset[i + 1] - 1]. */

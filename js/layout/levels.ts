@@ -4,6 +4,8 @@ import { median, row, rowsBy, type LevelGraph, type LevelLayout } from "./level"
 import type { LayoutInput } from "./types";
 
 const CLEARLY_DEEPER = 1.25;
+/** Less than this is not worth a second look. */
+const SLIGHT = 1;
 
 /** A level's layout and where it sits inside its group: contents are shifted by inset, below the header. */
 export interface Placed {
@@ -13,6 +15,7 @@ export interface Placed {
   height: number;
   insetX: number;
   insetY: number;
+  foot: number;
 }
 
 /** The level as a flat graph with local numbers; `local` is filled in for the level's items. */
@@ -23,7 +26,7 @@ export function levelGraph(
   const { nodeCount, groupCount, wires, stubKind } = h;
   const firstStub = nodeCount + groupCount, n = items.length, m = wireIds.length;
   const graph: LevelGraph = {
-    width: new Float32Array(n), height: new Float32Array(n), kind: new Uint8Array(n),
+    width: new Float32Array(n), height: new Float32Array(n), head: new Float32Array(n), foot: new Float32Array(n), give: new Float32Array(n), kind: new Uint8Array(n),
     source: new Uint32Array(m), target: new Uint32Array(m), net: new Uint32Array(m),
     targetPort: new Uint16Array(m), sourcePort: new Uint16Array(m), mainEntry: new Uint8Array(n), mainWire: new Uint8Array(m),
     targetShift: new Float32Array(m), sourceShift: new Float32Array(m), seedX: new Float32Array(n).fill(NaN), seedY: new Float32Array(n).fill(NaN),
@@ -38,6 +41,9 @@ export function levelGraph(
     } else if (item < firstStub) {
       graph.width[i] = placed[item - nodeCount].width;
       graph.height[i] = placed[item - nodeCount].height;
+      graph.head[i] = placed[item - nodeCount].insetY;
+      graph.foot[i] = placed[item - nodeCount].foot;
+      if (seeds?.mayGive) graph.give[i] = placed[item - nodeCount].layout.give;
     } else graph.kind[i] = stubKind[item - firstStub];
   }
   graph.seedX = relative(graph.seedX);
@@ -95,7 +101,10 @@ export class Seeds {
   readonly x: Float32Array;
   readonly y: Float32Array;
 
-  constructor(seed: NonNullable<LayoutInput["seed"]>, nodeCount: number, groupCount: number) {
+  /** Whether groups may still be squeezed. */
+  mayGive = true;
+
+  constructor(seed: NonNullable<LayoutInput["seed"]>, private readonly nodeCount: number, groupCount: number) {
     this.x = new Float32Array(nodeCount + groupCount).fill(NaN);
     this.y = new Float32Array(nodeCount + groupCount).fill(NaN);
     this.x.set(seed.x);
@@ -112,5 +121,27 @@ export class Seeds {
     if (x.length === 0) return;
     this.x[group] = median(x) + width / 2;
     this.y[group] = median(y) + height / 2;
+  }
+
+  /**
+   * Groups that what is above them pushes down, while there is room in them: their contents are wanted no higher than that
+   * leaves, so that nothing below has to move. Whether there is any such group.
+   */
+  squeeze(h: Hierarchy, placed: Placed[], input: LayoutInput): boolean {
+    const { nodeCount } = this, ceiling = new Float64Array(h.groupCount + 1).fill(-Infinity);
+    let any = false;
+    for (let k = h.groupCount; k >= 0; k--) {
+      const level = h.bottomUp[k], { items, layout } = placed[level];
+      if (level < h.groupCount) ceiling[level] = Math.max(ceiling[level], ceiling[h.home[nodeCount + level]]);
+      items.forEach((item, i) => {
+        const g = item - nodeCount;
+        if (g < 0 || g >= h.groupCount || !(layout.squeeze[i] > SLIGHT)) return;
+        any = true;
+        ceiling[g] = this.y[item] - placed[g].height / 2 + placed[g].insetY + layout.squeeze[i];
+      });
+    }
+    for (let n = 0; n < nodeCount; n++) this.y[n] = Math.max(this.y[n], ceiling[h.home[n]] + input.nodes.height[n] / 2);
+    this.mayGive = false;
+    return any;
   }
 }

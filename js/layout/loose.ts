@@ -19,15 +19,15 @@ export function withoutLoose(graph: LevelGraph, wired: Uint32Array): LevelGraph 
   wired.forEach((item, i) => { number[item] = i; });
   const pick = (column: Float32Array): Float32Array => Float32Array.from(wired, (i) => column[i]);
   return {
-    ...graph, width: pick(graph.width), height: pick(graph.height), seedX: pick(graph.seedX), seedY: pick(graph.seedY),
+    ...graph, width: pick(graph.width), height: pick(graph.height), head: pick(graph.head), foot: pick(graph.foot), give: pick(graph.give), seedX: pick(graph.seedX), seedY: pick(graph.seedY),
     kind: Uint8Array.from(wired, (i) => graph.kind[i]), mainEntry: Uint8Array.from(wired, (i) => graph.mainEntry[i]),
     source: graph.source.map((i) => number[i]), target: graph.target.map((i) => number[i]),
   };
 }
 
 export function addLoose(graph: LevelGraph, wired: Uint32Array, layout: LevelLayout, { nodeGap }: Spacing): LevelLayout {
-  const n = graph.kind.length, x = new Float32Array(n), y = new Float32Array(n), placed = new Uint8Array(n);
-  wired.forEach((item, i) => { placed[item] = 1; x[item] = layout.x[i]; y[item] = layout.y[i]; });
+  const n = graph.kind.length, x = new Float32Array(n), y = new Float32Array(n), placed = new Uint8Array(n), squeeze = new Float32Array(n);
+  wired.forEach((item, i) => { placed[item] = 1; x[item] = layout.x[i]; y[item] = layout.y[i]; squeeze[item] = layout.squeeze[i]; });
   let area = 0, tallest = layout.height;
   for (let i = 0; i < n; i++) {
     if (placed[i]) continue;
@@ -45,5 +45,5 @@ export function addLoose(graph: LevelGraph, wired: Uint32Array, layout: LevelLay
     height = Math.max(height, top + graph.height[i]);
     top += graph.height[i] + nodeGap;
   }
-  return { ...layout, x, y, width: right, height };
+  return { ...layout, x, y, squeeze, width: right, height };
 }

@@ -20,8 +20,10 @@ export interface LayoutOptions {
   nodeGap?: number;
   /** Between one layer's boxes and the next one's; grows where edges run far sideways. Default 36. */
   layerGap?: number;
-  /** Between a group's border and its contents. Default 12. */
+  /** Between a group's sides and its contents. Default 12. */
   padding?: number;
+  /** Between a group's header, or its lower border, and its contents. Default 8. */
+  verticalPadding?: number;
 }
 
 export interface LayoutResult {

@@ -8,6 +8,8 @@ import { type Ruler } from "./text.ts";
 
 /** Between a group's line and what is in it. */
 export const PADDING = 12;
+/** Between layers of two graphs compared: a pass that draws a kernel's box around some nodes finds the room for its header there. */
+const ROOM_FOR_KERNELS = 52;
 
 export interface Seed {
   x: Float32Array;
@@ -48,7 +50,7 @@ export function layoutInput(visible: Visible, size: Sizes, ruler: Ruler, slots: 
         headerHeight: new Float32Array(visible.open.length).fill(HEADER),
         minWidth: Float32Array.from(visible.open, (g) => headerWidth(groups.name[g], ruler)),
       },
-      options: { nodeGap: 22, layerGap: 32, padding: PADDING },
+      options: { nodeGap: 22, layerGap: visible.picture.compares ? ROOM_FOR_KERNELS : 32, padding: PADDING },
       ...(seed ? { seed: at } : {}),
     },
   };
