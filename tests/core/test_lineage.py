@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from workbench.errors import WorkbenchError
@@ -25,7 +27,7 @@ def traced(*graphs: Graph) -> Trace:
     states = [State(None, lambda g=graph: g, lambda: "") for graph in graphs]
     steps = [
         Step(f"Pass{place}", before, after, "changed")
-        for place, (before, after) in enumerate(zip(states, states[1:], strict=False))
+        for place, (before, after) in enumerate(itertools.pairwise(states))
     ]
     return Trace("t", "relay", tuple(steps), states[0], 3)
 

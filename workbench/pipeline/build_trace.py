@@ -69,7 +69,8 @@ def trace_build(
         )
         for row in answer["steps"]
     )
-    return Trace(workload.name, workload.dialect, steps, states[0], opt_level)
+    made = {**how.to_data(), "target": answer["target"], "whole": whole}
+    return Trace(workload.name, workload.dialect, steps, states[0], opt_level, made, workload)
 
 
 def _state(workload: Workload, trace: str, place: int) -> State:

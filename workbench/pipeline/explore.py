@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import PassInfo, Workload, dialect_of
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost
+from workbench.pipeline.run import BIND
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.process.spare import spare
 
@@ -216,7 +217,7 @@ def explore(
             untried.append(Effect(step.text, "untried", info.reason, info.opt_level))
             continue
         options = dict(step.options) or dict(info.example)
-        if passes is not None and not info.ours:
+        if passes is not None and step.name != BIND:
             here.make(step.name, options)  # a wrong name or option is refused here
         waiting.append((PassStep(step.name, options), info.opt_level))
     return Exploration(workload, waiting, untried, after, opt_level, timeout)

@@ -118,6 +118,7 @@ def _to_data(trace: Trace) -> dict[str, Any]:
         "name": trace.name,
         "dialect": trace.dialect,
         "opt_level": trace.opt_level,
+        "build": dict(trace.build),
         "start": start,
         "steps": steps,
         "states": states,
@@ -127,7 +128,8 @@ def _to_data(trace: Trace) -> dict[str, Any]:
 def _from_data(data: dict[str, Any]) -> Trace:
     states = [_state(row) for row in data["states"]]
     steps = tuple(_step(row, states) for row in data["steps"])
-    return Trace(str(data["name"]), str(data["dialect"]), steps, states[data["start"]], int(data["opt_level"]))
+    start, level = states[data["start"]], int(data["opt_level"])
+    return Trace(str(data["name"]), str(data["dialect"]), steps, start, level, dict(data.get("build", {})))
 
 
 def _state(row: dict[str, Any]) -> State:

@@ -20,6 +20,9 @@ from workbench.graph.walk import depth
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.trace import State, Step, Trace
 
+BIND = "BindParams"
+"without options, the one pass that takes what the module does not hold: the workload's parameters"
+
 
 def trace(workload: Workload, pipeline: Pipeline | str | list[Any], opt_level: int = 3) -> Trace:
     """Run a pipeline, one pass at a time.
@@ -92,18 +95,27 @@ class Runner:
             if cancelled():
                 raise Cancelled
             if made is None:
-                steps.append(Step(step.text, state, state, "off"))
+                steps.append(Step(step.text, state, state, "off", run=step.run))
             else:
                 key = (state, step.run or step.text, opt_level)
                 outcome = self._remembered(key, lambda s=state, m=made: self._apply(m, s, opt_level))
                 steps.append(
                     Step(
-                        step.text, state, outcome.state, outcome.status, outcome.seconds, outcome.error, outcome.detail
+                        step.text,
+                        state,
+                        outcome.state,
+                        outcome.status,
+                        outcome.seconds,
+                        outcome.error,
+                        outcome.detail,
+                        run=step.run,
                     )
                 )
                 state = outcome.state
             progress(len(steps))
-        return Trace(self.workload.name, self.workload.dialect, tuple(steps), self.start, opt_level)
+        return Trace(
+            self.workload.name, self.workload.dialect, tuple(steps), self.start, opt_level, workload=self.workload
+        )
 
     def workload_of(self, state: State) -> Workload:
         """A state of a trace as a workload of its own, the same object each time."""
@@ -131,8 +143,7 @@ class Runner:
             raise PipelineError(
                 f"{step.name} is a Python function of another notebook; give the function itself in its place"
             )
-        if step.name == "BindParams" and not step.options:
-            # the one pass that needs what the module does not hold
+        if step.name == BIND and not step.options:
             return partial(self.dialect.bind, params=self.workload.params)
         return self.dialect.make(step.name, step.options)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.model import Graph
 
 if TYPE_CHECKING:
+    from workbench.dialects.base import Workload
     from workbench.pipeline.lineage import Lineage, Transition
 
 
@@ -53,6 +54,8 @@ class Step:
     "all that TVM said"
     depth: int = 0
     "how many of the passes around it are steps too"
+    run: Any = None
+    "the Pass object or function itself, where the person gave one"
 
     @property
     def changed(self) -> bool:
@@ -92,6 +95,10 @@ class Trace:
     steps: tuple[Step, ...]
     start: State
     opt_level: int
+    build: Mapping[str, Any] = field(default_factory=dict)
+    "target and Config fields that the compiler was called with, if the steps are its own; empty if they are a pipeline's"
+    workload: Workload | None = None
+    "what the trace began with; None in one that was opened from a file"
 
     @property
     def end(self) -> State:
@@ -161,6 +168,16 @@ class Trace:
         if not -len(self.steps) <= step < len(self.steps):
             raise WorkbenchError(f"there is no step {step}; this trace has {len(self.steps)}")
         return self.steps[step]
+
+    def code(self) -> str:
+        """Python that does with TVM alone what this trace did, as the text of a module.
+
+        A pipeline's has a function `transformed(mod, params)`, whose result is structurally equal to `result`; a build's has
+        `built(mod, params)`, and `optimized`, the graph-level part of it.
+        """
+        from workbench.pipeline.code import code
+
+        return code(self)
 
     def save(self, path: str | Path) -> Path:
         """Write the trace to a file, by convention `.wbtrace`; graphs and texts of all states are in it, modules are not."""

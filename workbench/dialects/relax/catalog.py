@@ -28,7 +28,6 @@ _OBJECTS = "it takes {}, which only Python can give; use the Pass object in the 
 REASONS = {
     "AlterOpImpl": _OBJECTS.format("PrimFuncs and functions"),
     "AttachExternModules": _OBJECTS.format("external modules"),
-    "BindParams": _OBJECTS.format("arrays"),
     "BindSymbolicVars": "it takes the symbolic variables of one module and their values",
     "FuseOpsByPattern": _OBJECTS.format("patterns"),
     "MetaScheduleApplyDatabase": "it takes a tuning database, and can be made only where a target is current",

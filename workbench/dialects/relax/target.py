@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import tvm
 
+from workbench.dialects.relax.code import target_fields
 from workbench.errors import MeasureError
 
 
@@ -17,13 +16,8 @@ def make_target(text: str) -> tvm.target.Target:
     MeasureError
         TVM has no such kind, tag or option.
     """
-    kind, *options = text.split()
-    fields: dict[str, Any] = {"kind": kind}
-    for option in options:
-        name, equals, value = option.lstrip("-").partition("=")
-        fields[name] = _value(name, value) if equals else True
     try:
-        return tvm.target.Target(fields if options else kind)
+        return tvm.target.Target(target_fields(text))
     except (ValueError, TypeError, RuntimeError) as error:
         reason = (
             str(error).strip().splitlines()[-1].split(". Target creation")[0]
@@ -33,9 +27,3 @@ def make_target(text: str) -> tvm.target.Target:
         raise MeasureError(
             f"{text!r} is no target of this TVM: {reason}; write one like `llvm -mcpu=core-avx2`"
         ) from None
-
-
-def _value(name: str, text: str) -> Any:
-    if name in ("keys", "mattr", "libs"):
-        return text.split(",")
-    return int(text) if text.isdigit() else text

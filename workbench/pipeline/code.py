@@ -1,0 +1,146 @@
+"""`t.code()`: the Python that does with TVM alone what a trace did."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import inspect
+import keyword
+import re
+import textwrap
+from types import FunctionType
+from typing import Any
+
+from workbench.pipeline.run import BIND
+from workbench.pipeline.spec import PassStep, Pipeline
+from workbench.pipeline.trace import Step, Trace
+
+_OURS = ("tvm", "relay", "relax", "run", "each", "mod", "params", "passes", "transformed", "bind_params")
+
+
+def code(trace: Trace) -> str:
+    """The text of a module; see `Trace.code`."""
+    words = importlib.import_module(f"workbench.dialects.{trace.dialect}.code")
+    return _build(trace, words) if trace.build else _pipeline(trace, words)
+
+
+def _build(trace: Trace, words: Any) -> str:
+    made = trace.build
+    context = (
+        f"    return tvm.transform.PassContext(\n        opt_level={made['opt_level']},\n"
+        f"        disabled_pass={list(made['disabled'])!r},\n        required_pass={list(made['required'])!r},\n"
+        f"        config={dict(made['options'])!r},\n    )"
+    )
+    return _joined(
+        f'"""{_words(trace.name)} as TVM builds it.\n\nIts passes run inside of the compiler, which takes no list of them: to '
+        'see them one by one, give the\nPassContext an instrument."""',
+        words.IMPORTS,
+        f"TARGET = {words.target(made['target'])}",
+        f'def context():\n    """What the build runs under."""\n{context}',
+        words.BUILD,
+    )
+
+
+def _pipeline(trace: Trace, words: Any) -> str:
+    sources: dict[str, str] = {}
+    given: list[str] = []
+    lines = [_line(step, words, sources, given) for step in trace.steps]
+    binds = any(step.name == BIND and step.run is None for step in trace.steps)
+    arguments = ", ".join(["mod", "params" if binds else "params=None", *(["*", *given] if given else [])])
+    transformed = "\n".join(
+        [
+            f"def transformed({arguments}):",
+            f'    """The module after the passes{_needs(given)}."""',
+            "    passes = [",
+            *(f"        {line}" for line in lines),
+            "    ]",
+            f"    mod = {words.TYPED}",
+            f"    with tvm.transform.PassContext(opt_level={trace.opt_level}):",
+            "        for each in passes:",
+            "            mod = run(mod, each)",
+            "    return mod",
+        ]
+    )
+    return _joined(
+        f'"""{_words(trace.name)} after {len(trace.steps)} passes at opt_level {trace.opt_level}."""',
+        # a function's annotations may name what only its notebook imported
+        f"from __future__ import annotations\n\n{words.IMPORTS}" if sources else words.IMPORTS,
+        *sources.values(),
+        words.RUN,
+        *([words.BIND] if binds else []),
+        transformed,
+    )
+
+
+def _needs(given: list[str]) -> str:
+    if not given:
+        return ""
+    return f"; {', '.join(given)} {'is a pass' if len(given) == 1 else 'are passes'} of a notebook, and must be given"
+
+
+def _joined(head: str, imports: str, *parts: str) -> str:
+    return f"{head}\n\n{imports}\n\n" + "".join(f"\n{part}\n\n" for part in parts).rstrip("\n") + "\n"
+
+
+def _line(step: Step, words: Any, sources: dict[str, str], given: list[str]) -> str:
+    call = _call(step, words, sources, given)
+    if step.status in ("off", "error", "skipped"):
+        why = {"off": "switched off", "skipped": step.detail, "error": f"failed: {step.error}"}[step.status]
+        # a name of a notebook's pass that isn't run must not be asked for either
+        return f"# {_words(call)},  # {_words(why)}"
+    return f"{call},"
+
+
+def _call(step: Step, words: Any, sources: dict[str, str], given: list[str]) -> str:
+    if step.name.startswith("<"):
+        name = _identifier(step.name.strip("<>"))
+        if step.status in ("off", "error", "skipped"):
+            return name
+        source = _source(step.run) if name == getattr(step.run, "__name__", "") else None
+        if source is not None and sources.setdefault(name, source) == source:
+            return name
+        if name in sources or name in given:
+            name = f"{name}_{len(given)}"
+        given.append(name)
+        return name
+    made: PassStep = Pipeline.parse(step.name)[0]
+    if made.name == BIND and not made.options:
+        return "bind_params(params)"
+    options = ", ".join(f"{key}={value!r}" for key, value in made.options.items())
+    return f"{words.constructor(made.name)}({options})"
+
+
+def _identifier(name: str) -> str:
+    """The name as Python takes it, and as nothing else in the text is called."""
+    name = re.sub(r"\W", "_", name) or "mine"
+    taken = keyword.iskeyword(name) or name in _OURS or not name.isidentifier()
+    return f"{name}_" if taken and not name[0].isdigit() else f"_{name}" if taken else name
+
+
+def _source(run: Any) -> str | None:
+    """The source of a plain function that uses nothing but TVM and Python; None for anything else."""
+    if (
+        not isinstance(run, FunctionType)
+        or run.__closure__
+        or run.__name__ == "<lambda>"
+        or hasattr(run, "__wrapped__")
+    ):
+        return None
+    known = {"tvm", "relay", "relax", *dir(builtins)}
+    if any(name in run.__globals__ and name not in known for name in _names(run.__code__)):
+        return None
+    try:
+        source = textwrap.dedent(inspect.getsource(run)).strip()
+    except (OSError, TypeError):
+        return None
+    return source if source.startswith(f"def {run.__name__}(") else None
+
+
+def _names(compiled: Any) -> set[str]:
+    inner = (constant for constant in compiled.co_consts if hasattr(constant, "co_names"))
+    return {*compiled.co_names, *(name for part in inner for name in _names(part))}
+
+
+def _words(text: str) -> str:
+    """Text of a graph or of an error, as it may stand in a comment or a docstring: on one line, and ending neither."""
+    return " ".join(text.replace("\\", "/").replace('"', "'").split())
