@@ -1,5 +1,5 @@
 /** A view's picture without a page: workbench/widgets/pictures.py runs this under Node. */
-import { initiallyCollapsed } from "./graph/collapse.ts";
+import { fromPython, initiallyCollapsed } from "./graph/collapse.ts";
 import { decode, type Payload } from "./graph/payload.ts";
 import { compare, single, type Picture } from "./graph/picture.ts";
 import { readOverlay } from "./render/overlay.ts";
@@ -7,7 +7,6 @@ import { PAPER, paperRuler } from "./render/paper.ts";
 import { toStrokes, toSvg, type Sheet } from "./render/save.ts";
 import { Stage } from "./render/stage.ts";
 import { readDiff } from "./views/compare.ts";
-import { numbers } from "./views/model.ts";
 
 type Traits = Record<string, unknown>;
 
@@ -22,13 +21,15 @@ export async function strokes(traits: Traits): Promise<string> {
 async function drawn(traits: Traits): Promise<Sheet[]> {
   const stage = new Stage(paperRuler(traits.widths as [number[], number[]] | undefined));
   const picture = pictureOf(traits);
-  const options = (traits.options ?? {}) as Record<string, unknown>;
-  stage.options = { ...stage.options, showConstants: options.show_constants === true, showTuples: options.show_tuples === true };
+  stage.options = { ...stage.options, showConstants: traits.show_constants === true, showTuples: traits.show_tuples === true };
+  stage.direction = traits.direction === "right" ? "right" : "down";
   stage.apart = traits.mode === "overlay";
   stage.changedOnly = traits.mode === "changed";
+  stage.hops = typeof traits.hops === "number" ? traits.hops : 1;
+  stage.setMuted((traits.muted as string[] | undefined) ?? []);
+  stage.setEdges(traits.edges_by_dtype === true ? "dtype" : "diff");
   stage.setOverlay(readOverlay(traits.overlay_state));
-  const wanted = numbers(traits.collapsed);
-  await stage.setPicture(picture, wanted.length > 0 ? new Set(wanted) : initiallyCollapsed(picture, stage.options.showConstants));
+  await stage.setPicture(picture, fromPython(picture, traits.collapsed) ?? initiallyCollapsed(picture, stage.options.showConstants));
   const titles = (traits.titles ?? []) as string[];
   return sheets(picture, stage).map(([sides, title]) => sheet(stage, sides, titles[title] ?? ""));
 }

@@ -34,3 +34,49 @@ function items(picture: Picture, collapsed: ReadonlySet<number>, showConstants: 
   }
   return total;
 }
+
+/** Groups as Python's `collapsed` has them: ids of one graph, or of each side of a comparison. */
+export type Collapsed = number[] | { before: number[]; after: number[] };
+
+/** What Python is told. A level that was put in for very many layers has no id there, so its members speak for it. */
+export function toPython(picture: Picture, collapsed: ReadonlySet<number>): Collapsed {
+  const { groups } = picture;
+  const all = new Set(collapsed);
+  for (let g = 0; g < groups.count; g++) {
+    for (let h = groups.parent[g]; h >= 0 && isOurs(picture, h); h = groups.parent[h]) if (collapsed.has(h)) all.add(g);
+  }
+  const ids = (s: 0 | 1) => [...all].filter((g) => groups.id[s][g] >= 0).map((g) => picture.sides[s].groupId[groups.id[s][g]]).sort((a, b) => a - b);
+  return picture.compares ? { before: ids(0), after: ids(1) } : ids(0);
+}
+
+/** The picture's groups for Python's ids; null where Python leaves the choice to the view. */
+export function fromPython(picture: Picture, raw: unknown): Set<number> | null {
+  if (raw === null || raw === undefined || typeof raw !== "object") return null;
+  const sides = picture.compares ? (raw as Record<string, unknown>) : { before: raw };
+  const wanted = [sides.before, sides.after].map((list) => new Set(Array.isArray(list) ? (list as number[]) : []));
+  const { groups } = picture;
+  const collapsed = new Set<number>();
+  for (let g = 0; g < groups.count; g++) {
+    if (([0, 1] as const).some((s) => groups.id[s][g] >= 0 && wanted[s].has(picture.sides[s].groupId[groups.id[s][g]]))) collapsed.add(g);
+  }
+  closeOurs(picture, collapsed);
+  return collapsed;
+}
+
+/** A group that only the page has: see layers.ts. */
+function isOurs(picture: Picture, g: number): boolean {
+  return picture.groups.id[0][g] < 0 && picture.groups.id[1][g] < 0;
+}
+
+/** The page's own levels are closed where everything in them is. */
+function closeOurs(picture: Picture, collapsed: Set<number>): void {
+  const { parent, count } = picture.groups;
+  const children = new Map<number, number[]>();
+  for (let g = 0; g < count; g++) if (parent[g] >= 0 && isOurs(picture, parent[g])) children.set(parent[g], [...(children.get(parent[g]) ?? []), g]);
+  const closed = (g: number): boolean => {
+    const inside = children.get(g);
+    if (inside?.map(closed).every(Boolean)) collapsed.add(g);
+    return collapsed.has(g);
+  };
+  for (const g of children.keys()) closed(g);
+}

@@ -28,7 +28,7 @@ export interface Payload {
   strings: string[];
   node: Columns<"kind" | "label_s" | "type_s" | "attrs_s" | "name_s" | "span_s" | "group" | "pattern">;
   edge: Columns<"source" | "target" | "index" | "type_s">;
-  group: Columns<"kind" | "name_s" | "attrs_s" | "parent">;
+  group: Columns<"kind" | "id" | "name_s" | "attrs_s" | "parent">;
   output: Bytes;
 }
 
@@ -50,6 +50,8 @@ export interface Graph {
   index: Uint16Array;
   edgeType: Uint32Array;
   groupKind: Uint8Array;
+  /** What Python calls each group: some of its groups are not drawn, so places here are other numbers. */
+  groupId: Int32Array;
   groupName: Uint32Array;
   groupAttrs: Uint32Array;
   groupParent: Int32Array;
@@ -79,7 +81,7 @@ export const EMPTY: Graph = decode({
   version: 1, strings: [""],
   node: { kind: [], label_s: [], type_s: [], attrs_s: [], name_s: [], span_s: [], group: [], pattern: [] },
   edge: { source: [], target: [], index: [], type_s: [] },
-  group: { kind: [], name_s: [], attrs_s: [], parent: [] },
+  group: { kind: [], id: [], name_s: [], attrs_s: [], parent: [] },
   output: [],
 });
 
@@ -104,6 +106,7 @@ export function decode(payload: Partial<Payload> | null | undefined): Graph {
     index: column(Uint16Array, edge?.index),
     edgeType: column(Uint32Array, edge?.type_s),
     groupKind: column(Uint8Array, group?.kind),
+    groupId: column(Int32Array, group?.id),
     groupName: column(Uint32Array, group?.name_s),
     groupAttrs: column(Uint32Array, group?.attrs_s),
     groupParent: column(Int32Array, group?.parent),
@@ -120,7 +123,7 @@ function check(graph: Graph): void {
   const { nodeCount: n, edgeCount: m, groupCount: g } = graph;
   const short = [graph.label, graph.type, graph.attrs, graph.name, graph.span, graph.group, graph.pattern].some((c) => c.length !== n)
     || [graph.target, graph.index, graph.edgeType].some((c) => c.length !== m)
-    || [graph.groupName, graph.groupAttrs, graph.groupParent].some((c) => c.length !== g);
+    || [graph.groupId, graph.groupName, graph.groupAttrs, graph.groupParent].some((c) => c.length !== g);
   if (short) throw new Error("The graph's columns differ in length: the Python side and this page disagree.");
   const below = (ids: ArrayLike<number>, limit: number) => {
     for (let i = 0; i < ids.length; i++) if (ids[i] >= limit) return false;

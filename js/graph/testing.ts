@@ -16,6 +16,7 @@ export interface GroupSpec {
   kind: (typeof GROUP_KINDS)[number];
   name: string;
   parent?: number;
+  id?: number;
 }
 
 export const TENSOR = "Tensor[(1, 64), float32]";
@@ -39,7 +40,7 @@ export function payload(nodes: NodeSpec[], groups: GroupSpec[] = [], output: num
       source: edges.map((e) => e.source), target: edges.map((e) => e.target), index: edges.map((e) => e.index),
       type_s: edges.map((e) => at(nodes[e.source].type ?? TENSOR)),
     },
-    group: { kind: groups.map((g) => GROUP_KINDS.indexOf(g.kind)), name_s: groups.map((g) => at(g.name)), attrs_s: groups.map(() => 0), parent: groups.map((g) => g.parent ?? -1) },
+    group: { kind: groups.map((g) => GROUP_KINDS.indexOf(g.kind)), id: groups.map((g, i) => g.id ?? i), name_s: groups.map((g) => at(g.name)), attrs_s: groups.map(() => 0), parent: groups.map((g) => g.parent ?? -1) },
     output,
   };
 }

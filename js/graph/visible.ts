@@ -66,11 +66,14 @@ export function visible(picture: Picture, options: ViewOptions): Visible {
   const gapNodes = new Map<number, number[]>();
   const only = options.only;
   const isElided = (u: number) => !options.showTuples && elided(picture, u, outEdges.offset[u + 1] > outEdges.offset[u]);
+  const within = only ? holding(picture, hiding, only) : null;
   const isFolded = (u: number) => folds !== null && folds[u] !== 0 && folds[u] === picture.side[u];
   const gapOf = only ? gaps(picture, only, (u) => isFolded(u) || isElided(u)) : null;
 
   for (let u = 0; u < picture.nodeCount; u++) {
-    if (only && gapOf && !only[u] && !isFolded(u) && !isElided(u)) {
+    const box = picture.group[u] >= 0 ? hiding[picture.group[u]] : -1;
+    // What is beside a change in the same closed box is in that box, not left out of the picture.
+    if (only && gapOf && !only[u] && !(box >= 0 && within![box]) && !isFolded(u) && !isElided(u)) {
       let item = gapItem.get(gapOf[u]);
       if (item === undefined) {
         item = node.length;
@@ -85,7 +88,6 @@ export function visible(picture: Picture, options: ViewOptions): Visible {
       gapNodes.get(item)!.push(u);
       continue;
     }
-    const box = picture.group[u] >= 0 ? hiding[picture.group[u]] : -1;
     if (isFolded(u)) itemOf[u] = FOLDED;
     else if (isElided(u)) itemOf[u] = FOLDED;
     else if (box >= 0) {
@@ -133,6 +135,13 @@ function outermostCollapsed(picture: Picture, collapsed: ReadonlySet<number>): I
   const { parent, count } = picture.groups;
   const out = new Int32Array(count).fill(-1);
   for (let g = 0; g < count; g++) for (let h = g; h >= 0; h = parent[h]) if (collapsed.has(h)) out[g] = h;
+  return out;
+}
+
+/** Which collapsed groups hold a node that is to be drawn. */
+function holding(picture: Picture, hiding: Int32Array, only: Uint8Array): Uint8Array {
+  const out = new Uint8Array(picture.groups.count);
+  for (let u = 0; u < picture.nodeCount; u++) if (only[u] && picture.group[u] >= 0 && hiding[picture.group[u]] >= 0) out[hiding[picture.group[u]]] = 1;
   return out;
 }
 

@@ -18,11 +18,16 @@ const MOST_BADGES = 6;
 /** Before a badge's words, by mark: too small for a drawn sign. */
 const SIGNS = ["", "~ ", "− ", "+ ", "", ""];
 
+/** In words beside a number there is room for no drawing: merges and splits have arrows that meet and part. */
+const CHANGE_SIGNS = ["", "~", "−", "+", "⤙", "⤚"];
+
 export interface Content {
   label: string;
   /** Small print, top to bottom: type, then attributes. */
   lines: string[];
   badges: { text: string; kind: Badge["kind"]; node: number; side: number }[];
+  /** In a collapsed group, how many of its nodes a pass changed in which way, by mark. */
+  changes?: number[];
   /** Drawn as a pill (a parameter, a constant), a box (an op) or a stack (a collapsed group). */
   shape: "pill" | "box" | "stack";
 }
@@ -31,7 +36,7 @@ export function contentOf(scene: Visible, item: number, preferred: 0 | 1): Conte
   const { picture } = scene;
   const badges = badgesOf(scene, item, preferred);
   if (scene.gap[item] > 0) return { label: `··· ${scene.gap[item]} unchanged`, lines: [], badges: [], shape: "pill" };
-  if (scene.node[item] < 0) return { ...groupContent(scene, item), badges, shape: "stack" };
+  if (scene.node[item] < 0) return { ...groupContent(scene, item, preferred), badges, shape: "stack" };
   const u = scene.node[item];
   const s = sideOf(picture, u, preferred);
   const graph = picture.sides[s];
@@ -68,36 +73,56 @@ function badgesOf(scene: Visible, item: number, preferred: 0 | 1): Content["badg
   return out;
 }
 
-function groupContent(scene: Visible, item: number): { label: string; lines: string[] } {
+function groupContent(scene: Visible, item: number, preferred: 0 | 1): { label: string; lines: string[]; changes?: number[] } {
   const { picture } = scene;
   const box = scene.collapsedGroup[item];
-  const counts = opCounts(picture, scene).get(box) ?? new Map<string, number>();
+  const own = scene.side[item] & (1 << preferred) ? preferred : preferred === 0 ? 1 : 0;
+  const inside = insides(picture, scene)[own].get(box);
+  const counts = inside?.ops ?? new Map<string, number>();
+  const changes = inside?.marks.some((n, mark) => mark > 0 && n > 0) ? inside.marks : undefined;
   const total = [...counts.values()].reduce((sum, n) => sum + n, 0);
   const often = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 3).map(([op, n]) => (n > 1 ? `${op} ×${n}` : op));
-  return { label: groupName(picture.groups.name[box]) || "group", lines: [`${total} ${total === 1 ? "op" : "ops"}: ${often.join(", ")}`] };
+  const line = `${total} ${total === 1 ? "op" : "ops"}: ${often.join(", ")}`;
+  return { label: groupName(picture.groups.name[box]) || "group", lines: [line, ...(changes ? [changeParts(changes).join("  ")] : [])], ...(changes ? { changes } : {}) };
 }
 
-const counted = new WeakMap<Visible, Map<number, Map<string, number>>>();
+/** "+18", "~5": what happened inside, by mark; empty where nothing did. */
+export function changeParts(changes: readonly number[]): string[] {
+  return changes.map((n, mark) => (mark > 0 && n > 0 ? `${CHANGE_SIGNS[mark]}${n}` : "")).filter(Boolean);
+}
 
-/** Ops by name in each collapsed group, counted once a picture. */
-function opCounts(picture: Picture, scene: Visible): Map<number, Map<string, number>> {
+interface Inside {
+  ops: Map<string, number>;
+  marks: number[];
+}
+
+const counted = new WeakMap<Visible, [Map<number, Inside>, Map<number, Inside>]>();
+
+/** What is in each collapsed group on each side, counted once a picture. */
+function insides(picture: Picture, scene: Visible): [Map<number, Inside>, Map<number, Inside>] {
   const known = counted.get(scene);
   if (known) return known;
-  const all = new Map<number, Map<string, number>>();
+  const all: [Map<number, Inside>, Map<number, Inside>] = [new Map(), new Map()];
   for (let u = 0; u < picture.nodeCount; u++) {
     const item = scene.itemOf[u];
     if (item < 0 || scene.node[item] >= 0) continue;
-    const s = sideOf(picture, u, 1);
-    const graph = picture.sides[s];
-    if (graph.kind[picture.id[s][u]] !== Kind.op) continue;
-    const op = opName(oneLine(text(graph, graph.label[picture.id[s][u]]), 40));
-    const box = scene.collapsedGroup[item];
-    const tally = all.get(box) ?? new Map<string, number>();
-    tally.set(op, (tally.get(op) ?? 0) + 1);
-    all.set(box, tally);
+    for (const s of [0, 1] as const) {
+      const v = picture.id[s][u];
+      if (v >= 0) count(all[s], scene.collapsedGroup[item], picture, s, v, u);
+    }
   }
   counted.set(scene, all);
   return all;
+}
+
+function count(into: Map<number, Inside>, box: number, picture: Picture, s: 0 | 1, v: number, u: number): void {
+  const graph = picture.sides[s];
+  const inside = into.get(box) ?? { ops: new Map<string, number>(), marks: [0, 0, 0, 0, 0, 0] };
+  into.set(box, inside);
+  inside.marks[picture.mark[s][u]]++;
+  if (graph.kind[v] !== Kind.op) return;
+  const op = opName(oneLine(text(graph, graph.label[v]), 40));
+  inside.ops.set(op, (inside.ops.get(op) ?? 0) + 1);
 }
 
 export interface Sizes {

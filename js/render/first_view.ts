@@ -9,6 +9,26 @@ export function extent(scene: Scene): Box {
 }
 
 export function openingCamera(scene: Scene, view: Size): Camera {
+  return scene.turned ? openingRight(scene, view) : openingDown(scene, view);
+}
+
+/** The same with its axes swapped. */
+function openingRight(scene: Scene, view: Size): Camera {
+  const first = firstInput(scene);
+  const start = first >= 0 ? { x: scene.y[first], y: scene.x[first] - scene.size.width[first] / 2 } : { x: scene.height / 2, y: 0 };
+  const begins = (length: number): [number, number] => {
+    let [top, bottom] = [Infinity, -Infinity];
+    scene.items.query(start.y, 0, start.y + length, scene.height, (i) => {
+      top = Math.min(top, scene.y[i] - scene.size.height[i] / 2);
+      bottom = Math.max(bottom, scene.y[i] + scene.size.height[i] / 2);
+    });
+    return top <= bottom ? [top, bottom] : [0, scene.height];
+  };
+  const { x, y, scale } = opening({ x: 0, y: 0, width: scene.height, height: scene.width }, { width: view.height, height: view.width }, begins, start);
+  return { x: y, y: x, scale };
+}
+
+function openingDown(scene: Scene, view: Size): Camera {
   const first = firstInput(scene);
   const start = first >= 0 ? { x: scene.x[first], y: scene.y[first] - scene.size.height[first] / 2 } : { x: scene.width / 2, y: 0 };
   const begins = (height: number): [number, number] => {

@@ -71,14 +71,15 @@ export function nearestEdge(scene: Scene, x: number, y: number, reach: number, s
   scene.edges.query(x - reach, y - reach, x + reach, y + reach, (e) => {
     if (!(visible.edgeSide[e] & sides)) return;
     for (let p = pointOffset[e]; p + 1 < pointOffset[e + 1]; p++) {
-      const d = distance(x, y, points[2 * p], points[2 * p + 1], points[2 * p + 2], points[2 * p + 3]);
+      const [x0, y0, x1, y1] = points.subarray(2 * p, 2 * p + 4);
+      const d = scene.turned ? distance(y, x, y0, x0, y1, x1) : distance(x, y, x0, y0, x1, y1);
       if (d < cost) { cost = d; best = e; }
     }
   });
   return best;
 }
 
-/** To the drawn curve, which leaves and arrives vertically; sampled, since a pixel's accuracy is enough. */
+/** To the drawn curve, which leaves and arrives vertically (turned, the callers swap x and y); sampled, since a pixel's accuracy is enough. */
 function distance(x: number, y: number, x0: number, y0: number, x1: number, y1: number): number {
   if (Math.abs(x1 - x0) < 1) {
     const inside = Math.min(Math.max(y, Math.min(y0, y1)), Math.max(y0, y1));

@@ -11,6 +11,9 @@ export interface Look {
   linked: ReadonlySet<number>;
   /** Items that match the search; null when nothing is searched for. */
   found: ReadonlySet<number> | null;
+  /** Nodes (1 where muted) and items that are drawn faintly, as the legend says; null where none is. */
+  mutedNodes: Uint8Array | null;
+  muted: ReadonlySet<number> | null;
   overlay: Overlay | null;
   /** What an edge's colour says. */
   edges: "diff" | "dtype";
@@ -19,5 +22,5 @@ export interface Look {
 }
 
 export const PLAIN: Look = {
-  selected: new Set(), hovered: -1, hoveredGroup: -1, hoveredEdge: -1, linked: new Set(), found: null, overlay: null, edges: "diff", values: null,
+  selected: new Set(), hovered: -1, hoveredGroup: -1, hoveredEdge: -1, linked: new Set(), found: null, mutedNodes: null, muted: null, overlay: null, edges: "diff", values: null,
 };

@@ -2,6 +2,7 @@
 import { compactType } from "../graph/labels.ts";
 import { dtypeColor, edgeDtype } from "./dtypes.ts";
 import { lag, presence, sx, sy, type Detail, type Frame } from "./frame.ts";
+import { MUTED } from "./muted.ts";
 import { oneLine } from "./text.ts";
 import { type Pen } from "./pen.ts";
 
@@ -22,7 +23,11 @@ export function paintEdges(context: Pen, f: Frame, level: Detail, area: [number,
     else plain.push(e);
   });
   context.lineJoin = "round";
-  if (level === "box") paintFar(context, f, plain);
+  if (level === "box") {
+    const muted = f.look.muted ? plain.filter((e) => isMuted(f, e)) : [];
+    if (muted.length > 0) paintFar(context, f, muted, MUTED);
+    paintFar(context, f, muted.length > 0 ? plain.filter((e) => !isMuted(f, e)) : plain);
+  }
   else for (const e of plain) paintOne(context, f, e, level, f.theme.edge, false);
   for (const e of strong) paintOne(context, f, e, level, f.theme.accent, true);
   context.globalAlpha = 1;
@@ -32,17 +37,19 @@ export function paintEdges(context: Pen, f: Frame, level: Detail, area: [number,
 
 /** ".0": which field of its producer's tuple an edge carries, small, where it arrives: all of them leave from one point. */
 function paintField(context: Pen, f: Frame, e: number): void {
-  const { points, pointOffset, visible } = f.scene;
+  if (isMuted(f, e)) return;
+  const { points, pointOffset, visible, turned } = f.scene;
   const dtype = f.look.edges === "dtype" ? edgeDtype(visible.edgeType[e]) : "";
   const words = `${visible.edgeLabel[e]} ${dtype}`.trim();
   if (words === "") return;
   const q = pointOffset[e + 1] - 1;
   const size = Math.max(9, 10 * f.camera.scale);
   context.font = `${size}px ${f.theme.font}`;
-  context.textAlign = "left";
+  // Beside the arrow's head, on the line's right or above it.
+  context.textAlign = turned ? "right" : "left";
   context.textBaseline = "bottom";
   context.fillStyle = dtype ? dtypeColor(dtype, f.theme) : f.theme.dim;
-  context.fillText(oneLine(words, 24), sx(f, points[2 * q]) + 5, sy(f, points[2 * q + 1]) - 5);
+  context.fillText(oneLine(words, 24), sx(f, points[2 * q]) + (turned ? -6 : 5), sy(f, points[2 * q + 1]) - (turned ? 2 : 5));
 }
 
 /** Edges at a selected or hovered item, and the hovered edge itself. */
@@ -61,7 +68,7 @@ function styleOf(f: Frame, e: number): Style {
 }
 
 /** Thousands of edges at once: one path a colour, no arrows, and nothing shorter than a pixel. */
-function paintFar(context: Pen, f: Frame, edges: number[]): void {
+function paintFar(context: Pen, f: Frame, edges: number[], strength = 1): void {
   const { points, pointOffset } = f.scene;
   context.lineWidth = Math.max(0.5, Math.min(1, f.camera.scale * 4));
   for (const style of ["plain", "removed", "added"] as const) {
@@ -86,14 +93,14 @@ function paintFar(context: Pen, f: Frame, edges: number[]): void {
     }
     if (!any) continue;
     context.strokeStyle = style === "plain" ? f.theme.edge : f.theme.mark[style === "removed" ? 2 : 3];
-    context.globalAlpha = 0.75 * (f.earlier ? 0.4 + 0.6 * f.t : 1);
+    context.globalAlpha = 0.75 * strength * (f.earlier ? 0.4 + 0.6 * f.t : 1);
     context.stroke();
   }
   context.globalAlpha = 1;
 }
 
 function paintOne(context: Pen, f: Frame, e: number, level: Detail, color: string, strong: boolean): void {
-  const { visible, points, pointOffset } = f.scene;
+  const { visible, points, pointOffset, turned } = f.scene;
   const k = f.camera.scale;
   const style = styleOf(f, e);
   const [ax, ay] = lag(f, visible.source[e]);
@@ -109,18 +116,24 @@ function paintOne(context: Pen, f: Frame, e: number, level: Detail, color: strin
   context.moveTo(x, y);
   for (let p = from + 1; p <= last; p++) {
     const [nx, ny] = at(p);
-    if (Math.abs(nx - x) < 0.5) context.lineTo(nx, ny);
+    if (Math.abs(turned ? ny - y : nx - x) < 0.5) context.lineTo(nx, ny);
+    else if (turned) context.bezierCurveTo((x + nx) / 2, y, (x + nx) / 2, ny, nx, ny);
     else context.bezierCurveTo(x, (y + ny) / 2, nx, (y + ny) / 2, nx, ny);
     [x, y] = [nx, ny];
   }
-  context.globalAlpha = Math.min(presence(f, visible.source[e]), presence(f, visible.target[e])) * (dimmed(f, e) ? 0.3 : 1);
+  context.globalAlpha = Math.min(presence(f, visible.source[e]), presence(f, visible.target[e])) * (isMuted(f, e) ? MUTED : dimmed(f, e) ? 0.3 : 1);
   context.lineWidth = Math.max(strong ? 1.2 : 0.7, edgeWidth(visible.edgeBytes[e]) * k * (strong ? 1.35 : 1));
   const byType = f.look.edges === "dtype" && !strong;
   context.strokeStyle = byType ? dtypeColor(edgeDtype(visible.edgeType[e]), f.theme)
     : strong || style === "plain" ? color : f.theme.mark[style === "removed" ? 2 : 3];
   context.setLineDash(style === "removed" ? [5 * Math.max(0.6, k), 4 * Math.max(0.6, k)] : []);
   context.stroke();
-  if (level !== "box") arrow(context, x, y, Math.min(7, Math.max(3, 5.5 * k)), context.strokeStyle as string);
+  if (level !== "box") arrow(context, x, y, Math.min(7, Math.max(3, 5.5 * k)), context.strokeStyle as string, turned);
+}
+
+function isMuted(f: Frame, e: number): boolean {
+  const { source, target } = f.scene.visible;
+  return f.look.muted !== null && (f.look.muted.has(source[e]) || f.look.muted.has(target[e]));
 }
 
 function dimmed(f: Frame, e: number): boolean {
@@ -128,11 +141,13 @@ function dimmed(f: Frame, e: number): boolean {
   return found !== null && !found.has(f.scene.visible.source[e]) && !found.has(f.scene.visible.target[e]);
 }
 
-function arrow(context: Pen, x: number, y: number, r: number, color: string): void {
+function arrow(context: Pen, x: number, y: number, r: number, color: string, right = false): void {
+  const tip = (across: number, back: number) => (right ? context.lineTo(x - back, y + across) : context.lineTo(x + across, y - back));
   context.beginPath();
-  context.moveTo(x, y + 0.5);
-  context.lineTo(x - r * 0.6, y - r);
-  context.lineTo(x + r * 0.6, y - r);
+  if (right) context.moveTo(x + 0.5, y);
+  else context.moveTo(x, y + 0.5);
+  tip(-r * 0.6, r);
+  tip(r * 0.6, r);
   context.closePath();
   context.fillStyle = color;
   context.fill();

@@ -1,10 +1,11 @@
 /** Nodes at three levels of detail: a box; its name; name, type, attributes and badges. */
 import { sideOf } from "../graph/picture.ts";
-import { BADGE_GAP, BADGE_HEIGHT, LABEL, PAD, SMALL, badgeRows, contentOf, type Content } from "./content.ts";
+import { BADGE_GAP, BADGE_HEIGHT, LABEL, PAD, SMALL, badgeRows, changeParts, contentOf, type Content } from "./content.ts";
 import { lag, markOf, presence, sx, sy, type Detail, type Frame } from "./frame.ts";
 import { paintMark } from "./marks.ts";
 import { cividis, formatValue, inkOn, position } from "./overlay.ts";
 import { chevron } from "./paint_groups.ts";
+import { MUTED } from "./muted.ts";
 import { type Pen } from "./pen.ts";
 
 export function paintNodes(context: Pen, f: Frame, level: Detail, items: number[]): void {
@@ -39,10 +40,20 @@ function paintFar(context: Pen, f: Frame, items: number[]): void {
 
 function farColor(f: Frame, i: number): string {
   const value = f.look.values?.get(i);
+  if (f.look.muted?.has(i)) return f.theme.group;
   if (value !== undefined && f.look.overlay) return cividis(position(f.look.overlay, value));
   if (f.look.found) return f.look.found.has(i) ? f.theme.orange : f.theme.groupLine;
-  const mark = markOf(f, i);
+  const mark = markOf(f, i) || markInside(f, i);
   return mark > 0 ? f.theme.mark[mark] : f.theme.boxLine;
+}
+
+/** For a collapsed group: what happened inside, if it was of one kind, else that something changed. */
+function markInside(f: Frame, i: number): number {
+  const { visible } = f.scene;
+  if (visible.collapsedGroup[i] < 0 || !visible.picture.compares) return 0;
+  const counts = contentOf(visible, i, f.textSide).changes;
+  const kinds = counts ? [...counts.keys()].filter((mark) => mark > 0 && counts[mark] > 0) : [];
+  return kinds.length === 1 ? kinds[0] : kinds.length > 1 ? 1 : 0;
 }
 
 function ring(context: Pen, f: Frame, i: number, color: string, width: number): void {
@@ -68,9 +79,10 @@ function paintOne(context: Pen, f: Frame, i: number, level: Detail): void {
   const y = Math.round(sy(f, f.scene.y[i] + dy) - h / 2) + 0.5;
   const content = contentOf(f.scene.visible, i, f.textSide);
   const mark = markOf(f, i);
-  const color = mark > 0 ? f.theme.mark[mark] : f.theme.boxLine;
+  const within = mark || markInside(f, i);
+  const color = within > 0 ? f.theme.mark[within] : f.theme.boxLine;
   const faded = f.look.found !== null && !f.look.found.has(i);
-  context.globalAlpha = presence(f, i) * (faded ? 0.3 : 1);
+  context.globalAlpha = presence(f, i) * (f.look.muted?.has(i) ? MUTED : faded ? 0.3 : 1);
   const radius = content.shape === "pill" ? Math.min(h / 2, 14 * k) : Math.min(6 * k, h / 2);
   if (content.shape === "stack") {
     context.beginPath();
@@ -121,12 +133,17 @@ function isOutput(f: Frame, i: number): boolean {
   return u >= 0 && (f.scene.visible.picture.output[u] & f.sides) !== 0;
 }
 
-/** What the function returns has a heavier lower edge: the flow ends here. */
+/** What the function returns has a heavier edge where the flow ends. */
 function outputLine(context: Pen, f: Frame, x: number, y: number, w: number, h: number): void {
   const k = f.camera.scale;
   context.beginPath();
-  context.moveTo(x + 8 * k, y + h + 3 * k);
-  context.lineTo(x + w - 8 * k, y + h + 3 * k);
+  if (f.scene.turned) {
+    context.moveTo(x + w + 3 * k, y + 8 * k);
+    context.lineTo(x + w + 3 * k, y + h - 8 * k);
+  } else {
+    context.moveTo(x + 8 * k, y + h + 3 * k);
+    context.lineTo(x + w - 8 * k, y + h + 3 * k);
+  }
   context.lineWidth = Math.max(1, 2 * k);
   context.strokeStyle = f.theme.dim;
   context.stroke();
@@ -160,10 +177,24 @@ function full(context: Pen, f: Frame, content: Content, x: number, y: number, w:
   context.fillStyle = dim;
   content.lines.forEach((line, row) => {
     const words = row === 0 && value !== undefined && f.look.overlay ? `${formatValue(value)} ${f.look.overlay.unit}` : line;
-    context.fillText(f.ruler.fit(words, room, SMALL), left, y + (below + 7) * k);
+    if (content.changes && row === content.lines.length - 1) changes(context, f, content.changes, left, y + (below + 7) * k, k, dim);
+    else context.fillText(f.ruler.fit(words, room, SMALL), left, y + (below + 7) * k);
     below += 15;
   });
   if (content.badges.length > 0) badges(context, f, content, left, y + (below + 2) * k, room, k);
+}
+
+/** What a pass did inside of a collapsed group, each kind in its colour. */
+function changes(context: Pen, f: Frame, counts: readonly number[], left: number, y: number, k: number, dim: string): void {
+  let x = left;
+  counts.forEach((n, mark) => {
+    const [words] = changeParts(counts.map((_, other) => (other === mark ? n : 0)));
+    if (!words) return;
+    context.fillStyle = f.theme.mark[mark];
+    context.fillText(words, x, y);
+    x += (f.ruler.width(`${words}  `, SMALL) + 2) * k;
+  });
+  context.fillStyle = dim;
 }
 
 function badges(context: Pen, f: Frame, content: Content, left: number, top: number, room: number, k: number): void {
@@ -174,6 +205,10 @@ function badges(context: Pen, f: Frame, content: Content, left: number, top: num
       const badge = content.badges[at.index];
       const s = sideOf(picture, badge.node, f.textSide);
       const mark = picture.compares ? picture.mark[s][badge.node] : 0;
+      if (f.look.mutedNodes?.[badge.node]) {
+        context.save();
+        context.globalAlpha *= MUTED;
+      }
       context.beginPath();
       context.roundRect(left + at.x * k, y, at.width * k, BADGE_HEIGHT * k, badge.kind === "stub" ? 3 * k : (BADGE_HEIGHT / 2) * k);
       context.fillStyle = f.theme.surface;
@@ -185,6 +220,7 @@ function badges(context: Pen, f: Frame, content: Content, left: number, top: num
       context.setLineDash([]);
       context.fillStyle = mark > 0 ? f.theme.mark[mark] : f.theme.ink;
       context.fillText(f.ruler.fit(badge.text, at.width - 10, SMALL), left + (at.x + 6) * k, y + (BADGE_HEIGHT / 2 + 0.5) * k);
+      if (f.look.mutedNodes?.[badge.node]) context.restore();
     }
     y += (BADGE_HEIGHT + BADGE_GAP) * k;
   }

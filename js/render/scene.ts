@@ -20,6 +20,8 @@ export interface Scene {
   pointOffset: Uint32Array;
   width: number;
   height: number;
+  /** The data flows to the right: see turned.ts. */
+  turned?: boolean;
   items: Grid;
   edges: Grid;
   /** Edges by item, for highlights. */

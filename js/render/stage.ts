@@ -4,6 +4,7 @@
  */
 import { carriedGroups, carry } from "../graph/carry.ts";
 import { initiallyCollapsed } from "../graph/collapse.ts";
+import { mutedNodes } from "../graph/muted.ts";
 import { changedNodes, neighbourhood } from "../graph/neighbours.ts";
 import { EMPTY } from "../graph/payload.ts";
 import { single, type Picture } from "../graph/picture.ts";
@@ -12,6 +13,7 @@ import { Arranger } from "./arranger.ts";
 import { between, fit, zoomAt, type Camera, type Size } from "./camera.ts";
 import { sizes } from "./content.ts";
 import { inItems, itemsOf } from "./derive.ts";
+import { mutedItems } from "./muted.ts";
 import { Events } from "./events.ts";
 import { extent, near, openingCamera } from "./first_view.ts";
 import { PLAIN, type Look } from "./look.ts";
@@ -21,8 +23,12 @@ import { layoutInput } from "./question.ts";
 import { around, buildScene, type Scene } from "./scene.ts";
 import { ownSlots, sharedSlots } from "./slots.ts";
 import { type Ruler } from "./text.ts";
+import { asksToTheRight, swapped, turnedScene, turnedSizes } from "./turned.ts";
 
 const GLIDE_MS = 250;
+
+/** Which way the data flows. */
+export type Direction = "down" | "right";
 
 export interface StageEvents extends Record<string, unknown> {
   select: { nodes: number[]; byHand: boolean };
@@ -32,6 +38,9 @@ export interface StageEvents extends Record<string, unknown> {
   scene: Scene;
   painted: number;
   busy: string | null;
+  /** Whether only what changed is shown, and the colours of edges: both have more than one way in. */
+  changedOnly: boolean;
+  edges: Look["edges"];
 }
 
 export class Stage {
@@ -43,6 +52,7 @@ export class Stage {
   options: ViewOptions = DEFAULT_OPTIONS;
   changedOnly = false;
   hops = 1;
+  direction: Direction = "down";
   /** Whether both sides are drawn over each other, so that no two items may share a place. */
   apart = false;
   before: Earlier | null = null;
@@ -53,6 +63,7 @@ export class Stage {
   view: Size = { width: 600, height: 400 };
   private found: number[] | null = null;
   private overlay: Overlay | null = null;
+  private muted: readonly string[] = [];
   private readonly painters = new Set<() => void>();
   private readonly arranger = new Arranger();
   private pending = 0;
@@ -62,6 +73,8 @@ export class Stage {
   private sized = false;
   private touched = false;
   private serial = 0;
+  /** From the picture on screen to the one that is being arranged. */
+  private carried: Int32Array | null = null;
 
   constructor(public ruler: Ruler) {}
 
@@ -70,6 +83,9 @@ export class Stage {
   setPicture(picture: Picture, collapsed?: ReadonlySet<number>): Promise<void> {
     const old = this.picture;
     const nodes = this.scene ? carry(old, picture) : null;
+    // The picture on screen is an older one where this one overtakes another.
+    const shown = this.scene?.visible.picture;
+    this.carried = shown && shown !== old ? carry(shown, picture) : nodes;
     const kept = nodes ? new Set<number>() : null;
     if (nodes && kept) for (let u = 0; u < nodes.length; u++) if (this.selection.includes(nodes[u])) kept.add(u);
     this.picture = picture;
@@ -80,13 +96,13 @@ export class Stage {
     this.selection = kept ? [...kept] : [];
     this.events.emit("collapsed", start);
     this.events.emit("select", { nodes: this.selection, byHand: false });
-    return this.refresh({ nodes });
+    return this.refresh({});
   }
 
   setOptions(change: Partial<ViewOptions>, anchor?: number): Promise<void> {
     this.options = { ...this.options, ...change };
     if (change.collapsed) this.events.emit("collapsed", change.collapsed);
-    return this.refresh({ nodes: null, ...(anchor === undefined ? {} : { anchor }) });
+    return this.refresh(anchor === undefined ? {} : { anchor });
   }
 
   toggleGroup(group: number): void {
@@ -96,19 +112,29 @@ export class Stage {
   }
 
   setChangedOnly(on: boolean, hops = this.hops): void {
+    if (on === this.changedOnly && hops === this.hops) return;
+    const same = !on && !this.changedOnly;
     this.changedOnly = on;
     this.hops = hops;
+    this.events.emit("changedOnly", on);
+    if (same) return;
     // What was in the middle may be gone or elsewhere; a selection is worth staying with, otherwise the beginning is.
-    void this.refresh({ nodes: null, reopen: this.selection.length === 0 });
+    void this.refresh({ reopen: this.selection.length === 0 });
   }
 
   setApart(on: boolean): void {
     if (on === this.apart) return;
     this.apart = on;
-    void this.refresh({ nodes: null });
+    void this.refresh({});
   }
 
-  private async refresh(how: { nodes: Int32Array | null; anchor?: number; reopen?: boolean }): Promise<void> {
+  setDirection(direction: Direction): void {
+    this.direction = direction;
+    // Where one was has gone elsewhere.
+    void this.refresh({ reopen: true, turn: true });
+  }
+
+  private async refresh(how: { anchor?: number; reopen?: boolean; turn?: boolean }): Promise<void> {
     const serial = ++this.serial;
     const busy = setTimeout(() => this.events.emit("busy", `Arranging ${this.picture.nodeCount.toLocaleString("en")} nodes`), 300);
     try {
@@ -117,15 +143,21 @@ export class Stage {
       const shown = visible(this.picture, only ? { ...rest, only } : rest);
       const size = sizes(shown, this.ruler);
       const old = this.scene;
-      const nodes = how.nodes ?? identity(this.picture.nodeCount);
+      const nodes = (old?.visible.picture !== this.picture && this.carried) || identity(this.picture.nodeCount);
       const was = old ? earlier(old, { visible: shown }, nodes) : null;
       const slots = this.picture.compares && !this.apart ? sharedSlots(shown) : ownSlots(shown);
-      const question = layoutInput(shown, size, this.ruler, slots, was?.seed);
+      const right = this.direction === "right";
+      const laid = right ? turnedSizes(size) : size;
+      const down = layoutInput(shown, laid, this.ruler, slots, was && old?.turned ? swapped(was.seed) : was?.seed);
+      const question = right ? asksToTheRight(down) : down;
       const result = await this.arranger.run(question.input);
       if (result === null || serial !== this.serial) return;
-      const scene = buildScene(shown, size, question, result);
+      const built = buildScene(shown, laid, question, result);
+      const scene = right ? turnedScene(built, size) : built;
       this.scene = scene;
+      this.muteAgain();
       this.lookAgain();
+      if (how.turn && this.selection.length === 0) this.touched = false;
       this.glide(scene, was, how.anchor, how.reopen);
       this.events.emit("scene", scene);
       this.repaint();
@@ -185,7 +217,11 @@ export class Stage {
     this.view = view;
     if (!this.sized && view.width > 0) {
       this.sized = true;
-      if (this.scene && !this.touched) this.camera = openingCamera(this.scene, this.view);
+    }
+    // Until somebody has moved the camera, the first view is that of the room there is.
+    if (this.scene && !this.touched && view.width > 0) {
+      if (this.progress < 1) this.cameraTo = openingCamera(this.scene, view);
+      else this.camera = openingCamera(this.scene, view);
     }
     this.repaint();
   }
@@ -258,15 +294,37 @@ export class Stage {
     this.repaint();
   }
 
+  /** The pointer's place as Python sets it; -1 for none. */
+  hoverNode(u: number): void {
+    const item = u >= 0 ? this.scene?.visible.itemOf[u] ?? -1 : -1;
+    this.hover(item);
+  }
+
   setFound(nodes: number[] | null): void {
     this.found = nodes;
     this.lookAgain();
     this.repaint();
   }
 
-  setEdges(edges: "diff" | "dtype"): void {
+  setEdges(edges: Look["edges"]): void {
+    if (edges === this.look.edges) return;
     this.look = { ...this.look, edges };
+    this.events.emit("edges", edges);
     this.repaint();
+  }
+
+  /** Draws some op types and marks faintly: what they are called is in graph/muted.ts. */
+  setMuted(names: readonly string[]): void {
+    this.muted = names;
+    this.muteAgain();
+    this.repaint();
+  }
+
+  private muteAgain(): void {
+    if (!this.scene) return;
+    const { visible } = this.scene;
+    const nodes = mutedNodes(visible.picture, this.muted);
+    this.look = { ...this.look, mutedNodes: nodes, muted: nodes && mutedItems(visible, nodes) };
   }
 
   setOverlay(overlay: Overlay | null): void {
@@ -280,13 +338,22 @@ export class Stage {
     const collapsed = new Set(this.options.collapsed);
     let opened = false;
     for (const u of nodes) for (let g = this.picture.group[u] ?? -1; g >= 0; g = this.picture.groups.parent[g]) opened = collapsed.delete(g) || opened;
-    const hidden = this.changedOnly && nodes.some((u) => (this.scene?.visible.itemOf[u] ?? -1) < 0);
-    if (hidden) this.changedOnly = false;
+    const hidden = this.changedOnly && nodes.some((u) => !this.isDrawn(u));
+    if (hidden) {
+      this.changedOnly = false;
+      this.events.emit("changedOnly", false);
+    }
     if (opened || hidden) await this.setOptions({ collapsed });
     this.select(nodes);
     const items = this.itemsOf(nodes);
     if (items.length === 1 && !zoom) this.follow(items[0]);
     else this.fitItems(items);
+  }
+
+  /** "Changed only" has one pill for each stretch of what it leaves out. */
+  private isDrawn(u: number): boolean {
+    const item = this.scene?.visible.itemOf[u] ?? -1;
+    return item >= 0 && this.scene!.visible.gap[item] === 0;
   }
 
   itemsOf(nodes: readonly number[]): number[] {

@@ -1,17 +1,22 @@
 /** The traits that CompareView and Workbench share, tied to one Compare. */
 import { type Payload } from "../graph/payload.ts";
-import { type Compare, type Mode } from "./compare.ts";
+import { compare as pictureOf } from "../graph/picture.ts";
+import { decode } from "../graph/payload.ts";
+import { bindShown } from "./bind_shown.ts";
+import { readDiff, type Compare, type Mode } from "./compare.ts";
 import { listen, numbers, watch, write, type Model } from "./model.ts";
 import { fromSides, toSides } from "./sides.ts";
 import { type Shell } from "./shell.ts";
 
 export function bindCompare(model: Model, compare: Compare, shell: Shell, failed: (message: string) => void): () => void {
   const { stage } = compare;
+  const bound = bindShown(model, stage, compare.legend);
   let loading = false;
   const load = () => {
     const since = performance.now();
     loading = true;
-    compare.setData(model.get("before") as Partial<Payload>, model.get("after") as Partial<Payload>, (model.get("diff") ?? {}) as Record<string, unknown>)
+    const picture = pictureOf(decode(model.get("before") as Partial<Payload>), decode(model.get("after") as Partial<Payload>), readDiff((model.get("diff") ?? {}) as Record<string, unknown>));
+    stage.setPicture(picture, bound.collapsed(picture))
       .then(() => painted(since))
       .catch((error: Error) => failed(error.message));
     loading = false;
@@ -34,8 +39,12 @@ export function bindCompare(model: Model, compare: Compare, shell: Shell, failed
     }
   };
   const titles = () => compare.setTitles((model.get("titles") as string[] | undefined) ?? []);
-  const mode = () => compare.setMode(((model.get("mode") as Mode) || "split"));
-  compare.onmode = (value) => write(model, "mode", value);
+  const mode = () => compare.setMode(((model.get("mode") as Mode) || "split"), Number(model.get("hops") ?? 1));
+  compare.onmode = (value, hops) => {
+    write(model, "mode", value);
+    write(model, "hops", hops);
+  };
+  shell.onTheme((theme) => compare.legend.setTheme(theme, model));
   const picked = stage.events.on("select", ({ nodes, byHand }) => {
     const ids = toSides(stage.picture, nodes);
     if (byHand) {
@@ -49,7 +58,7 @@ export function bindCompare(model: Model, compare: Compare, shell: Shell, failed
     picked, waiting,
     watch(model, ["before", "after", "diff", "seq"], guarded),
     watch(model, ["titles"], titles),
-    watch(model, ["mode"], mode),
+    watch(model, ["mode", "hops"], mode),
     watch(model, ["selection"], () => {
       const nodes = fromSides(stage.picture, model.get("selection"));
       if (JSON.stringify(toSides(stage.picture, stage.selection)) !== JSON.stringify(model.get("selection"))) stage.select(nodes, false);
@@ -64,5 +73,8 @@ export function bindCompare(model: Model, compare: Compare, shell: Shell, failed
   titles();
   mode();
   guarded();
-  return () => { for (const end of ends) end(); };
+  return () => {
+    bound.end();
+    for (const end of ends) end();
+  };
 }

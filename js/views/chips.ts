@@ -2,9 +2,8 @@
 import { MARKS, type Picture } from "../graph/picture.ts";
 import { type Stage } from "../render/stage.ts";
 import { h, replace } from "./dom.ts";
-import { icon } from "./icons.ts";
+import { sign } from "./icons.ts";
 
-const sign = (mark: number): Node | string => (mark === 4 ? icon("merged") : mark === 5 ? icon("split") : ["", "~", "−", "+"][mark]);
 const ORDER = [3, 2, 1, 4, 5];
 
 export class Chips {

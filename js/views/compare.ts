@@ -1,6 +1,5 @@
 /** Before and after beside each other (or over each other) on one stage; the part that two views share. */
-import { compare, type Diff } from "../graph/picture.ts";
-import { decode, type Payload } from "../graph/payload.ts";
+import { type Diff } from "../graph/picture.ts";
 import { column } from "../graph/payload.ts";
 import { type Stage } from "../render/stage.ts";
 import { Brief } from "./brief.ts";
@@ -12,6 +11,7 @@ import { icon } from "./icons.ts";
 import { keysCard } from "./keys.ts";
 import { Pane } from "./pane.ts";
 import { SearchBox } from "./search_box.ts";
+import { Legend } from "./legend.ts";
 import { type Shell } from "./shell.ts";
 
 export type Mode = "split" | "changed" | "overlay";
@@ -24,10 +24,13 @@ const MODES: [Mode, string, string][] = [
 export class Compare {
   readonly bar: HTMLElement;
   readonly element: HTMLElement;
+  /** The panes: beside each other, or one over the other where the data flows to the right. */
+  private readonly sides = h("div", { class: "wb-sides" });
   readonly search: SearchBox;
   readonly chips: Chips;
+  readonly legend: Legend;
   mode: Mode = "split";
-  onmode: (mode: Mode) => void = () => undefined;
+  onmode: (mode: Mode, hops: number) => void = () => undefined;
   onkey: (event: KeyboardEvent) => boolean = () => false;
   private panes: Pane[] = [];
   private readonly titles = [h("span", { class: "wb-pane-title" }), h("span", { class: "wb-pane-title" })];
@@ -35,6 +38,7 @@ export class Compare {
   readonly facts = [h("span", { class: "wb-facts" }), h("span", { class: "wb-facts" })];
   private readonly modes: HTMLButtonElement[];
   private readonly hops: HTMLElement;
+  private readonly steps: HTMLSelectElement;
   private readonly brief: Brief;
   private readonly empty = h("div", { class: "wb-nothing" }, "No graph yet.");
 
@@ -46,36 +50,40 @@ export class Compare {
     this.modes = MODES.map(([mode, face, label]) => button(face, label, () => this.setMode(mode), {
       class: "wb-segment", "aria-pressed": String(mode === "split"), "data-testid": `mode-${mode}`, "aria-label": face,
     }));
-    this.hops = h("label", { class: "wb-hops", hidden: true, title: "How many steps around a change are shown" }, "±",
-      h("select", { class: "wb-select", "aria-label": "Steps around a change", onchange: (event: Event) => stage.setChangedOnly(true, Number((event.target as HTMLSelectElement).value)) },
-        [0, 1, 2, 3, 5].map((n) => h("option", { value: n, selected: n === 1 }, String(n)))));
+    this.legend = new Legend(stage, shell.theme);
+    this.steps = h("select", { class: "wb-select", "data-testid": "hops", "aria-label": "Steps around a change", onchange: () => this.setMode("changed", Number(this.steps.value)) },
+      [0, 1, 2, 3, 5].map((n) => h("option", { value: n, selected: n === 1 }, String(n))));
+    this.hops = h("label", { class: "wb-hops", hidden: true, title: "How many steps around a change are shown" }, "±", this.steps);
     this.bar = h("div", { class: "wb-bar", role: "toolbar", "aria-label": "Graph" },
-      h("div", { class: "wb-segments", role: "group", "aria-label": "View" }, this.modes), this.hops, this.chips.element,
+      this.legend.toggle, h("div", { class: "wb-segments", role: "group", "aria-label": "View" }, this.modes), this.hops, this.chips.element,
       h("span", { class: "wb-space" }), this.search.element, zoomButtons(stage, shell, () => this.help(), () => this.svg()));
-    this.element = h("div", { class: "wb-panes" });
+    this.element = h("div", { class: "wb-panes" }, this.legend.element, this.sides, this.empty, this.brief.element);
     this.arrange();
-    stage.events.on("scene", () => { this.empty.hidden = stage.picture.nodeCount > 0; });
+    // To show a node that "changed only" leaves out, the stage leaves that mode.
+    stage.events.on("changedOnly", (on) => { if (!on && this.mode === "changed") this.setMode("split"); });
+    stage.events.on("scene", (scene) => {
+      this.empty.hidden = stage.picture.nodeCount > 0;
+      this.sides.classList.toggle("wb-turned", scene.turned === true);
+    });
     shell.onTheme((theme) => this.panes.forEach((pane) => pane.setTheme(theme)));
-  }
-
-  setData(before: Partial<Payload>, after: Partial<Payload>, diff: Record<string, unknown>): Promise<void> {
-    return this.stage.setPicture(compare(decode(before), decode(after), readDiff(diff)));
   }
 
   setTitles(titles: readonly string[]): void {
     this.titles.forEach((element, i) => setText(element, titles[i] || ["before", "after"][i]));
   }
 
-  setMode(mode: Mode): void {
-    if (mode === this.mode) return;
+  setMode(mode: Mode, hops = this.stage.hops): void {
+    if (mode === this.mode && hops === this.stage.hops) return;
     const was = this.mode;
     this.mode = mode;
     this.modes.forEach((element, i) => element.setAttribute("aria-pressed", String(MODES[i][0] === mode)));
     this.hops.hidden = mode !== "changed";
     if ((mode === "overlay") !== (was === "overlay")) this.arrange();
     this.stage.setApart(mode === "overlay");
-    if ((mode === "changed") !== this.stage.changedOnly) this.stage.setChangedOnly(mode === "changed");
-    this.onmode(mode);
+    if (![...this.steps.options].some((option) => option.value === String(hops))) this.steps.append(h("option", { value: hops }, String(hops)));
+    this.steps.value = String(hops);
+    this.stage.setChangedOnly(mode === "changed", hops);
+    this.onmode(mode, hops);
   }
 
   private arrange(): void {
@@ -87,7 +95,7 @@ export class Compare {
     const heads = overlay
       ? [h("div", { class: "wb-pane-head" }, this.titles[0], this.facts[0], h("span", { class: "wb-arrow" }, "→"), this.titles[1], this.facts[1])]
       : [0, 1].map((i) => h("div", { class: "wb-pane-head" }, this.titles[i], this.facts[i]));
-    replace(this.element, this.panes.map((pane, i) => h("div", { class: "wb-side" }, heads[i], pane.element)), this.empty, this.brief.element);
+    replace(this.sides, this.panes.map((pane, i) => h("div", { class: "wb-side" }, heads[i], pane.element)));
   }
 
   private key(event: KeyboardEvent): boolean {
@@ -96,6 +104,7 @@ export class Compare {
       case "c": this.setMode(this.mode === "changed" ? "split" : "changed"); return true;
       case "n": this.chips.nextOfAny(); return true;
       case "?": this.help(); return true;
+      case "l": this.legend.toggle.click(); return true;
       case "Escape": this.search.clear(); return true;
       default: return this.onkey(event);
     }

@@ -1,6 +1,9 @@
 /** The graph from the keyboard. */
-import { between, step, stream, type Arrow } from "../graph/neighbours.ts";
+import { between, neighbourhood, step, stream, type Arrow } from "../graph/neighbours.ts";
 import { type Stage } from "../render/stage.ts";
+
+/** Where the data flows to the right, so do the keys that follow it. */
+const TURNED: Record<Arrow, Arrow> = { right: "down", left: "up", down: "right", up: "left" };
 
 /** What a key does in the graph; false where it does nothing here. */
 export function graphKey(stage: Stage, key: string, sides: number): boolean {
@@ -15,21 +18,32 @@ export function graphKey(stage: Stage, key: string, sides: number): boolean {
     case "+": case "=": stage.zoom(1.25); return true;
     case "-": stage.zoom(0.8); return true;
     case "Escape": return escape(stage);
-    case "[": return flow(stage, "up", sides);
-    case "]": return flow(stage, "down", sides);
-    case "p": return paths(stage, sides);
+    case "[": return selectStream(stage, "up", sides);
+    case "]": return selectStream(stage, "down", sides);
+    case "p": return selectPaths(stage, sides);
+    case "e": return selectAround(stage);
     case "t": stage.setEdges(stage.look.edges === "dtype" ? "diff" : "dtype"); return true;
     default: return false;
   }
 }
 
-function flow(stage: Stage, way: "up" | "down", sides: number): boolean {
+/** Everything that the selection is computed from, or everything computed from it; false where nothing is selected. */
+export function selectStream(stage: Stage, way: "up" | "down", sides: number): boolean {
   const { selection, picture } = stage;
   if (selection.length > 0) stage.select(stream(picture, selection, way, sides));
   return selection.length > 0;
 }
 
-function paths(stage: Stage, sides: number): boolean {
+/** One step more in every direction: as often as one likes. */
+export function selectAround(stage: Stage): boolean {
+  const { selection, picture } = stage;
+  const near = neighbourhood(picture, selection, 1);
+  if (selection.length > 0) stage.select([...near.keys()].filter((u) => near[u]));
+  return selection.length > 0;
+}
+
+/** All nodes on a path from one selected node to another; false where there is none. */
+export function selectPaths(stage: Stage, sides: number): boolean {
   const { selection, picture } = stage;
   const found = selection.length > 1 && selection.length <= 50 ? between(picture, selection, sides) : [];
   if (found.length > 0) stage.select(found);
@@ -40,7 +54,7 @@ function walk(stage: Stage, arrow: Arrow, sides: number): void {
   const { scene } = stage;
   if (!scene) return;
   const from = [...stage.look.selected].pop() ?? -1;
-  const to = step(scene.visible, scene.x, scene.y, from, arrow, sides);
+  const to = scene.turned ? step(scene.visible, scene.y, scene.x, from, TURNED[arrow], sides) : step(scene.visible, scene.x, scene.y, from, arrow, sides);
   if (to < 0) return;
   stage.select(nodesOf(stage, to));
   stage.follow(to);

@@ -8,6 +8,11 @@ const PATHS = {
   redo: "M10 3l3.5 3.5L10 10M13.5 6.5H6a3.5 3.5 0 0 0 0 7h3",
 } as const;
 
+/** A mark's sign, by its number. */
+export function sign(mark: number): Node | string {
+  return mark === 4 ? icon("merged") : mark === 5 ? icon("split") : ["", "~", "−", "+"][mark];
+}
+
 export function icon(name: keyof typeof PATHS): SVGElement {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   for (const [key, value] of Object.entries({ viewBox: "0 0 16 16", width: "13", height: "13", class: "wb-icon", "aria-hidden": "true" })) svg.setAttribute(key, value);

@@ -8,8 +8,9 @@ import { type Stage } from "../render/stage.ts";
 import { type Theme } from "../render/theme.ts";
 import { button, h } from "./dom.ts";
 
-const WIDTH = 64;
-const HEIGHT = 120;
+/** Along the flow, and across it. */
+const LONG = 120;
+const SHORT = 64;
 
 export class Minimap {
   readonly element: HTMLElement;
@@ -52,22 +53,24 @@ export class Minimap {
     const across = view.width / camera.scale;
     const down = view.height / camera.scale;
     // A map of what is wholly on screen, or of a pane as small as the map, says nothing.
-    const needed = (scene.height > down * 1.6 || scene.width > across * 1.6) && view.width > 3 * WIDTH && view.height > 1.6 * HEIGHT;
+    const [wide, high] = scene.turned ? [LONG, SHORT] : [SHORT, LONG];
+    const needed = (scene.height > down * 1.6 || scene.width > across * 1.6) && view.width > 3 * wide && view.height > 1.6 * high;
     this.element.hidden = this.closed || !needed;
     if (this.element.hidden) return;
+    this.element.classList.toggle("wb-turned", scene.turned === true);
     const ratio = window.devicePixelRatio || 1;
-    if (this.drawn !== scene || this.still.width !== WIDTH * ratio) this.draw(frame, ratio);
-    this.canvas.width = WIDTH * ratio;
-    this.canvas.height = HEIGHT * ratio;
+    if (this.drawn !== scene || this.still.width !== wide * ratio) this.draw(frame, ratio);
+    this.canvas.width = wide * ratio;
+    this.canvas.height = high * ratio;
     const context = this.canvas.getContext("2d")!;
     context.drawImage(this.still, 0, 0);
     context.scale(ratio, ratio);
-    const toX = WIDTH / Math.max(1, scene.width);
-    const toY = HEIGHT / Math.max(1, scene.height);
+    const toX = wide / Math.max(1, scene.width);
+    const toY = high / Math.max(1, scene.height);
     const left = Math.max(0.5, (camera.x - across / 2) * toX);
     const top = Math.max(0.5, (camera.y - down / 2) * toY);
-    const right = Math.min(WIDTH - 0.5, (camera.x + across / 2) * toX);
-    const bottom = Math.min(HEIGHT - 0.5, Math.max(top + 4, (camera.y + down / 2) * toY));
+    const right = Math.min(wide - 0.5, (camera.x + across / 2) * toX);
+    const bottom = Math.min(high - 0.5, Math.max(top + 4, (camera.y + down / 2) * toY));
     context.strokeStyle = this.theme.accent;
     context.lineWidth = 1.5;
     context.strokeRect(left, top, Math.max(3, right - left), Math.max(3, bottom - top));
@@ -75,15 +78,16 @@ export class Minimap {
 
   private draw(frame: Frame, ratio: number): void {
     const { scene } = frame;
+    const [wide, high] = scene.turned ? [LONG, SHORT] : [SHORT, LONG];
     this.drawn = scene;
-    this.still.width = WIDTH * ratio;
-    this.still.height = HEIGHT * ratio;
+    this.still.width = wide * ratio;
+    this.still.height = high * ratio;
     const context = this.still.getContext("2d")!;
     context.scale(ratio, ratio);
     context.fillStyle = this.theme.surface;
-    context.fillRect(0, 0, WIDTH, HEIGHT);
-    const toX = WIDTH / Math.max(1, scene.width);
-    const toY = HEIGHT / Math.max(1, scene.height);
+    context.fillRect(0, 0, wide, high);
+    const toX = wide / Math.max(1, scene.width);
+    const toY = high / Math.max(1, scene.height);
     // Marks last, over the calm rest.
     for (const marked of [false, true]) {
       for (let i = 0; i < scene.visible.count; i++) {

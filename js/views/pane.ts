@@ -34,6 +34,7 @@ export class Pane {
   private pinch = 0;
   private width = 0;
   private height = 0;
+  private pixels: [number, number] | null = null;
 
   constructor(private readonly stage: Stage, private theme: Theme, readonly options: PaneOptions) {
     this.canvas = h("canvas", {
@@ -47,8 +48,17 @@ export class Pane {
     this.element = h("div", { class: "wb-pane" }, this.canvas, this.minimap?.element, this.tooltip.element);
     this.ends.push(stage.addPainter(() => this.paint()));
     this.listen();
-    const resized = new ResizeObserver(() => this.resize());
-    resized.observe(this.element);
+    const resized = new ResizeObserver((entries) => {
+      const [exact] = entries[entries.length - 1].devicePixelContentBoxSize ?? [];
+      this.pixels = exact ? [exact.inlineSize, exact.blockSize] : null;
+      this.resize();
+    });
+    try {
+      // Half a pixel that two panes share goes to one of them: only the browser knows which, and a canvas of another size is blurred.
+      resized.observe(this.canvas, { box: "device-pixel-content-box" });
+    } catch {
+      resized.observe(this.canvas);
+    }
     this.ends.push(() => resized.disconnect());
   }
 
@@ -71,7 +81,7 @@ export class Pane {
     const frame = this.frame();
     if (!frame) return;
     const ratio = window.devicePixelRatio || 1;
-    const [w, hh] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
+    const [w, hh] = this.pixels ?? [Math.round(this.width * ratio), Math.round(this.height * ratio)];
     if (this.canvas.width !== w || this.canvas.height !== hh) {
       this.canvas.width = w;
       this.canvas.height = hh;
@@ -81,8 +91,8 @@ export class Pane {
   }
 
   private resize(): void {
-    const { clientWidth, clientHeight } = this.element;
-    if (clientWidth === this.width && clientHeight === this.height) return;
+    const { clientWidth, clientHeight } = this.canvas;
+    if (clientWidth === this.width && clientHeight === this.height) return this.stage.repaint();
     this.width = clientWidth;
     this.height = clientHeight;
     this.stage.resize({ width: clientWidth, height: clientHeight });

@@ -4,7 +4,8 @@ import { type Stage } from "../render/stage.ts";
 import { h, setText } from "./dom.ts";
 
 const EXAMPLES = `Substrings of op, name, type and attributes, all of which must match. Fields: ${FIELDS.map((f) => `${f}:`).join(" ")}
-Examples:  op:conv2d dtype:int8   shape:64x64   -op:cast   "bias add"`;
+Examples:  op:conv2d dtype:int8   shape:64x64   -op:cast   "bias add"
+All of it: ? in the graph.`;
 
 export class SearchBox {
   readonly element: HTMLElement;

@@ -8,52 +8,81 @@ from typing import Any
 import traitlets
 
 from workbench.dialects.base import Workload
-from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
-from workbench.widgets.bundle import Shown, View
+from workbench.widgets.bundle import Shown
 from workbench.widgets.payload import encode_graph
+from workbench.widgets.shown import GraphTraits, known
 
 
-class GraphView(View):
+class GraphView(GraphTraits):
     """Shows a graph: pan, zoom, search, collapse, select.
+
+    Every parameter but the first is a trait: settable later, and changed by what is clicked.
 
     Parameters
     ----------
     graph
         A Graph or a Workload.
+    selection
+        Ids of nodes.
+    hovered
+        Id of the node under the pointer, -1 for none.
+    collapsed
+        Ids of the groups drawn as one box; `[]` opens all of them, None lets the view choose. It says what it chose.
+    viewport
+        `{"x": ..., "y": ..., "scale": ...}`: what is in the middle, in the picture's own pixels, and how large they are.
+    direction
+        Which way the data flows, "down" or "right".
+    show_constants
+        Draw constants and weights as nodes. Otherwise they are badges on what reads them.
+    show_tuples
+        Draw tuples, and what takes them apart, as nodes. Otherwise they are marks on edges.
+    edges_by_dtype
+        Colour edges by data type.
+    legend
+        Whether the legend is open: op types with their number, each with a switch.
+    muted
+        What is drawn faintly: op types by name ("nn.relu") and other kinds of node ("constant", "param", "tuple").
+        A name that is not in the graph mutes nothing.
+    height
+        In CSS pixels.
+
+    Raises
+    ------
+    WorkbenchError
+        A node, a group or a mark that there is not.
 
     Examples
     --------
-    >>> view = GraphView(w.graph())   # doctest: +SKIP
+    >>> view = GraphView(w.graph(), direction="right")   # doctest: +SKIP
     >>> view.selection = [3]          # doctest: +SKIP
+    >>> view.collapsed = []           # doctest: +SKIP
+    >>> view.muted = ["cast"]         # doctest: +SKIP
     """
 
     _view = traitlets.Unicode("graph").tag(sync=True)
     graph = traitlets.Dict().tag(sync=True)
     selection = traitlets.List(traitlets.Int()).tag(sync=True)
     hovered = traitlets.Int(-1).tag(sync=True)
-    collapsed = traitlets.List(traitlets.Int()).tag(sync=True)
-    viewport = traitlets.Dict().tag(sync=True)
+    collapsed = traitlets.List(traitlets.Int(), allow_none=True, default_value=None).tag(sync=True)
     overlay_state = traitlets.Dict().tag(sync=True)
-    options = traitlets.Dict().tag(sync=True)
-    saved_traits = ("graph", "selection", "collapsed", "viewport", "overlay_state", "options")
+    saved_traits = ("graph", "selection", "collapsed", "overlay_state", *GraphTraits.shown_traits)
 
     def __init__(self, graph: Graph | Workload, **traits: Any) -> None:
         self.model = graph.graph() if isinstance(graph, Workload) else graph
-        super().__init__(graph=encode_graph(self.model), **traits)
+        super().__init__(graph=encode_graph(self.model.layered), **traits)
 
     def _shown_graphs(self) -> Shown:
         return (self.model,)
 
     @traitlets.validate("selection")
     def _known_nodes(self, proposal: dict[str, Any]) -> list[int]:
-        ids = list(proposal["value"])
-        unknown = [id for id in ids if not 0 <= id < len(self.model.nodes)]
-        if unknown:
-            raise WorkbenchError(
-                f"node {unknown[0]} is not in this graph; ids run from 0 to {len(self.model.nodes) - 1}"
-            )
-        return ids
+        return known(list(proposal["value"]), len(self.model.nodes), "node")
+
+    @traitlets.validate("collapsed")
+    def _known_groups(self, proposal: dict[str, Any]) -> list[int] | None:
+        ids = proposal["value"]
+        return ids if ids is None else known(list(ids), len(self.model.groups), "group")
 
     def show(self, nodes: Iterable[int]) -> None:
         """Bring nodes into view, opening the groups they are in."""

@@ -55,6 +55,8 @@ def encode_graph(graph: Graph) -> dict[str, Any]:
         },
         "group": {
             "kind": _column("B", (GROUP_KINDS.index(g.kind) for g in groups)),
+            # what `collapsed` calls them: the places in these columns are other numbers where a group is left out
+            "id": _column("i", (g.id for g in groups)),
             "name_s": _column("I", (strings(g.name) for g in groups)),
             "attrs_s": _column("I", (attrs(g.attrs) for g in groups)),
             "parent": _column("i", (renumbered.get(g.parent, -1) for g in groups)),

@@ -1,0 +1,59 @@
+/**
+ * What the legend lists and can mute: op types by name, other kinds of node by their kind, and in a comparison the marks.
+ * The names are those that Python's `muted` trait has: "nn.relu", "constant", "mark:kept".
+ */
+import { Kind, KINDS, text } from "./payload.ts";
+import { MARKS, sideOf, type Picture } from "./picture.ts";
+
+/** The row of the legend that a node is counted in. */
+export function typeName(picture: Picture, u: number): string {
+  const s = sideOf(picture, u, 1);
+  const graph = picture.sides[s];
+  const v = picture.id[s][u];
+  const kind = graph.kind[v];
+  return kind === Kind.op ? text(graph, graph.label[v]) : KINDS[kind] ?? "op";
+}
+
+export interface Tally {
+  name: string;
+  count: number;
+}
+
+/** Op types by how often they occur, then the other kinds. */
+export function opTypes(picture: Picture): { ops: Tally[]; kinds: Tally[] } {
+  const ops = new Map<string, number>();
+  const kinds = new Map<string, number>();
+  for (let u = 0; u < picture.nodeCount; u++) {
+    const s = sideOf(picture, u, 1);
+    const into = picture.sides[s].kind[picture.id[s][u]] === Kind.op ? ops : kinds;
+    const name = typeName(picture, u);
+    into.set(name, (into.get(name) ?? 0) + 1);
+  }
+  const list = (map: Map<string, number>) => [...map].map(([name, count]) => ({ name, count })).sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1));
+  return { ops: list(ops), kinds: list(kinds) };
+}
+
+/** Nodes with each mark, by its number; a node of both sides can have two. */
+export function markCounts(picture: Picture): number[] {
+  return MARKS.map((_, mark) => {
+    let count = 0;
+    for (let u = 0; u < picture.nodeCount; u++) if (marksOf(picture, u).includes(mark)) count++;
+    return count;
+  });
+}
+
+function marksOf(picture: Picture, u: number): number[] {
+  return ([0, 1] as const).filter((s) => picture.id[s][u] >= 0).map((s) => picture.mark[s][u]);
+}
+
+/** 1 for each node that is muted; null where nothing is. */
+export function mutedNodes(picture: Picture, names: readonly string[]): Uint8Array | null {
+  if (names.length === 0) return null;
+  const muted = new Set(names);
+  const marks = new Set(picture.compares ? MARKS.flatMap((mark, i) => (muted.has(`mark:${mark}`) ? [i] : [])) : []);
+  const out = new Uint8Array(picture.nodeCount);
+  for (let u = 0; u < picture.nodeCount; u++) {
+    if (muted.has(typeName(picture, u)) || (marks.size > 0 && marksOf(picture, u).every((mark) => marks.has(mark)))) out[u] = 1;
+  }
+  return out;
+}

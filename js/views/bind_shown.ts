@@ -1,0 +1,106 @@
+/** The traits that every view of graphs has (workbench/widgets/shown.py), tied to one stage and one legend. */
+import { fromPython, initiallyCollapsed, toPython } from "../graph/collapse.ts";
+import { type Picture } from "../graph/picture.ts";
+import { type Camera } from "../render/camera.ts";
+import { type Stage } from "../render/stage.ts";
+import { type Legend } from "./legend.ts";
+import { watch, write, type Model } from "./model.ts";
+import { fromSides, toSides } from "./sides.ts";
+
+/** A drag's every frame would be a message to the kernel; the last one is enough. */
+const VIEWPORT_MS = 250;
+/** A pointer crosses many nodes on its way to one. */
+const HOVER_MS = 60;
+
+export interface Bound {
+  /** What a new picture starts with; undefined leaves it to the stage. */
+  collapsed(picture: Picture): ReadonlySet<number> | undefined;
+  end(): void;
+}
+
+export function bindShown(model: Model, stage: Stage, legend: Legend): Bound {
+  const open = () => ({ showConstants: model.get("show_constants") === true, showTuples: model.get("show_tuples") === true });
+  const options = () => {
+    const wanted = open();
+    const direction = model.get("direction") === "right" ? "right" : "down";
+    const { showConstants, showTuples } = stage.options;
+    if (direction !== stage.direction) stage.setDirection(direction);
+    if (wanted.showConstants !== showConstants || wanted.showTuples !== showTuples) void stage.setOptions(wanted);
+  };
+  const edges = () => stage.setEdges(model.get("edges_by_dtype") === true ? "dtype" : "diff");
+  const muted = () => stage.setMuted((model.get("muted") as string[] | undefined) ?? []);
+  const showLegend = () => legend.show(model);
+
+  // What Python was told: when that comes back it is no wish, and by then a glide may have begun.
+  const told: Record<string, string> = {};
+  const tell = (name: string, value: unknown) => {
+    told[name] = JSON.stringify(value);
+    write(model, name, value);
+  };
+  const wish = (name: string) => {
+    const value = model.get(name);
+    return JSON.stringify(value) === told[name] ? undefined : value;
+  };
+  const collapsed = () => {
+    // After a new picture of the same message, which has said by then what it has open.
+    queueMicrotask(() => {
+      const raw = wish("collapsed");
+      const { picture } = stage;
+      if (raw === undefined || picture.groups.count === 0) return;
+      void stage.setOptions({ collapsed: fromPython(picture, raw) ?? initiallyCollapsed(picture, stage.options.showConstants) });
+    });
+  };
+  const viewport = () => {
+    const at = wish("viewport") as Partial<Camera> | null | undefined;
+    if (at && typeof at.scale === "number" && at.scale > 0) stage.setCamera({ x: at.x ?? 0, y: at.y ?? 0, scale: at.scale });
+    else if (at && Object.keys(at).length === 0) stage.home();
+  };
+  const hovered = () => {
+    const raw = wish("hovered");
+    if (raw === undefined) return;
+    stage.hoverNode(typeof raw === "number" ? raw : fromSides(stage.picture, raw)[0] ?? -1);
+  };
+
+  let [saving, hovering] = [0, 0];
+  const ends = [
+    stage.events.on("collapsed", (set) => { if (stage.picture.groups.count > 0) tell("collapsed", toPython(stage.picture, set)); }),
+    stage.events.on("viewport", (camera) => {
+      clearTimeout(saving);
+      saving = window.setTimeout(() => tell("viewport", camera), VIEWPORT_MS);
+    }),
+    stage.events.on("hover", (node) => {
+      clearTimeout(hovering);
+      const value = stage.picture.compares ? toSides(stage.picture, node >= 0 ? [node] : []) : node;
+      hovering = window.setTimeout(() => tell("hovered", value), HOVER_MS);
+    }),
+    stage.events.on("edges", (by) => write(model, "edges_by_dtype", by === "dtype")),
+    stage.events.on("scene", showLegend),
+    watch(model, ["show_constants", "show_tuples", "direction"], options),
+    watch(model, ["edges_by_dtype"], edges),
+    watch(model, ["muted"], muted),
+    watch(model, ["legend", "muted", "show_constants", "show_tuples", "direction", "edges_by_dtype"], showLegend),
+    watch(model, ["collapsed"], collapsed),
+    watch(model, ["viewport"], viewport),
+    watch(model, ["hovered"], hovered),
+  ];
+  legend.change = (name, value) => write(model, name, value);
+  stage.options = { ...stage.options, ...open() };
+  stage.direction = model.get("direction") === "right" ? "right" : "down";
+  const start = model.get("viewport");
+  if (start && Object.keys(start).length > 0) viewport();
+  edges();
+  muted();
+  showLegend();
+  return {
+    collapsed: (picture) => {
+      const raw = wish("collapsed");
+      return (raw === undefined ? null : fromPython(picture, raw)) ?? undefined;
+    },
+    end() {
+      clearTimeout(saving);
+      clearTimeout(hovering);
+      for (const end of ends) end();
+    },
+  };
+}
+
