@@ -44,8 +44,11 @@ def graphs(draw: st.DrawFn) -> Graph:
             span=draw(hostile_text),
             pattern=draw(st.none() | st.sampled_from(sorted(PATTERNS))),
             line=draw(st.integers(0, 9)),
+            held=draw(st.sampled_from(["", "let", "block"])),
         )
     if builder.nodes:
+        for group in builder.groups:
+            builder.takes(group.id, draw(st.lists(st.integers(0, len(builder.nodes) - 1), max_size=2)))
         builder.outputs = draw(st.lists(st.integers(0, len(builder.nodes) - 1), max_size=2))
     return builder.build()
 

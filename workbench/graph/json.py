@@ -72,7 +72,7 @@ def _read(data: dict[str, Any]) -> Graph:
     nodes = tuple(Node(id=i, **row) for i, row in enumerate(data["nodes"]))
     types = [node.type for node in nodes]
     edges = tuple(Edge(s, t, i, types[s]) for s, t, i in data["edges"])
-    groups = tuple(Group(**row) for row in data["groups"])
+    groups = tuple(Group(**{**row, "inputs": _list(row.get("inputs", []))}) for row in data["groups"])
     return Graph(nodes, edges, groups, _list(data["outputs"]), data["name"], data["dialect"])
 
 
@@ -107,7 +107,7 @@ def _place(value: Any, end: float = math.inf) -> bool:
 def _sound_node(node: Node, groups: int) -> bool:
     return (
         node.kind in KINDS
-        and all(isinstance(text, str) for text in (node.op, node.type, node.name, node.scope, node.span))
+        and all(isinstance(text, str) for text in (node.op, node.type, node.name, node.scope, node.span, node.held))
         and isinstance(node.attrs, dict)
         and (node.group is None or _place(node.group, groups))
         and (node.pattern is None or (type(node.pattern) is int and node.pattern in PATTERNS))
@@ -124,4 +124,5 @@ def _sound_group(group: Group, place: int, nodes: int) -> bool:
         and (group.parent is None or _place(group.parent, place))
         and isinstance(group.attrs, dict)
         and (group.output is None or _place(group.output, nodes))
+        and all(_place(node, nodes) for node in group.inputs)
     )

@@ -8,7 +8,7 @@ node and no edge, and a diff across it is exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -52,6 +52,8 @@ class Node:
     "operator pattern kind for fusion, a key of PATTERNS"
     line: int = 0
     "line of the printed text that binds it, 1-based; 0 if unknown"
+    held: str = ""
+    "what takes the value before any operator can: `let`, or `block` where it leaves a dataflow block; fusion stops there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,8 @@ class Group:
     attrs: Mapping[str, Any] = field(default_factory=dict)
     output: int | None = None
     "node whose value the function returns"
+    inputs: tuple[int, ...] = ()
+    "nodes whose values are its arguments, for a function drawn where it is called"
 
 
 @dataclass(frozen=True)
@@ -202,6 +206,15 @@ class GraphBuilder:
     def returns(self, group: int, node: int) -> None:
         """Record the node whose value the function `group` returns."""
         self.groups[group] = replace(self.groups[group], output=node)
+
+    def takes(self, group: int, nodes: Iterable[int]) -> None:
+        """Record the arguments of the function `group`, drawn where it is called."""
+        self.groups[group] = replace(self.groups[group], inputs=tuple(nodes))
+
+    def hold(self, node: int, how: str, name: str = "") -> None:
+        """Record what takes a node's value, and the name it has there."""
+        old = self.nodes[node]
+        self.nodes[node] = replace(old, held=how, name=name or old.name)
 
     def rename(self, group: int, name: str) -> None:
         """Name a group after what turned out to be in it."""

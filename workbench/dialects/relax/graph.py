@@ -125,6 +125,7 @@ class _Walk:
         """Draw the body of a called function where it is called: its parameters are its arguments."""
         attrs = function_attributes(function)
         group = self.builder.group(group_kind(attrs), name, env.group, attrs)
+        self.builder.takes(group, arguments)
         inner = _Env(group, env)
         inner.values.update(zip(map(identity, function.params), arguments, strict=False))
         self.open.append(function)
@@ -156,6 +157,8 @@ class _Walk:
                 if isinstance(binding, relax.MatchCast):
                     node = self.add(env, "match", "match_cast", (node,), type_of(variable), name=name)
                 env.values[identity(variable)] = node
+                if not isinstance(variable, relax.DataflowVar):
+                    self.builder.hold(node, "block")
         return (yield self.value(body.body, env))
 
     def value(self, expr: Any, env: _Env, name: str = "") -> Iterator[Any]:

@@ -111,10 +111,20 @@ def _option(parameter: inspect.Parameter) -> Option:
 
 
 @cache
-def pattern_of(op: str) -> int | None:
-    """The fusion pattern kind that an operator registered, or None."""
+def pattern_of(op: str, dynamic: bool = False) -> int | None:
+    """The fusion pattern kind that an operator registered, or None.
+
+    FuseOps takes an operator for opaque where its result's shape is dynamic and depends on the values of its inputs.
+    """
     try:
-        found = tvm.ir.Op.get(op).get_attr("TOpPattern")
+        known = tvm.ir.Op.get(op)
     except tvm.TVMError:
         return None
+    if dynamic and any(map(int, known.get_attr("TShapeDataDependent") or ())):
+        return OPAQUE
+    found = known.get_attr("TOpPattern")
     return None if found is None else int(found)
+
+
+OPAQUE = 8
+"The pattern kind of what is never fused."

@@ -8,7 +8,6 @@ process.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from workbench.dialects.driver import drive
@@ -24,7 +23,7 @@ IN_PLACE = ("Primitive", "Composite", "Compiler")
 def build_graph(
     module: Module,
     name: str,
-    pattern_of: Callable[[str], int | None],
+    pattern_of: Callable[[str, bool], int | None],
     digests: Mapping[str, str] | None = None,
     names: Mapping[str, str] | None = None,
     origins: list[Expr] | None = None,
@@ -34,7 +33,7 @@ def build_graph(
     Parameters
     ----------
     pattern_of
-        Gives an operator's fusion pattern kind.
+        Gives an operator's fusion pattern kind, told whether its result's shape is known only at run time.
     digests
         For the text of a tensor constant (`meta[relay.Constant][0]`), a digest of its values.
     names
@@ -91,7 +90,7 @@ class _Walk:
         self,
         module: Module,
         builder: GraphBuilder,
-        pattern_of: Callable[[str], int | None],
+        pattern_of: Callable[[str, bool], int | None],
         digests: Mapping[str, str],
         names: Mapping[str, str],
     ) -> None:
@@ -130,6 +129,7 @@ class _Walk:
     def in_place(self, function: Expr, name: str, arguments: list[int], env: _Env) -> Iterator[Any]:
         """Draw the body of a called function where it is called: its parameters are its arguments."""
         group = self.builder.group(group_kind(function.attrs), name, env.group, function.attrs)
+        self.builder.takes(group, arguments)
         inner = _Env(group, (function, 0), env)
         inner.values.update(zip(function.params, arguments, strict=False))
         output = yield self.value(function.args[0], inner)
@@ -232,9 +232,11 @@ class _Walk:
             variable, value, body = expr.args
             node = yield self.value(value, env)
             env.values[variable] = node
-            self.name_node(node, self.shown(variable))
+            self.bind(node, self.shown(variable))
             expr = body
-        return (yield self.value(expr, env))
+        node = yield self.value(expr, env)
+        self.bind(node)
+        return node
 
     def visit_if(self, expr: Expr, env: _Env) -> Iterator[Any]:
         condition, then, other = expr.args
@@ -274,9 +276,8 @@ class _Walk:
     def call(self, expr: Expr, inputs: list[int], env: _Env) -> int:
         callee = expr.args[0]
         if callee.kind == "op":
-            return self.add(
-                env, "op", callee.text, inputs, expr, attrs=expr.attrs, pattern=self.pattern_of(callee.text)
-            )
+            pattern = self.pattern_of(callee.text, "?" in expr.type)
+            return self.add(env, "op", callee.text, inputs, expr, attrs=expr.attrs, pattern=pattern)
         if callee.kind == "global":
             return self.add(env, "call", f"@{callee.text}", inputs, expr, attrs=expr.attrs)
         return self.add(env, "call", callee.text or "call", inputs, expr, attrs=expr.attrs)
@@ -308,8 +309,8 @@ class _Walk:
     def shown(self, variable: Expr) -> str:
         return self.names.get(variable.text, variable.text)
 
-    def name_node(self, id: int, name: str) -> None:
-        """Keep the name that a `let` gives a value; a parameter already has its own."""
+    def bind(self, id: int, name: str = "") -> None:
+        """Keep that a `let` takes a value, and the name it gives; a parameter already has its own."""
         node = self.builder.nodes[id]
-        if node.kind != "param" and not node.name:
-            self.builder.nodes[id] = replace(node, name=name)
+        if node.kind != "param":
+            self.builder.hold(id, "let", node.name or name)
