@@ -16,22 +16,27 @@ import { TrunkMover } from "./trunks";
  * Units of work (about one segment end visited) that one level may spend: in proportion to its size, up to a most
  * that shrinks again for huge levels, where a sweep or two is all that a person waiting would grant.
  */
-const WORK_PER_VERTEX = 6_000, MOST_WORK = 30_000_000, FULL_SIZE = 10_000;
-const MAX_SWEEPS = 60;
-/** Sweeps without a better order before giving up: fewer when there is little left to gain. */
-const patience = (crossings: number): number => Math.min(15, 4 + crossings);
+const WORK_PER_VERTEX = 6_000, MORE_PER_CROSSING = 1 / 60, MOST_MORE = 10, MOST_WORK = 30_000_000, FULL_SIZE = 10_000;
+const MAX_SWEEPS = 400;
+/** Sweeps without a better order before giving up: fewer when there is little left to gain, or in a large level. */
+const PATIENCE = 40, PATIENCE_IF_LARGE = 15, LARGE = 2_000;
 const SIFT_ROUNDS = 4;
 
 /** With a previous picture: its order, unless a fresh one has far fewer crossings. Moving things has a price too. */
 const SEED_TOLERANCE = 1.6;
 
-export function orderLayers(strata: Strata, seed: Float32Array): Order {
+export function orderLayers(strata: Strata, seed: Float32Array): Scored {
   const search = new OrderSearch(strata);
   const fresh = search.fresh();
   const exchanges = exchanged(fresh.order, seed);
-  if (exchanges === 0) return fresh.order;
+  if (exchanges === 0) return fresh;
   const seeded = search.seeded(seed);
-  return seeded.crossings <= SEED_TOLERANCE * fresh.crossings + exchanges + 3 ? seeded.order : fresh.order;
+  return seeded.crossings <= SEED_TOLERANCE * fresh.crossings + exchanges + 3 ? seeded : fresh;
+}
+
+/** The order of a level whose layers or bends have been changed a little: from places in the order that it had before. */
+export function orderNear(strata: Strata, place: Float32Array): Scored {
+  return new OrderSearch(strata).near(place);
 }
 
 /** Neighbours among the seeded vertices of each layer that have changed sides. */
@@ -47,7 +52,7 @@ function exchanged(order: Order, seed: Float32Array): number {
   return sum;
 }
 
-interface Scored {
+export interface Scored {
   order: Order;
   crossings: number;
 }
@@ -58,11 +63,13 @@ class OrderSearch {
   private readonly transposer: Transposer;
   private readonly sifter: Sifter;
   private readonly trunks: TrunkMover;
-  private readonly budget: number;
+  private readonly size: number;
+  private readonly patience: number;
 
   constructor(private readonly strata: Strata) {
     const size = strata.count + strata.source.length;
-    this.budget = Math.min(WORK_PER_VERTEX * size, MOST_WORK * Math.min(1, FULL_SIZE / size));
+    this.size = size;
+    this.patience = size < LARGE ? PATIENCE : PATIENCE_IF_LARGE;
     this.counter = new CrossingCounter(strata);
     this.places = new NeighbourPlaces(strata);
     this.transposer = new Transposer(strata, this.places);
@@ -70,13 +77,30 @@ class OrderSearch {
     this.trunks = new TrunkMover(strata, this.places);
   }
 
+  /** Where many crossings are left, longer searches still find better orders. */
+  private budget(crossings: number): number {
+    const share = Math.min(MOST_MORE, 1 + MORE_PER_CROSSING * crossings);
+    return Math.min(WORK_PER_VERTEX * this.size * share, MOST_WORK * Math.min(1, FULL_SIZE / this.size));
+  }
+
   /** The previous order: what is new, and bends, find their best places in it; then exchanges that remove crossings. */
   seeded(seed: Float32Array): Scored {
     const order = fromSeed(this.strata, seed);
     const held = Uint8Array.from({ length: this.strata.count }, (_, v) => (v < seed.length && !Number.isNaN(seed[v]) ? 1 : 0));
-    for (let k = 0; k < 2 * SIFT_ROUNDS && this.sifter.improve(order, this.budget / 4, k % 2 === 1, held); k++);
-    this.trunks.improve(order, this.budget / 4);
-    this.transposer.improve(order, this.budget / 2);
+    const budget = this.places.work + this.budget(0);
+    for (let k = 0; k < 2 * SIFT_ROUNDS && this.sifter.improve(order, budget, k % 2 === 1, held); k++);
+    this.trunks.improve(order, budget);
+    this.transposer.improve(order, budget);
+    return { order, crossings: this.counter.total(order) };
+  }
+
+  near(place: Float32Array): Scored {
+    const order = fromSeed(this.strata, place), budget = this.budget(0) / 4;
+    for (let k = 0; k < 2; k++) {
+      this.settle(order, budget);
+      this.trunks.improve(order, budget);
+      this.transposer.improve(order, budget);
+    }
     return { order, crossings: this.counter.total(order) };
   }
 
@@ -85,7 +109,10 @@ class OrderSearch {
     const best = fromSinks(this.strata);
     const found = { order: best, crossings: this.counter.total(best) };
     const starts = found.crossings === 0 ? [] : [copyOf(best), fromSources(this.strata)];
-    starts.forEach((start, i) => this.climb(start, found, ((i + 1) * this.budget) / starts.length));
+    starts.forEach((start, i) => {
+      const before = this.places.work;
+      this.climb(start, found, () => before + this.budget(found.crossings) / (starts.length - i));
+    });
     return found;
   }
 
@@ -93,9 +120,10 @@ class OrderSearch {
     for (let k = 0; k < SIFT_ROUNDS && this.sifter.improve(order, budget, k % 2 === 1); k++);
   }
 
-  private climb(trial: Order, best: Scored, budget: number): void {
+  private climb(trial: Order, best: Scored, limit: () => number): void {
     const { strata, places } = this;
-    for (let i = 0, idle = 0; i < MAX_SWEEPS && idle < patience(best.crossings) && best.crossings > 0 && places.work < budget; i++, idle++) {
+    for (let i = 0, idle = 0; i < MAX_SWEEPS && idle < Math.min(this.patience, 4 + best.crossings) && best.crossings > 0 && places.work < limit(); i++, idle++) {
+      const budget = limit();
       sweep(strata, trial, i);
       places.work += strata.count + 4 * strata.source.length;
       this.transposer.improve(trial, budget);

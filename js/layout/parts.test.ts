@@ -42,7 +42,8 @@ test("crossings are counted as pair by pair, and searching only removes them", (
     const graph = level(seed, 10 + seed), strata = stratify(graph, assignLayers(graph)), counter = new CrossingCounter(strata);
     const starts = [fromSinks(strata), fromSources(strata)];
     for (const order of starts) assert.equal(counter.total(order), crossingsByPairs(strata, order), `seed ${seed}`);
-    const best = orderLayers(strata, graph.seedX);
+    const { order: best, crossings } = orderLayers(strata, graph.seedX);
+    assert.equal(crossings, counter.total(best));
     assert.equal(counter.total(best), crossingsByPairs(strata, best));
     for (const order of starts) assert.ok(counter.total(best) <= counter.total(order));
     assert.deepEqual([...best.vertex].sort((a, b) => a - b), [...emptyOrder(strata).vertex.keys()], "every vertex once");

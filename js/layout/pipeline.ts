@@ -1,11 +1,9 @@
 /** One level through Sugiyama's steps: layers, order, places, routes. */
-import { assignLayers } from "./layering";
 import type { LevelGraph, LevelLayout, Spacing } from "./level";
 import { addLoose, wiredItems, withoutLoose } from "./loose";
-import { orderLayers } from "./ordering";
 import { placeVertices } from "./placing";
 import { route } from "./routing";
-import { stratify } from "./strata";
+import { arrange } from "./variants";
 
 export function layoutLevel(graph: LevelGraph, spacing: Spacing): LevelLayout {
   const wired = wiredItems(graph);
@@ -14,7 +12,6 @@ export function layoutLevel(graph: LevelGraph, spacing: Spacing): LevelLayout {
 }
 
 function layoutWired(graph: LevelGraph, spacing: Spacing): LevelLayout {
-  const strata = stratify(graph, assignLayers(graph));
-  const order = orderLayers(strata, graph.seedX);
+  const { strata, order } = arrange(graph);
   return route(graph, strata, placeVertices(graph, strata, order, spacing), spacing);
 }

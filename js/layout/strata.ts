@@ -37,15 +37,18 @@ const LIMITS = [4096, 1024, 256, 128, 64, 32, 16, 8, 4, 2];
 /** Levels so large that the order gets only a few sweeps: a very long trunk would wander from side to side there. */
 const LARGE = 8_000, LIMIT_IF_LARGE = 128;
 
-export function stratify(graph: LevelGraph, layering: Layering): Strata {
+/** With `apart`, every wire has bends of its own: fewer crossings where a net's wires go to both sides of something. */
+export function stratify(graph: LevelGraph, layering: Layering, apart = false): Strata {
   const itemCount = graph.kind.length, wireCount = graph.source.length;
   const { layer: itemLayer, count: layerCount } = layering;
   const span = (w: number): number => itemLayer[graph.target[w]] - itemLayer[graph.source[w]];
   let netCount = 0;
   for (const net of graph.net) netCount = Math.max(netCount, net + 1);
   const longest = longestWithin(graph, span, netCount, itemCount + wireCount);
+  // The trunk of each net, or, apart, of each wire.
+  const shared = apart ? Uint32Array.from(graph.net.keys()) : graph.net;
 
-  const trunk = new Int32Array(netCount).fill(-1);
+  const trunk = new Int32Array(apart ? wireCount : netCount).fill(-1);
   const firstBend = new Int32Array(wireCount).fill(-1), bendCount = new Int32Array(wireCount).fill(-1);
   const lastSegment = new Int32Array(wireCount).fill(-1);
   const bendLayer: number[] = [];
@@ -54,11 +57,11 @@ export function stratify(graph: LevelGraph, layering: Layering): Strata {
     (source.push(from), target.push(to), byWire.push(wire) - 1);
 
   for (let w = 0; w < wireCount; w++) {
-    const net = graph.net[w], s = graph.source[w], layers = span(w);
+    const net = shared[w], s = graph.source[w], layers = span(w);
     if (layers > longest.limit) continue;
     if (trunk[net] === -1) {
       trunk[net] = itemCount + bendLayer.length;
-      for (let k = 1; k < longest.reach[net]; k++) {
+      for (let k = 1; k < (apart ? layers : longest.reach[net]); k++) {
         const bend = itemCount + bendLayer.push(itemLayer[s] + k) - 1;
         segment(k === 1 ? s : bend - 1, bend, k === 1 ? w : -1);
       }
