@@ -31,12 +31,16 @@ _HOMES = {
     "trace_build": "pipeline.build_trace",
     "Config": "pipeline.config",
     "explore": "pipeline.explore",
+    "cut": "pipeline.edits",
+    "force": "pipeline.edits",
+    "outline": "pipeline.edits",
     "kernels": "measure.kernels",
     "measure": "measure.local",
-    "compare_outputs": "measure.outputs",
+    "compare_outputs": "pipeline.outputs",
     "plots": "plots",
     "GraphView": "widgets.graph_view",
     "CompareView": "widgets.compare_view",
+    "PassStepper": "widgets.pass_stepper",
     "Workbench": "widgets.workbench",
 }
 
@@ -81,13 +85,17 @@ if TYPE_CHECKING:
     from workbench.graph.model import Graph as Graph
     from workbench.measure.kernels import kernels as kernels
     from workbench.measure.local import measure as measure
-    from workbench.measure.outputs import compare_outputs as compare_outputs
     from workbench.pipeline.build_trace import trace_build as trace_build
     from workbench.pipeline.config import Config as Config
+    from workbench.pipeline.edits import cut as cut
+    from workbench.pipeline.edits import force as force
+    from workbench.pipeline.edits import outline as outline
     from workbench.pipeline.explore import explore as explore
+    from workbench.pipeline.outputs import compare_outputs as compare_outputs
     from workbench.pipeline.run import trace as trace
     from workbench.pipeline.spec import Pipeline as Pipeline
     from workbench.pipeline.trace import Trace as Trace
     from workbench.widgets.compare_view import CompareView as CompareView
     from workbench.widgets.graph_view import GraphView as GraphView
+    from workbench.widgets.pass_stepper import PassStepper as PassStepper
     from workbench.widgets.workbench import Workbench as Workbench

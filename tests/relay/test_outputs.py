@@ -9,7 +9,7 @@ from tvm import relay
 
 import workbench as wb
 from workbench.dialects.registry import dialect
-from workbench.measure.outputs import OutputDifference, difference
+from workbench.pipeline.outputs import OutputDifference, difference
 
 
 def changed_by(expression: relay.Expr, passes: str, opt_level: int = 4) -> OutputDifference:

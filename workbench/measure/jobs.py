@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from workbench.dialects.base import Built, Workload
 from workbench.measure.sampling import sample
 from workbench.process.backend import build_of, resolved_target
@@ -30,16 +28,6 @@ def timing(
     run = built.runner(seed)
     samples = sample(run, budget, lambda fraction: progress("Timing", fraction))
     return {**answer, **_counted(built), **samples, "method": built.method}
-
-
-def outputs(
-    workload: Workload, *, config: Mapping[str, Any], seed: int, path: str, progress: Progress
-) -> dict[str, Any]:
-    """Compile for this CPU, run once with random inputs, and write the outputs to an .npz file."""
-    built, answer = _compiled(workload, "llvm", config, progress)
-    progress("Running")
-    np.savez(path, **{f"o{place}": array for place, array in enumerate(built.outputs(seed))})  # pyright: ignore[reportArgumentType]
-    return answer
 
 
 def _compiled(

@@ -81,4 +81,4 @@ def _state(workload: Workload, trace: str, place: int) -> State:
     def fetched() -> dict[str, Any]:
         return worker().run("workbench.pipeline.jobs:state", workload, {"trace": trace, "place": place})
 
-    return State(None, lambda: from_data(fetched()["graph"]), lambda: fetched()["text"])
+    return State(None, lambda: from_data(fetched()["graph"]), lambda: fetched()["text"], (trace, place))

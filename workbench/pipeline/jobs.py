@@ -59,11 +59,22 @@ def trace_build(
 def state(workload: Workload, *, trace: str, place: int, progress: Progress) -> dict[str, Any]:
     """Graph and text of one of the modules that a trace went through."""
     progress("Reading a module")
+    here = dialect(workload.dialect)
+    module = here.typed(module_of(trace, place))
+    return {"graph": to_data(here.graph(module, workload.name)), "text": here.text(module)}
+
+
+def module_of(trace: str, place: int) -> Any:
+    """One of the modules that a trace went through.
+
+    Raises
+    ------
+    MeasureError
+        The process that held it has ended, or has let go of it for newer traces.
+    """
     if trace not in _traces:
         raise MeasureError("the process that held this trace has ended; run trace_build again")
-    here = dialect(workload.dialect)
-    module = here.typed(_traces[trace][place])
-    return {"graph": to_data(here.graph(module, workload.name)), "text": here.text(module)}
+    return _traces[trace][place]
 
 
 class _Record:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,7 @@ from workbench.graph.model import Graph
 
 if TYPE_CHECKING:
     from workbench.dialects.base import Workload
+    from workbench.pipeline.checks import Checks, StepCheck
     from workbench.pipeline.lineage import Lineage, Transition
 
 
@@ -23,8 +24,16 @@ class State:
     `module` is None where the module is in another process or was not saved.
     """
 
-    def __init__(self, module: Any, graph: Callable[[], Graph], text: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        module: Any,
+        graph: Callable[[], Graph],
+        text: Callable[[], str],
+        kept: tuple[str, int] | None = None,
+    ) -> None:
         self.module = module
+        self.kept = kept
+        "where the child process keeps the module: a trace's number, and the place in it"
         self._graph = graph
         self._text = text
 
@@ -168,6 +177,36 @@ class Trace:
         if not -len(self.steps) <= step < len(self.steps):
             raise WorkbenchError(f"there is no step {step}; this trace has {len(self.steps)}")
         return self.steps[step]
+
+    def check(
+        self,
+        steps: int | Iterable[int] | None = None,
+        *,
+        seed: int = 0,
+        timeout: float = 600.0,
+        progress: Callable[[StepCheck], None] = lambda _checked: None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Checks:
+        """Did a pass change the answer? Runs the module before and after each step on the same random inputs.
+
+        Both are compiled as they stand, at opt level 0 and without SimplifyExpr and FoldConstant, which run even there. A step
+        that changed nothing needs no run. Where the answers differ, the first node that does is looked for.
+
+        Parameters
+        ----------
+        steps
+            Places of steps, by default of all.
+        progress
+            Told of each step as it is checked.
+
+        Raises
+        ------
+        WorkbenchError
+            The trace was opened from a file, so it holds no modules.
+        """
+        from workbench.pipeline.checks import check
+
+        return check(self, steps, seed=seed, timeout=timeout, progress=progress, cancelled=cancelled)
 
     def code(self) -> str:
         """Python that does with TVM alone what this trace did, as the text of a module.

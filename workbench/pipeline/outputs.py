@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ import numpy as np
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError
 from workbench.pipeline.config import Config
-from workbench.process.worker import Progress, silent, worker
+from workbench.process.worker import Progress, never, silent, worker
 
 TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2}
 "relative to the largest value of the output; integers and truth values must be equal"
+
+AS_IT_STANDS = Config(pipeline="as it stands").context()
 
 
 @dataclass(frozen=True)
@@ -54,15 +57,72 @@ def compare_outputs(
         raise MeasureError(
             f"{first.name} is {first.dialect} and {second.name} is {second.dialect}; compare within a dialect"
         )
-    ours, theirs = (_outputs(workload, seed, timeout, progress) for workload in (first, second))
-    kinds = [[f"{a.shape} {a.dtype}" for a in arrays] for arrays in (ours, theirs)]
-    if kinds[0] != kinds[1]:
-        raise MeasureError(f"the outputs are not of one kind: {', '.join(kinds[0])} against {', '.join(kinds[1])}")
-    return difference(ours, theirs)
+    ours, theirs = (run_once(workload, seed=seed, timeout=timeout, progress=progress) for workload in (first, second))
+    return difference(ours.outputs, theirs.outputs)
+
+
+@dataclass(frozen=True)
+class Values:
+    """What one run gave."""
+
+    outputs: list[np.ndarray]
+    nodes: dict[int, np.ndarray]
+    "values of nodes of the graph, where they were asked for and can be had"
+
+
+def run_once(
+    workload: Workload,
+    *,
+    kept: tuple[str, int] | None = None,
+    nodes: bool = False,
+    seed: int = 0,
+    timeout: float = 600.0,
+    progress: Progress = silent,
+    cancelled: Callable[[], bool] = never,
+) -> Values:
+    """Compile a module as it stands and run it once with seeded random inputs, in the child process.
+
+    Parameters
+    ----------
+    kept
+        Which of the modules that the child keeps, in the place of the workload's own.
+    nodes
+        Whether to give the values of the nodes too, not only the outputs.
+
+    Raises
+    ------
+    MeasureError
+        It does not compile or run.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "values.npz"
+        arguments: dict[str, Any] = {
+            "config": AS_IT_STANDS.to_data(),
+            "seed": seed,
+            "path": str(path),
+            "kept": kept,
+            "nodes": nodes,
+        }
+        job = "workbench.pipeline.output_jobs:values"
+        worker().run(job, workload, arguments, timeout=timeout, progress=progress, cancelled=cancelled)
+        with np.load(path, allow_pickle=False) as saved:
+            arrays = {name: saved[name] for name in saved.files}
+    outputs = [arrays[f"output{place}"] for place in range(sum(name.startswith("output") for name in arrays))]
+    found = {int(name.removeprefix("node")): array for name, array in arrays.items() if name.startswith("node")}
+    return Values(outputs, found)
 
 
 def difference(ours: list[np.ndarray], theirs: list[np.ndarray]) -> OutputDifference:
-    """Compare arrays of equal shapes and types, pair by pair."""
+    """Compare arrays of equal shapes and types, pair by pair.
+
+    Raises
+    ------
+    MeasureError
+        They are not of one number, shape or type.
+    """
+    kinds = [[f"{a.shape} {a.dtype}" for a in arrays] for arrays in (ours, theirs)]
+    if kinds[0] != kinds[1]:
+        raise MeasureError(f"the outputs are not of one kind: {', '.join(kinds[0])} against {', '.join(kinds[1])}")
     rows = [_one(a, b) for a, b in zip(ours, theirs, strict=True)]
     worst = max(range(len(rows)), key=lambda place: rows[place][2], default=0)
     return OutputDifference(
@@ -87,13 +147,3 @@ def _one(a: np.ndarray, b: np.ndarray) -> tuple[bool, float, float, int]:
     if odd_differ.any():
         return False, float("inf"), float("inf"), int(np.count_nonzero(odd_differ | (gap > 0)))
     return largest <= tolerance * scale, largest, largest / scale, int(np.count_nonzero(gap))
-
-
-def _outputs(workload: Workload, seed: int, timeout: float, progress: Progress) -> list[np.ndarray]:
-    as_it_stands = Config(pipeline="as it stands").context()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "outputs.npz"
-        arguments: dict[str, Any] = {"config": as_it_stands.to_data(), "seed": seed, "path": str(path)}
-        worker().run("workbench.measure.jobs:outputs", workload, arguments, timeout=timeout, progress=progress)
-        with np.load(path, allow_pickle=False) as saved:
-            return [saved[f"o{place}"] for place in range(len(saved.files))]

@@ -1,0 +1,204 @@
+"""`t.check`: for every step, whether the module after it computes what the module before it did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from workbench.dialects.base import Workload
+from workbench.errors import MeasureError, WorkbenchError, WorkerLost
+from workbench.graph.model import Graph
+from workbench.pipeline.outputs import OutputDifference, Values, difference, run_once
+from workbench.pipeline.run import Cancelled
+from workbench.pipeline.trace import State, Step, Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class NodeDifference:
+    """The first node whose value is another after the step: everything that it is computed from is as it was."""
+
+    before: int
+    "id in the graph before the step"
+    after: int
+    "id in the graph after it"
+    difference: OutputDifference
+
+
+@dataclass(frozen=True)
+class StepCheck:
+    """What checking one step gave."""
+
+    step: int
+    "place in `trace.steps`"
+    name: str
+    status: str
+    "same, different, unchanged (the step changed nothing, so nothing was run) or unknown (it could not be run)"
+    difference: OutputDifference | None = None
+    first: NodeDifference | None = None
+    message: str = ""
+    "why it could not be run, or what differs, in a sentence"
+
+    def __bool__(self) -> bool:
+        return self.status != "different"
+
+
+@dataclass(frozen=True)
+class Checks:
+    """The checked steps of a trace, in order."""
+
+    rows: tuple[StepCheck, ...]
+
+    @property
+    def failed(self) -> tuple[StepCheck, ...]:
+        """The steps that changed the answer."""
+        return tuple(row for row in self.rows if row.status == "different")
+
+    def __bool__(self) -> bool:
+        return not self.failed
+
+    def __iter__(self) -> Iterator[StepCheck]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a step: status, largest errors, which node first differs."""
+        import pandas as pd
+
+        return pd.DataFrame([_table_row(row) for row in self.rows])
+
+
+def check(
+    trace: Trace,
+    steps: int | Iterable[int] | None,
+    *,
+    seed: int,
+    timeout: float,
+    progress: Callable[[StepCheck], None],
+    cancelled: Callable[[], bool],
+) -> Checks:
+    """Check steps of a trace; see `Trace.check`."""
+    if trace.workload is None:
+        raise WorkbenchError("this trace was opened from a file and holds no modules; run it again to check it")
+    places = range(len(trace.steps)) if steps is None else [steps] if isinstance(steps, int) else list(steps)
+    run = _Runs(trace.workload, {"seed": seed, "timeout": timeout, "cancelled": cancelled})
+    rows: list[StepCheck] = []
+    for place in places:
+        if cancelled():
+            raise Cancelled
+        step = trace.step(place)
+        rows.append(_checked(run, step, range(len(trace.steps))[place]))
+        progress(rows[-1])
+    return Checks(tuple(rows))
+
+
+class _Runs:
+    """Runs states, each once."""
+
+    def __init__(self, workload: Workload, how: dict[str, Any]) -> None:
+        self.workload = workload
+        self.how = how
+        self.found: dict[State, Values | MeasureError] = {}
+
+    def outputs(self, state: State) -> Values:
+        """What the state's module gives. An error is remembered too, and raised each time."""
+        if state not in self.found:
+            try:
+                self.found[state] = self.values(state, nodes=False)
+            except WorkerLost as error:
+                if self.how["cancelled"]():
+                    raise Cancelled from None
+                self.found[state] = error
+            except MeasureError as error:
+                self.found[state] = error
+        found = self.found[state]
+        if isinstance(found, MeasureError):
+            raise found
+        return found
+
+    def values(self, state: State, *, nodes: bool) -> Values:
+        """Outputs or nodes' values of a state."""
+        workload = self.workload
+        if state.module is not None and state.module is not workload.module:
+            workload = Workload(state.module, workload.params, workload.name, workload.dialect)
+        return run_once(workload, kept=state.kept, nodes=nodes, **self.how)
+
+
+def _checked(run: _Runs, step: Step, place: int) -> StepCheck:
+    if step.state_after is step.state_before:
+        return StepCheck(place, step.name, "unchanged")
+    try:
+        before = run.outputs(step.state_before)
+    except MeasureError as error:
+        return StepCheck(place, step.name, "unknown", message=f"the module before it does not run: {error}")
+    try:
+        found = difference(before.outputs, run.outputs(step.state_after).outputs)
+    except MeasureError as error:
+        return StepCheck(place, step.name, "unknown", message=f"the module after it does not run: {error}")
+    if found.same:
+        return StepCheck(place, step.name, "same", found)
+    first = _first(run, step, found)
+    return StepCheck(place, step.name, "different", found, first, _sentence(step, found, first))
+
+
+def _first(run: _Runs, step: Step, found: OutputDifference) -> NodeDifference | None:
+    """The first node whose value differs; of the nodes that are in both graphs, else the output that does."""
+    outputs = [_returned(graph) for graph in (step.before, step.after)]
+    last = None
+    if len(outputs[0]) == len(outputs[1]) > found.worst:
+        last = NodeDifference(outputs[0][found.worst], outputs[1][found.worst], found)
+    try:
+        before, after = (run.values(state, nodes=True).nodes for state in (step.state_before, step.state_after))
+    except MeasureError:
+        return last
+    pairs = ((b, a) for b, many in step.diff.mapping.items() for a in many)
+    for b, a in sorted(pairs, key=lambda pair: pair[1]):
+        ours, theirs = before.get(b), after.get(a)
+        # of another shape or type it is the same node only in name
+        if ours is None or theirs is None or (ours.shape, ours.dtype) != (theirs.shape, theirs.dtype):
+            continue
+        apart = difference([ours], [theirs])
+        if not apart.same:
+            return NodeDifference(b, a, apart)
+    return last
+
+
+def _returned(graph: Graph) -> list[int]:
+    """The nodes that are returned, the fields of tuples in their place: what a run's outputs are."""
+    found: list[int] = []
+    waiting = list(reversed(graph.outputs))
+    while waiting:
+        id = waiting.pop()
+        if graph.nodes[id].kind == "tuple":
+            waiting.extend(reversed(graph.inputs[id]))
+        else:
+            found.append(id)
+    return found
+
+
+def _sentence(step: Step, found: OutputDifference, first: NodeDifference | None) -> str:
+    where = "" if first is None else f"; {step.after.nodes[first.after].op} is the first node that differs"
+    return (
+        f"{found.differing} of {found.elements} values differ, by up to {found.max_absolute:.3g} "
+        f"({found.max_relative:.1%} of the largest){where}"
+    )
+
+
+def _table_row(row: StepCheck) -> dict[str, Any]:
+    found, first = row.difference, row.first
+    return {
+        "step": row.step,
+        "pass": row.name,
+        "status": row.status,
+        "max_absolute": None if found is None else found.max_absolute,
+        "max_relative": None if found is None else found.max_relative,
+        "first_before": None if first is None else first.before,
+        "first_after": None if first is None else first.after,
+        "message": row.message,
+    }

@@ -1,0 +1,47 @@
+"""What the child process does to check a pass: runs a module once, and writes what it gave."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect
+from workbench.pipeline.jobs import module_of
+from workbench.process.backend import build_of, resolved_target
+
+Progress = Callable[..., None]
+
+
+def values(
+    workload: Workload,
+    *,
+    config: Mapping[str, Any],
+    seed: int,
+    path: str,
+    kept: tuple[str, int] | None,
+    nodes: bool,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Compile for this CPU, run once with random inputs, and write the outputs, or the nodes' values, to an .npz file.
+
+    An array's name is `output` with its place, or `node` with the node's id in the graph of the module.
+    """
+    if kept is not None:
+        module = dialect(workload.dialect).typed(module_of(*kept))
+        workload = Workload(module, workload.params, workload.name, workload.dialect)
+    names: list[str] | None = None
+    if nodes:
+        probes = importlib.import_module(f"workbench.dialects.{workload.dialect}.probes")
+        workload, ids = probes.probed(workload)
+        names = [f"node{id}" for id in ids]
+    progress("Compiling")
+    built = build_of(workload).compiled(workload, resolved_target(workload, "llvm"), config)
+    progress("Running")
+    arrays = built.outputs(seed)
+    named = dict(zip(names or [f"output{place}" for place in range(len(arrays))], arrays, strict=True))
+    np.savez(path, **named)  # pyright: ignore[reportArgumentType]
+    return {}
