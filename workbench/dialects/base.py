@@ -72,6 +72,8 @@ class Workload:
     dialect: str
     notes: list[str] = field(default_factory=list)
     "what was assumed or repaired while loading"
+    edits: str = ""
+    "the cuts, kernels and regions asked for since it was loaded, as the text of a Pipeline that makes them again"
     _graph: Graph | None = field(default=None, repr=False)
 
     def graph(self) -> Graph:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -41,6 +42,7 @@ REASONS = {
 # Options that any module will do for, for passes that have no default.
 EXAMPLES = {
     "AnnotateTarget": {"targets": ["default"]},
+    "CombineParallelOps": {"op": "nn.dense"},
     "ConvertLayout": {"desired_layouts": {"nn.conv2d": ["NHWC", "default"]}},
     "EtaExpand": {"expand_global_var": True},
     "SplitArgs": {"max_function_args": 8},
@@ -60,18 +62,26 @@ def passes() -> tuple[PassInfo, ...]:
     bind = PassInfo(
         "BindParams", "relay", "Make the parameters constants, as relay.build does before any pass.", (), 0, ours=True
     )
-    return tuple(sorted([*found, bind], key=lambda info: info.name.lower()))
+    ours = [replace(_describe(made.__name__, made), ours=True) for made in _ours()]
+    return tuple(sorted([*found, bind, *ours], key=lambda info: info.name.lower()))
+
+
+def _ours() -> tuple[Any, ...]:
+    from workbench.dialects.relay.passes import OURS  # it reads graphs, for which it needs this module
+
+    return OURS
 
 
 @lru_cache
 def constructors() -> dict[str, Any]:
     """Pass name -> the function that makes the pass."""
     modules = dict(_MODULES)
-    return {
+    theirs = {
         info.name: getattr(modules["qnn." if info.name.startswith("qnn.") else ""], info.name.removeprefix("qnn."))
         for info in passes()
         if not info.ours
     }
+    return {**theirs, **{made.__name__: made for made in _ours()}}
 
 
 def _describe(name: str, constructor: Any) -> PassInfo:

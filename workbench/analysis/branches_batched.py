@@ -1,0 +1,230 @@
+"""Which sibling branches CombineParallelOps, a pass of ours, makes one: any operator that has a batched form.
+
+Branches are stacked on a new axis in front. An argument that all share is left as it is, since it broadcasts; the others
+get the dimensions they lack, so that none is taken for another's. Attributes are kept. Whatever the stacking could change
+is refused: operators that count their axes from the front, other shapes, values that are used elsewhere too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from workbench.analysis.branches_calls import Calls
+from workbench.analysis.branches_finder import Reason, attribute
+from workbench.analysis.branches_predict import BROADCAST, Circular, Recipe, Ref, combined
+from workbench.analysis.branches_rules import MOVES_AXES, Branches, type_of
+from workbench.analysis.tensors import Tensor
+from workbench.graph.model import Graph, Node
+
+MATMULS = {"nn.dense": "nn.batch_matmul", "nn.matmul": "nn.batch_matmul"}
+"operators whose batched form has another name; an element-wise one is its own"
+WITH_AXIS = ("nn.softmax", "nn.log_softmax")
+"operators that work along one axis: their axis moves by one"
+_AXES = ("axis", "axes", "layout", "data_layout", "newaxis", "shape", "newshape", "exclude", "ndim")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sibling branches that become one."""
+
+    branches: Branches
+    equal: bool
+    "whether the first calls are equal, so that one of them will do and nothing is stacked"
+
+
+def batch_form(op: str, pattern: int | None) -> str | None:
+    """The batched form of an operator, None if there is none that is always right."""
+    if op in MATMULS:
+        return MATMULS[op]
+    if op in WITH_AXIS:
+        return op
+    element_wise = pattern is not None and pattern <= BROADCAST
+    return op if element_wise and op not in (*MOVES_AXES, "nn.bias_add", "nn.prelu") else None
+
+
+def batches(graph: Graph, op: str, least: int = 2) -> tuple[list[Batch], list[Reason]]:
+    """The groups of `op` that can be combined together, and why others can not."""
+    calls = Calls(graph)
+    found: list[Batch] = []
+    refused: list[Reason] = []
+    recipes: list[Recipe] = []
+    for siblings in _siblings(calls, op):
+        if len(siblings) < least:
+            if len(siblings) > 1:
+                refused.append(
+                    Reason("below-min", f"{len(siblings)} branches of {op}, and {least} are asked for", tuple(siblings))
+                )
+            continue
+        batch = _batch(calls, siblings)
+        recipe = recipe_of(calls, batch)
+        try:
+            combined(graph, [*recipes, recipe])
+        except Circular:
+            refused.append(
+                Reason("sibling-dependency", f"one of these {op} needs what another one gives", tuple(siblings))
+            )
+            continue
+        found.append(batch)
+        recipes.append(recipe)
+    return found, refused
+
+
+def _siblings(calls: Calls, op: str) -> list[list[int]]:
+    """Calls of the operator on one first argument that differ in their other arguments' values at most."""
+    groups: dict[tuple, list[int]] = {}
+    for node in calls.graph.nodes:
+        if node.kind == "op" and node.op == op and calls.graph.inputs[node.id] and _takes(calls, node):
+            key = (calls.scopes[node.id], node.group, calls.arguments(node.id)[0])
+            heads = groups.setdefault((*key, _form(calls, node)), [])
+            heads.append(node.id)
+    return list(groups.values())
+
+
+def _form(calls: Calls, node: Node) -> tuple:
+    """What siblings must have in common, as a hashable value."""
+    from workbench.graph.identity import frozen
+
+    types = tuple(str(type_of(calls, source)) for source in calls.graph.inputs[node.id])
+    return frozen(node.attrs), types, node.type
+
+
+def _takes(calls: Calls, node: Node) -> bool:
+    """Whether the operator's batched form is right for this call."""
+    if batch_form(node.op, node.pattern) is None or calls.is_let(node.id):
+        return False
+    kinds = [type_of(calls, i) for i in (node.id, *calls.graph.inputs[node.id])]
+    if not all(kind.known for kind in kinds) or any(calls.is_let(i) for i in calls.graph.inputs[node.id]):
+        return False
+    if node.op in MATMULS:
+        return len(kinds) == 3 and all(len(kind.shape) == 2 for kind in kinds)
+    return node.op in WITH_AXIS or not any(name in node.attrs for name in _AXES)
+
+
+def _batch(calls: Calls, heads: list[int]) -> Batch:
+    """The branches that start at these calls, as far down as all go alike."""
+    graph = calls.graph
+    equal = len({calls.arguments(head) for head in heads}) == 1
+    branches = [[head] for head in heads]
+    while not equal:
+        after = [_only_user(calls, branch[-1]) for branch in branches]
+        if None in after or len(set(after)) < len(after):
+            break
+        nodes = [graph.nodes[i] for i in after if i is not None]
+        if not all(
+            _follows(calls, nodes[0], branches[0][-1], node, branch[-1])
+            for node, branch in zip(nodes, branches, strict=True)
+        ):
+            break
+        inside = {i for branch in branches for i in branch} | {node.id for node in nodes}
+        own = {branch[-1] for branch in branches}
+        if any(
+            _needs(graph, source, inside) for node in nodes for source in graph.inputs[node.id] if source not in own
+        ):
+            break
+        for branch, node in zip(branches, nodes, strict=True):
+            branch.append(node.id)
+    return Batch(tuple(map(tuple, branches)), equal)
+
+
+def _only_user(calls: Calls, node: int) -> int | None:
+    """The one node that uses the value, if there is one and it uses it once."""
+    graph = calls.graph
+    returned = node in graph.outputs or any(group.output == node for group in graph.groups)
+    users = graph.consumers[node]
+    return users[0][0] if len(users) == 1 and not returned else None
+
+
+def _follows(calls: Calls, first: Node, first_parent: int, node: Node, parent: int) -> bool:
+    """Whether an operator can be combined with its counterpart in the first branch."""
+    graph = calls.graph
+    ours, theirs = graph.inputs[first.id], graph.inputs[node.id]
+    return (
+        node.kind == "op"
+        and node.op == first.op
+        and not attribute(first, node)
+        and node.group == first.group
+        and node.op not in MATMULS
+        and _takes(calls, node)
+        and first.type == node.type
+        and len(type_of(calls, node.id).shape) == len(type_of(calls, parent).shape)
+        and len(ours) == len(theirs)
+        and all((a == first_parent) == (b == parent) for a, b in zip(ours, theirs, strict=True))
+        and all(type_of(calls, a) == type_of(calls, b) for a, b in zip(ours, theirs, strict=True))
+    )
+
+
+def _needs(graph: Graph, node: int, inside: set[int]) -> bool:
+    """Whether a value is made from any of these."""
+    least, seen, stack = min(inside), set(), [node]
+    while stack:
+        current = stack.pop()
+        if current in inside:
+            return True
+        if current >= least and current not in seen:
+            seen.add(current)
+            stack.extend(graph.inputs[current])
+    return False
+
+
+def recipe_of(calls: Calls, batch: Batch) -> Recipe:
+    """What the pass puts in place of the branches."""
+    recipe = Recipe(calls.graph)
+    branches = batch.branches
+    if batch.equal:
+        for branch in branches[1:]:
+            recipe.ends[branch[0]] = ("old", branches[0][0])
+        return recipe
+    made: Ref | None = None
+    for level, nodes in enumerate(zip(*branches, strict=True)):
+        made = _level(calls, recipe, branches, level, nodes, made)
+    assert made is not None
+    recipe.unstacked(made, [branch[-1] for branch in branches])
+    return recipe
+
+
+def _level(
+    calls: Calls, recipe: Recipe, branches: Branches, level: int, nodes: tuple[int, ...], made: Ref | None
+) -> Ref:
+    graph, node = calls.graph, calls.graph.nodes[nodes[0]]
+    one = type_of(calls, node.id)
+    stacked = Tensor((len(branches), *one.shape), one.dtype)
+    inputs: list[Ref] = []
+    for index in range(len(graph.inputs[node.id])):
+        sources = [graph.inputs[n][index] for n in nodes]
+        if level and sources[0] == branches[0][level - 1]:
+            assert made is not None
+            inputs.append(made)
+        elif node.op in MATMULS:
+            inputs.append(_matrices(recipe, sources))
+        elif len({calls.key(s, n) for s, n in zip(sources, nodes, strict=True)}) == 1 and node.op not in WITH_AXIS:
+            inputs.append(("old", sources[0]))
+        else:
+            inputs.append(recipe.stack([_ranked(recipe, ("old", s), len(one.shape)) for s in sources]))
+    if node.op in MATMULS:
+        return recipe.add("op", MATMULS[node.op], inputs, stacked, 4)
+    return recipe.like(node.id, inputs, stacked)
+
+
+def _matrices(recipe: Recipe, sources: list[int]) -> Ref:
+    """The matrices of all branches; one shared matrix as a batch of one."""
+    if len(set(sources)) > 1:
+        return recipe.stack([("old", source) for source in sources])
+    kind = recipe.type(("old", sources[0]))
+    return recipe.add("op", "expand_dims", [("old", sources[0])], Tensor((1, *kind.shape), kind.dtype), BROADCAST)
+
+
+def _ranked(recipe: Recipe, ref: Ref, rank: int) -> Ref:
+    """A value with dimensions of 1 in front, as many as it lacks."""
+    kind = recipe.type(ref)
+    if len(kind.shape) == rank:
+        return ref
+    ones = (1,) * (rank - len(kind.shape))
+    return recipe.add("op", "expand_dims", [ref], Tensor((*ones, *kind.shape), kind.dtype), BROADCAST)
+
+
+def operators(graph: Graph) -> Iterable[str]:
+    """The operators of a graph that have a batched form, in order of first use."""
+    return dict.fromkeys(
+        node.op for node in graph.nodes if node.kind == "op" and batch_form(node.op, node.pattern) is not None
+    )

@@ -1,0 +1,95 @@
+"""A graph's calls as TVM's passes see them: by object, function by function.
+
+The graph draws a called function in place, so that its arguments flow straight into its body. A pass that looks at
+expressions sees a variable there, and outside it one call of a function. A value that `let` binds is used through its
+variable. A tensor constant is one object wherever its text is the same, a scalar is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+
+from workbench.graph.model import Graph
+
+Key = Hashable
+CLOSURE = "fn"
+"the name of a function's group that is a value and is not called where it stands"
+
+
+@dataclass(frozen=True)
+class Use:
+    """One consuming call of a value."""
+
+    node: int
+    "the calling node; any node of the called function, where a function is called in place"
+    is_function: bool
+    "whether what is called is a function and no operator"
+
+
+@dataclass(frozen=True)
+class Calls:
+    """The calls of a graph."""
+
+    graph: Graph
+
+    @cached_property
+    def functions(self) -> tuple[int | None, ...]:
+        """For each group, the innermost function at or around it that has parameters of its own.
+
+        Closures and branches have none in this sense: they use what is around them as it is.
+        """
+        found: list[int | None] = []
+        for group in self.graph.groups:
+            opens = group.kind in ("function", "primitive", "composite", "external") and group.name != CLOSURE
+            found.append(group.id if opens else None if group.parent is None else found[group.parent])
+        return tuple(found)
+
+    @cached_property
+    def scopes(self) -> tuple[int | None, ...]:
+        """That function for each node."""
+        return tuple(None if node.group is None else self.functions[node.group] for node in self.graph.nodes)
+
+    def key(self, source: int, target: int) -> Key:
+        """What the argument is for a pass that looks at `target`: equal keys are one object."""
+        node = self.graph.nodes[source]
+        if node.kind == "constant":
+            return ("constant", node.op) if node.op.startswith("meta[") else source
+        if self.scopes[source] != self.scopes[target]:
+            return ("parameter", self.scopes[target], source)
+        return ("let", source) if self.is_let(source) else source
+
+    def is_let(self, source: int) -> bool:
+        """Whether a let binds the value, so that its uses are uses of a variable."""
+        node = self.graph.nodes[source]
+        return bool(node.name) and node.kind != "param"
+
+    def arguments(self, node: int) -> tuple[Key, ...]:
+        """The arguments of a call, as keys."""
+        return tuple(self.key(source, node) for source in self.graph.inputs[node])
+
+    @cached_property
+    def called(self) -> tuple[tuple[int, Key], ...]:
+        """(node, argument) for each argument of a function that is called in place: the first node that uses it there."""
+        found: dict[tuple[int, Key], int] = {}
+        for edge in self.graph.edges:
+            outer, inner = self.scopes[edge.source], self.scopes[edge.target]
+            if outer == inner or self.graph.nodes[edge.source].kind == "constant":
+                continue
+            callee = self._called_in(outer, inner)
+            if callee is not None:
+                key = ("let", edge.source) if self.is_let(edge.source) else edge.source
+                known = found.setdefault((callee, key), edge.target)
+                found[callee, key] = min(known, edge.target)
+        return tuple((node, key) for (_, key), node in found.items())
+
+    def _called_in(self, outer: int | None, inner: int | None) -> int | None:
+        """The function at or around `inner` whose call stands in `outer`."""
+        while inner is not None:
+            parent = self.graph.groups[inner].parent
+            around = None if parent is None else self.functions[parent]
+            if around == outer:
+                return inner
+            inner = around
+        return None

@@ -1,0 +1,137 @@
+"""CombineParallelOps: what CombineParallelOpBatch promises, done safely."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import tvm
+from tvm import relay
+
+from workbench.analysis.branches_batched import WITH_AXIS, Batch, batch_form, batches
+from workbench.dialects.relay import catalog
+from workbench.dialects.relay.passes.nodes import Located, located
+from workbench.dialects.relay.passes.rewriting import Memo, in_module, rewritten
+from workbench.errors import PipelineError
+
+
+@tvm.transform.module_pass(opt_level=0, name="CombineParallelOps")
+@dataclass(frozen=True)
+class CombineParallelOps:
+    """Make sibling calls of an operator on one input a single call of its batched form, and what follows them too.
+
+    Second arguments are stacked on a new axis in front, the batched operator runs once, and its result is split again. The
+    element-wise operators that follow each branch alike are stacked with it. Calls that are equal altogether, such as two
+    casts of one value, become one call and nothing is stacked. Attributes are kept; branches of different shapes, types or
+    attributes stay as they are, and so do those that need each other's results.
+    """
+
+    op: str
+    "the operator, `nn.dense`, `add`, `cast`, ..."
+    batch_op: str = ""
+    "its batched form; may be left out, as there is one for each operator that has any"
+    min_num_branches: int = 2
+    "the least number of branches worth combining"
+
+    def __post_init__(self) -> None:
+        """Refuse what could not be combined rightly.
+
+        Raises
+        ------
+        PipelineError
+            The operator is unknown, has no batched form, or another one than was given.
+        """
+        try:
+            tvm.ir.Op.get(self.op)
+        except tvm.TVMError:
+            raise PipelineError(f"TVM has no operator named {self.op!r}; give one like nn.dense or add") from None
+        form = batch_form(self.op, catalog.pattern_of(self.op))
+        if form is None:
+            raise PipelineError(
+                f"{self.op} has no batched form that is always right; element-wise operators, nn.dense, nn.matmul and nn.softmax have one"
+            )
+        if self.batch_op and self.batch_op != form:
+            raise PipelineError(
+                f"the batched form of {self.op} is {form}; {self.batch_op} would compute something else"
+            )
+        if not isinstance(self.min_num_branches, int) or self.min_num_branches < 2:
+            raise PipelineError(f"min_num_branches is {self.min_num_branches!r}; give a whole number from 2 on")
+
+    def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
+        """Run on a module; one without such siblings is given back as it is."""
+        at = located(relay.transform.InferType()(module))
+        found, _ = batches(at.graph, self.op, self.min_num_branches)
+        found = [batch for batch in found if all(_is_once(at, node) for branch in batch.branches for node in branch)]
+        if not found:
+            return module
+        instead: Memo = {}
+        for batch in found:
+            instead.update(_combined(at, batch))
+        functions = {}
+        for name, function in at.module.functions.items():
+            if isinstance(function, relay.Function):
+                changed = rewritten(function, {}, instead=instead)
+                if not changed.same_as(function):
+                    functions[name.name_hint] = changed
+        return in_module(at.module, functions)
+
+
+def _is_once(at: Located, node: int) -> bool:
+    return at.instances[at.expressions[node]] == 1
+
+
+def _combined(at: Located, batch: Batch) -> Memo:
+    """The last expression of each branch -> what its users read instead."""
+    branches = [[at.expressions[node] for node in branch] for branch in batch.branches]
+    if batch.equal:
+        return {branch[0]: branches[0][0] for branch in branches[1:]}
+    made: relay.Expr | None = None
+    for level, calls in enumerate(zip(*branches, strict=True)):
+        parents = [branch[level - 1] for branch in branches] if level else []
+        made = _batched(calls, parents, made)
+    parts = relay.split(made, len(branches), axis=0)
+    return {branch[-1]: relay.squeeze(parts[place], axis=[0]) for place, branch in enumerate(branches)}
+
+
+def _batched(calls: tuple[relay.Call, ...], parents: list[relay.Expr], made: relay.Expr | None) -> relay.Expr:
+    """One call for all of a level; `made` is the level above."""
+    first = calls[0]
+    rank = len(first.checked_type.shape)
+    is_matmul = first.op.name in ("nn.dense", "nn.matmul")
+    arguments = []
+    for index in range(len(first.args)):
+        sources = [call.args[index] for call in calls]
+        shared = all(source.same_as(sources[0]) for source in sources)
+        if parents and sources[0].same_as(parents[0]):
+            arguments.append(made)
+        elif shared and is_matmul:
+            arguments.append(relay.expand_dims(sources[0], 0))
+        elif shared and first.op.name not in WITH_AXIS:
+            arguments.append(sources[0])
+        else:
+            arguments.append(relay.stack([_ranked(source, rank) for source in sources], axis=0))
+    return _call(first, arguments)
+
+
+def _ranked(value: relay.Expr, rank: int) -> relay.Expr:
+    """The value with dimensions of 1 in front, as many as it lacks."""
+    missing = rank - len(value.checked_type.shape)
+    return relay.expand_dims(value, 0, missing) if missing else value
+
+
+def _call(like: relay.Call, arguments: list[relay.Expr]) -> relay.Expr:
+    """The batched form of a call, with its attributes."""
+    name, attrs = like.op.name, like.attrs
+    if name == "nn.dense":
+        return relay.nn.batch_matmul(*arguments, out_dtype=str(attrs.out_dtype), transpose_b=True)
+    if name == "nn.matmul":
+        return relay.nn.batch_matmul(
+            *arguments,
+            out_dtype=str(attrs.out_dtype),
+            transpose_a=bool(attrs.transpose_a),
+            transpose_b=bool(attrs.transpose_b),
+        )
+    if name in WITH_AXIS:
+        axis = int(attrs.axis)
+        make = relay.nn.softmax if name == "nn.softmax" else relay.nn.log_softmax
+        return make(arguments[0], axis + 1 if axis >= 0 else axis)
+    return relay.Call(like.op, arguments, attrs)

@@ -1,0 +1,165 @@
+"""MergeIdenticalKernels: equal kernels of equal arguments become one, and what that frees fuses again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import tvm
+from tvm import relay
+
+from workbench.dialects.relay.passes.rewriting import Memo, in_module, operands, rewritten, with_parts
+
+
+@tvm.transform.module_pass(opt_level=0, name="MergeIdenticalKernels")
+@dataclass(frozen=True)
+class MergeIdenticalKernels:
+    """After fusion: calls of equal Primitive functions on equal arguments become one call, and the kernels around fuse again.
+
+    TVM compiles equal kernels once but runs each call, and EliminateCommonSubexpr does not look at calls of functions. A
+    merged kernel may be the only user of its producer, which can then fuse with it: the value between them never reaches
+    memory. Constants count as equal when their values are.
+    """
+
+    fuse_again: bool = True
+    "whether the merged kernels and those beside them are taken apart and fused again, where that makes fewer kernels"
+
+    def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
+        """Run on a module; one without equal kernels is given back as it is."""
+        typed = relay.transform.InferType()(module)
+        merged, taken_apart = {}, {}
+        for name, function in typed.functions.items():
+            if not isinstance(function, relay.Function) or _is_offloaded(function):
+                continue
+            result, kept = _merged(function)
+            if kept:
+                merged[name.name_hint] = result
+                taken_apart[name.name_hint] = _apart(result, kept)
+        if not merged:
+            return module
+        once = in_module(typed, merged)
+        if not self.fuse_again:
+            return once
+        fused = relay.transform.FuseOps(fuse_opt_level=2)(in_module(typed, taken_apart))
+        return relay.transform.InferType()(fused) if _count(fused) < _count(once) else once
+
+
+def is_kernel(expr: relay.Expr) -> bool:
+    """Whether it calls a Primitive function that TVM generates code for."""
+    if not isinstance(expr, relay.Call) or not isinstance(expr.op, relay.Function) or not expr.op.attrs:
+        return False
+    attrs = expr.op.attrs
+    return bool(attrs.get("Primitive")) and not attrs.get("Compiler") and not attrs.get("Composite")
+
+
+def _is_offloaded(function: relay.Function) -> bool:
+    return any(function.attrs and function.attrs.get(key) for key in ("Compiler", "Primitive", "SkipOptimization"))
+
+
+def _merged(function: relay.Function) -> tuple[relay.Function, list[relay.Expr]]:
+    """The function with equal kernels merged, and the calls in it that stand for several now.
+
+    Only kernels of the function's own block are merged, not those in the arms of an If: a kernel of one arm must not run
+    because the other arm has its equal.
+    """
+    numbers = _Numbers()
+    memo: Memo = {}
+    first: dict[int, relay.Expr] = {}
+    kept: dict[relay.Expr, None] = {}
+    for expr in dataflow(function.body):
+        old = operands(expr)
+        new = with_parts(expr, old, [memo.get(part, part) for part in old])
+        number = numbers.of(new)
+        if is_kernel(new) and not _has_state(new.op):
+            original = first.setdefault(number, new)
+            if not original.same_as(new):
+                kept[original] = None
+                new = original
+        memo[expr] = new
+    return (rewritten(function, memo), list(kept)) if kept else (function, [])
+
+
+def dataflow(body: relay.Expr) -> Iterator[relay.Expr]:
+    """The calls, tuples and fields of a body in post-order, without what other scopes hold."""
+    seen: set[relay.Expr] = set()
+    stack = [(body, False)]
+    while stack:
+        expr, finished = stack.pop()
+        if finished:
+            yield expr
+        elif expr not in seen and isinstance(expr, (relay.Call, relay.Tuple, relay.TupleGetItem)):
+            seen.add(expr)
+            stack.append((expr, True))
+            stack.extend((part, False) for part in reversed(operands(expr)))
+
+
+class _Numbers:
+    """Equal numbers for equal values, as far as kernels, tuples, fields and constants go."""
+
+    def __init__(self) -> None:
+        self._of: dict[relay.Expr, int] = {}
+        self._keys: dict[tuple, int] = {}
+        self._structures: dict[int, list[relay.Expr]] = {}
+
+    def of(self, expr: relay.Expr) -> int:
+        """The number of a value whose operands are numbered, or are leaves."""
+        if expr not in self._of:
+            self._of[expr] = self._keys.setdefault(self._key(expr), len(self._keys))
+        return self._of[expr]
+
+    def _key(self, expr: relay.Expr) -> tuple:
+        if is_kernel(expr):
+            return ("kernel", self._structure(expr.op), *map(self.of, expr.args))
+        if isinstance(expr, relay.Tuple):
+            return ("tuple", *map(self.of, expr.fields))
+        if isinstance(expr, relay.TupleGetItem):
+            return ("field", expr.index, self.of(expr.tuple_value))
+        if isinstance(expr, relay.Constant):
+            return ("constant", self._structure(expr))
+        return ("this", expr)
+
+    def _structure(self, expr: relay.Expr) -> tuple[int, int]:
+        """A key that structurally equal expressions share."""
+        hash = int(tvm.ir.structural_hash(expr))
+        alike = self._structures.setdefault(hash, [])
+        for place, other in enumerate(alike):
+            if tvm.ir.structural_equal(expr, other):
+                return hash, place
+        alike.append(expr)
+        return hash, len(alike) - 1
+
+
+def _has_state(function: relay.Function) -> bool:
+    """Whether two runs of the kernel may give different values."""
+    return any(
+        isinstance(expr, relay.Call) and isinstance(expr.op, tvm.ir.Op) and bool(expr.op.get_attr("TOpIsStateful"))
+        for expr in dataflow(function.body)
+    )
+
+
+def _apart(function: relay.Function, kept: list[relay.Expr]) -> relay.Function:
+    """The function with the merged kernels and those beside them written out again."""
+    merged = set(kept)
+    apart = set(kept)
+    for expr in dataflow(function.body):
+        if is_kernel(expr):
+            if expr in merged:
+                apart.update(arg for arg in expr.args if is_kernel(arg))
+            if any(arg in merged for arg in expr.args):
+                apart.add(expr)
+    memo: Memo = {}
+    for expr in dataflow(function.body):
+        old = operands(expr)
+        new = with_parts(expr, old, [memo.get(part, part) for part in old])
+        memo[expr] = _written_out(new) if expr in apart else new
+    return rewritten(function, memo)
+
+
+def _written_out(call: relay.Call) -> relay.Expr:
+    return rewritten(call.op.body, dict(zip(call.op.params, call.args, strict=True)))
+
+
+def _count(module: tvm.IRModule) -> int:
+    """Calls of kernels in the blocks of the module's functions."""
+    functions = [f for f in module.functions.values() if isinstance(f, relay.Function)]
+    return sum(is_kernel(expr) for function in functions for expr in dataflow(function.body))

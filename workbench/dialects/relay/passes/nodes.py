@@ -1,0 +1,105 @@
+"""From the ids of a Graph to the expressions of the module that it was made of.
+
+A node's id is its place in TVM's own post-DFS order, which is the same each time a module is printed; so ids in a
+pipeline's text mean the same nodes when the pipeline is run again on the same module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import tvm
+from tvm import relay
+
+from workbench.dialects.relay import catalog
+from workbench.dialects.relay.ast import Expr, Module
+from workbench.dialects.relay.graph import build_graph
+from workbench.dialects.relay.printed import constant_digests, parameter_names, parts, print_module
+from workbench.dialects.relay.text import parse
+from workbench.errors import PipelineError
+from workbench.graph.model import Graph
+
+
+@dataclass(frozen=True)
+class Located:
+    """A module's graph, and the expression behind each of its nodes."""
+
+    module: tvm.IRModule
+    graph: Graph
+    expressions: tuple[relay.Expr, ...]
+    "in node order; the body of a function that is called twice is drawn twice, and its expressions are here twice"
+
+    @cached_property
+    def instances(self) -> dict[relay.Expr, int]:
+        """How many nodes each expression is drawn as."""
+        counts: dict[relay.Expr, int] = {}
+        for expression in self.expressions:
+            counts[expression] = counts.get(expression, 0) + 1
+        return counts
+
+
+def located(module: tvm.IRModule, name: str = "main") -> Located:
+    """Find the expression behind every node of the module's graph."""
+    printed = print_module(module)
+    parsed = parse(printed.text)
+    digests = constant_digests(module, parsed) if "meta[relay.Constant]" in printed.text else {}
+    names = {**printed.names, **parameter_names(printed, parsed)}
+    origins: list[Expr] = []
+    graph = build_graph(parsed, name, catalog.pattern_of, digests, names, origins)
+    meant = _meanings(module, parsed)
+    return Located(module, graph, tuple(meant[origin] for origin in origins))
+
+
+def _meanings(module: tvm.IRModule, parsed: Module) -> dict[Expr, relay.Expr]:
+    """What each expression of the text stands for: the two are walked side by side."""
+    found: dict[Expr, relay.Expr] = {}
+    stack = [(function, module[name]) for name, function in parsed.functions.items()]
+    while stack:
+        said, meant = stack.pop()
+        if said in found:
+            continue
+        found[said] = meant
+        if said.kind == "function":
+            found.update(zip(said.params, meant.params, strict=True))
+        if said.kind == "match":
+            for pattern, clause in zip(said.patterns, meant.clauses, strict=True):
+                found.update(zip(pattern.variables, _bound_by(clause.lhs), strict=True))
+        if said.kind not in ("var", "op", "global", "constructor", "constant"):
+            stack.extend(zip(said.args, parts(meant), strict=True))
+    return found
+
+
+def _bound_by(pattern: relay.Pattern) -> list[relay.Var]:
+    """The variables that a pattern binds, left to right."""
+    found, stack = [], [pattern]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, relay.PatternVar):
+            found.append(current.var)
+        elif isinstance(current, (relay.PatternConstructor, relay.PatternTuple)):
+            stack.extend(reversed(list(current.patterns)))
+    return found
+
+
+def check_names(graph: Graph, nodes: Sequence[int], names: Sequence[str], what: str) -> None:
+    """Refuse ids that mean other operators here than where they were written down.
+
+    Raises
+    ------
+    PipelineError
+        The graph does not have these operators at these ids.
+    """
+    if not names:
+        return
+    here = [graph.nodes[i].op if 0 <= i < len(graph.nodes) else "nothing" for i in nodes]
+    if here != list(names):
+        raise PipelineError(
+            f"{what} was written for the nodes {_listed(names)}, and here these ids are {_listed(here)}; "
+            "run it on the module that its ids were taken from"
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join([*names[:6], "..."] if len(names) > 6 else names)

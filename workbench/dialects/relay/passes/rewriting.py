@@ -1,0 +1,98 @@
+"""Rewriting Relay without recursion: graphs nest as deeply as people's models do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tvm
+from tvm import relay
+
+from workbench.dialects.relay.printed import parts
+
+Memo = dict[relay.Expr, relay.Expr]
+Change = Callable[[relay.Expr, list[relay.Expr]], "list[relay.Expr]"]
+
+
+def rewritten(root: relay.Expr, memo: Memo, change: Change | None = None, instead: Memo | None = None) -> relay.Expr:
+    """`root` with every expression of `memo` replaced by what it maps to; what has no replaced part stays the same object.
+
+    Parameters
+    ----------
+    memo
+        Expression -> what stands in its place. It is filled with everything that was visited.
+    change
+        Given an expression and its new parts (`printed.parts`), the parts to use instead.
+    instead
+        Expression -> what stands in its place, where that is still to be rewritten too.
+    """
+    stack = [root]
+    instead = instead or {}
+    while stack:
+        expr = stack[-1]
+        if expr in memo:
+            stack.pop()
+            continue
+        successor = instead.get(expr)
+        old = operands(expr) if successor is None else [successor]
+        waiting = [part for part in old if part not in memo]
+        if waiting:
+            stack.extend(reversed(waiting))
+            continue
+        new = [memo[part] for part in old]
+        if successor is not None:
+            memo[expr] = new[0]
+            stack.pop()
+            continue
+        memo[expr] = with_parts(expr, old, change(expr, new) if change else new)
+        stack.pop()
+    return memo[root]
+
+
+def operands(expr: relay.Expr) -> list[relay.Expr]:
+    """The parts of an expression; none for a leaf. The parameters of a function are no parts of it."""
+    if isinstance(expr, (relay.Var, relay.Constant, relay.GlobalVar, tvm.ir.Op)) or not _has_parts(expr):
+        return []
+    return parts(expr)
+
+
+def with_parts(expr: relay.Expr, old: list[relay.Expr], new: list[relay.Expr]) -> relay.Expr:
+    """The expression with other parts; itself if they are the same objects."""
+    if all(a.same_as(b) for a, b in zip(old, new, strict=True)):
+        return expr
+    if isinstance(expr, relay.Call):
+        callee, arguments = (new[0], new[1:]) if len(new) > len(expr.args) else (expr.op, new)
+        # a function's type arguments are inferred again with its types
+        return relay.Call(callee, arguments, expr.attrs, [], expr.span)
+    if isinstance(expr, relay.Tuple):
+        return relay.Tuple(new, expr.span)
+    if isinstance(expr, relay.TupleGetItem):
+        return relay.TupleGetItem(new[0], expr.index, expr.span)
+    if isinstance(expr, relay.Function):
+        return with_body(expr, new[0])
+    if isinstance(expr, relay.Let):
+        return relay.Let(expr.var, new[1], new[2], expr.span)
+    if isinstance(expr, relay.If):
+        return relay.If(*new, expr.span)
+    if isinstance(expr, relay.Match):
+        clauses = [relay.Clause(c.lhs, body) for c, body in zip(expr.clauses, new[1:], strict=True)]
+        return relay.Match(new[0], clauses, expr.complete)
+    return type(expr)(*new)
+
+
+def with_body(function: relay.Function, body: relay.Expr) -> relay.Function:
+    """The function with another body; its result type is inferred again."""
+    return relay.Function(list(function.params), body, None, function.type_params, function.attrs, function.span)
+
+
+def in_module(module: tvm.IRModule, functions: Mapping[Any, relay.Function]) -> tvm.IRModule:
+    """A copy of the module with some functions put in or replaced, by name or GlobalVar; types inferred."""
+    changed = tvm.IRModule(module.functions, module.type_definitions, attrs=module.attrs)
+    for name, function in functions.items():
+        changed[name] = function
+    return relay.transform.InferType()(changed)
+
+
+def _has_parts(expr: relay.Expr) -> bool:
+    kinds = (relay.Call, relay.Tuple, relay.TupleGetItem, relay.Function, relay.Let, relay.If, relay.Match)
+    return isinstance(expr, (*kinds, relay.RefCreate, relay.RefRead, relay.RefWrite))

@@ -1,0 +1,99 @@
+"""`wb.cut`, `wb.force`, `wb.outline`: change what is fused by pointing at the graph, and keep what was done as a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from workbench.analysis import legality
+from workbench.dialects.base import Workload, dialect_of
+from workbench.errors import WorkbenchError
+from workbench.graph.model import Edge, Graph
+from workbench.pipeline.spec import PassStep, Pipeline
+
+AnyEdge = Edge | tuple[int, int] | tuple[int, int, int]
+
+
+def cut(workload: Workload, edge: AnyEdge | Iterable[AnyEdge]) -> Workload:
+    """Keep the two ends of an edge in different kernels.
+
+    Parameters
+    ----------
+    edge
+        An Edge of `workload.graph()`, a pair of node ids (every use of the first by the second), a triple with the
+        argument position, or several of these.
+
+    Returns
+    -------
+    Workload
+        With the edge cut, and its `edits` one longer: `wb.trace(original, workload.edits)` makes it again.
+
+    Raises
+    ------
+    IllegalEdit
+        There is no such edge, or nothing would be fused across it.
+    """
+    _only_relay(workload)
+    graph = workload.graph()
+    edges = legality.cut(graph, _listed(edge))
+    triples = [(e.source, e.target, e.index) for e in edges]
+    names = [graph.nodes[node].op for e in edges for node in (e.source, e.target)]
+    return _edited(workload, "CutFusion", {"edges": triples, "ops": names})
+
+
+def force(workload: Workload, nodes: Iterable[int]) -> Workload:
+    """Make these nodes one kernel.
+
+    Raises
+    ------
+    IllegalEdit
+        They cannot be one: a path leaves them and comes back, they hold two complicated operators, give several results
+        or a tuple, or are in different functions.
+    """
+    _only_relay(workload)
+    chosen = _operators(workload.graph(), nodes, legality.kernel)
+    return _edited(workload, "ForceFusion", chosen)
+
+
+def outline(workload: Workload, nodes: Iterable[int], name: str, compiler: str | None = None) -> Workload:
+    """Put these nodes into a function: a composite of that name, or a region for `compiler`.
+
+    Raises
+    ------
+    IllegalEdit
+        A path leaves them and comes back, or they are in different functions.
+    """
+    _only_relay(workload)
+    if not isinstance(name, str) or not name.strip():
+        raise WorkbenchError("an outlined region needs a name, such as 'dnnl.conv2d_relu'")
+    options = {**_operators(workload.graph(), nodes, legality.region), "name": name}
+    return _edited(workload, "OutlineRegion", options | ({"compiler": compiler} if compiler else {}))
+
+
+def _only_relay(workload: Workload) -> None:
+    if workload.dialect != "relay":
+        raise WorkbenchError(
+            f"{workload.name} is {workload.dialect}, and cuts, kernels and regions are made in relay; in Relax, FuseOpsByPattern does it"
+        )
+
+
+def _listed(edge: Any) -> list[Any]:
+    if isinstance(edge, Edge) or (isinstance(edge, tuple) and all(isinstance(part, int) for part in edge)):
+        return [edge]
+    return list(edge)
+
+
+def _operators(graph: Graph, nodes: Iterable[int], check: Callable[..., legality.Selection]) -> dict[str, Any]:
+    """The options that name the operators of a legal selection, in order."""
+    check(graph, chosen := sorted(set(nodes)))
+    kept = [i for i in chosen if graph.nodes[i].kind not in ("param", "constant")]
+    return {"nodes": kept, "ops": [graph.nodes[i].op for i in kept]}
+
+
+def _edited(workload: Workload, name: str, options: Mapping[str, Any]) -> Workload:
+    step = PassStep(name, options)
+    here = dialect_of(workload)
+    # at level 0, so that nothing but the edit happens
+    module = here.apply(here.make(name, options), workload.module, 0)
+    edits = str(Pipeline([*Pipeline.parse(workload.edits), step]))
+    return Workload(module, workload.params, workload.name, workload.dialect, list(workload.notes), edits)
