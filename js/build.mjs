@@ -1,6 +1,6 @@
 // Builds the one file the Python package ships: workbench/widgets/static/workbench.js.
 // The layout worker travels inside it as text, because a notebook page has no second URL to load it from.
-import { mkdir, stat } from "node:fs/promises";
+import { mkdir, readFile, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import * as esbuild from "esbuild";
@@ -36,6 +36,17 @@ export const workerAsText = {
   },
 };
 
+/** `import css from "./style.css"` gives the style sheet as text, minified. */
+const styleAsText = {
+  name: "style-as-text",
+  setup(build) {
+    build.onLoad({ filter: /\.css$/ }, async (args) => {
+      const { code } = await esbuild.transform(await readFile(args.path, "utf8"), { loader: "css", minify: true, target });
+      return { contents: code, loader: "text", watchFiles: [args.path] };
+    });
+  },
+};
+
 export const options = {
   entryPoints: [join(here, "index.ts")],
   bundle: true,
@@ -43,9 +54,8 @@ export const options = {
   format: "esm",
   target,
   charset: "utf8",
-  loader: { ".css": "text" },
   legalComments: "none",
-  plugins: [workerAsText],
+  plugins: [styleAsText, workerAsText],
 };
 
 async function main() {

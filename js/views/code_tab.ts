@@ -4,7 +4,7 @@ import { type State } from "./state.ts";
 
 export class CodeTab {
   readonly element: HTMLElement;
-  private readonly code = h("pre", { class: "wb-code", tabindex: "0", "data-testid": "code" });
+  readonly code = h("pre", { class: "wb-code", tabindex: "0", "data-testid": "code" });
   private readonly pipeline = h("code", { class: "wb-cut" });
   private readonly copied = h("span", { class: "wb-dim", role: "status" });
 

@@ -11,7 +11,8 @@ export class Steps {
   private state: State = {};
   private sent = 0;
 
-  constructor(private readonly send: Send) {
+  /** `rest`: milliseconds that the hand rests before a dragged step is asked for. */
+  constructor(private readonly send: Send, private readonly rest = 90) {
     this.slider = h("input", {
       type: "range", min: "-1", max: "0", step: "1", value: "-1", class: "wb-slider", "data-testid": "step-slider", "aria-label": "Step of the pipeline",
       oninput: () => this.slide(),
@@ -28,7 +29,8 @@ export class Steps {
     clearTimeout(this.sent);
     const index = Number(this.slider.value);
     this.tell(index);
-    this.sent = window.setTimeout(() => this.go(index), 90);
+    if (this.rest === 0) this.go(index);
+    else this.sent = window.setTimeout(() => this.go(index), this.rest);
   }
 
   private go(index: number): void {

@@ -12,14 +12,27 @@ export class Tabs {
   private readonly buttons: HTMLButtonElement[];
   private open = 0;
 
-  constructor(private readonly tabs: Tab[]) {
+  /** Told the name of the tab that was opened; "" when the open one was closed. */
+  onpick: (name: string) => void = () => undefined;
+
+  constructor(private readonly tabs: Tab[], first = 0) {
     this.buttons = tabs.map((tab, i) => h("button", {
       type: "button", class: "wb-tab", role: "tab", "data-testid": `tab-${tab.name}`, onclick: () => this.pick(i === this.open ? -1 : i),
       onkeydown: (event: KeyboardEvent) => this.key(event, i),
     }, tab.title));
     this.element = h("section", { class: "wb-tabs" }, h("div", { class: "wb-tab-bar", role: "tablist" }, this.buttons),
       h("div", { class: "wb-tab-body" }, tabs.map((tab) => h("div", { role: "tabpanel" }, tab.element))));
-    this.pick(0);
+    this.pick(first);
+  }
+
+  get current(): string {
+    return this.tabs[this.open]?.name ?? "";
+  }
+
+  /** Opens a tab, or closes it if it is open. */
+  toggle(name: string): void {
+    const i = this.tabs.findIndex((tab) => tab.name === name);
+    this.pick(i === this.open ? -1 : i);
   }
 
   private key(event: KeyboardEvent, i: number): void {
@@ -35,5 +48,6 @@ export class Tabs {
     this.element.classList.toggle("wb-closed", i < 0);
     this.buttons.forEach((element, at) => element.setAttribute("aria-selected", String(at === i)));
     this.tabs.forEach((tab, at) => { tab.element.parentElement!.hidden = at !== i; });
+    this.onpick(this.current);
   }
 }

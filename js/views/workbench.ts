@@ -3,11 +3,12 @@ import { Stage } from "../render/stage.ts";
 import { bindCompare } from "./bind_compare.ts";
 import { CodeTab } from "./code_tab.ts";
 import { Compare } from "./compare.ts";
-import { button, h, replace } from "./dom.ts";
+import { h, replace } from "./dom.ts";
 import { Header } from "./header.ts";
 import { Inspector } from "./inspector.ts";
 import { MeasureTab } from "./measure_tab.ts";
 import { watch, type Model } from "./model.ts";
+import { panel } from "./panel.ts";
 import { PassList } from "./pass_list.ts";
 import { probe } from "./probe.ts";
 import { Shell } from "./shell.ts";
@@ -93,24 +94,4 @@ function facts(compare: Compare, state: State): void {
       h("span", {}, kernels === 1 ? " kernel" : " kernels"),
       typeof nodes === "number" ? h("span", { class: "wb-dim" }, ` · ${nodes.toLocaleString("en")} nodes`) : null);
   });
-}
-
-/** A panel that folds to its edge, and starts folded where there is no room for it. */
-function panel(name: string, side: string, body: HTMLElement, shell: Shell, startsClosed: () => boolean): HTMLElement {
-  const face = { left: ["‹", "›"], right: ["›", "‹"] }[side]!;
-  let byHand = false;
-  const fold = button("", "", () => { byHand = true; set(!element.classList.contains("wb-closed")); }, { class: "wb-button wb-fold", "data-testid": `fold-${side}` });
-  const element = h("aside", { class: `wb-panel wb-panel-${side}`, "aria-label": name }, h("div", { class: "wb-panel-head" }, h("span", { class: "wb-strong" }, name), fold), body);
-  const set = (closed: boolean) => {
-    element.classList.toggle("wb-closed", closed);
-    fold.textContent = closed ? face[1] : face[0];
-    fold.title = closed ? `Open ${name.toLowerCase()}` : `Close ${name.toLowerCase()}`;
-    fold.setAttribute("aria-label", fold.title);
-    fold.setAttribute("aria-expanded", String(!closed));
-  };
-  set(false);
-  const observer = new ResizeObserver(() => { if (!byHand && shell.root.clientWidth > 0) set(startsClosed()); });
-  observer.observe(shell.root);
-  shell.atEnd(() => observer.disconnect());
-  return element;
 }

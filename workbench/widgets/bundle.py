@@ -71,7 +71,7 @@ class View(anywidget.AnyWidget):
         return path
 
     def _page(self) -> str:
-        return saved_page(self._kept(), _BUNDLE.read_text(encoding="utf-8"), self._title())
+        return saved_page(self._saved(), _BUNDLE.read_text(encoding="utf-8"), self._title())
 
     def _picture(self, suffix: str) -> bytes:
         shown = self._shown_graphs()
@@ -84,6 +84,10 @@ class View(anywidget.AnyWidget):
 
     def _kept(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("_view", "height", *self.saved_traits)}
+
+    def _saved(self) -> dict[str, Any]:
+        """What a saved page's model answers."""
+        return self._kept()
 
     def _title(self) -> str:
         shown = self._shown_graphs()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from workbench.errors import WorkbenchError
 
-FIELDS: dict[str, dict[str, type]] = {
+Fields = Mapping[str, Mapping[str, type]]
+
+FIELDS: Fields = {
     "toggle": {"index": int, "enabled": bool},
     "toggle_context": {"name": str, "enabled": bool},
     "opt_level": {"value": int},
@@ -22,7 +25,7 @@ FIELDS: dict[str, dict[str, type]] = {
 }
 
 
-def read(message: Any) -> tuple[str, dict[str, Any]] | None:
+def read(message: Any, known: Fields = FIELDS) -> tuple[str, dict[str, Any]] | None:
     """The kind of a message and its fields; None for what is not meant for Python.
 
     Raises
@@ -31,10 +34,10 @@ def read(message: Any) -> tuple[str, dict[str, Any]] | None:
         A field is missing or of another type.
     """
     kind = message.get("type") if isinstance(message, dict) else None
-    if not isinstance(kind, str) or kind not in FIELDS:
+    if not isinstance(kind, str) or kind not in known:
         return None
-    fields = {name: message.get(name) for name in FIELDS[kind]}
-    for name, wanted in FIELDS[kind].items():
+    fields = {name: message.get(name) for name in known[kind]}
+    for name, wanted in known[kind].items():
         # True is an int for isinstance
         if type(fields[name]) is not wanted:
             raise WorkbenchError(f"the page sent {kind!r} with {name} = {fields[name]!r}; it takes a {wanted.__name__}")

@@ -1,0 +1,14 @@
+/** Messages whose bytes came beside them: workbench/widgets/packing.py wrote `{buffer: n}` where each was. */
+export function unpacked(value: unknown, buffers: readonly unknown[]): unknown {
+  if (Array.isArray(value)) return value.map((item) => unpacked(item, buffers));
+  if (value === null || typeof value !== "object") return value;
+  const { buffer } = value as { buffer?: unknown };
+  if (typeof buffer === "number") return buffers[buffer];
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, unpacked(item, buffers)]));
+}
+
+/** Text that Python packed with gzip and base64. */
+export async function unzipped(text: string): Promise<string> {
+  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+}

@@ -1,0 +1,245 @@
+"""A trace, step by step: the passes in a list, the graph before and after each, the text, and where a node came from.
+
+The page keeps the states that it was sent and steps through them by itself, so a step costs no question to the kernel. What
+it lacks it asks for, nearest first; `States` answers in a thread of its own. A saved page has all of it inside.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import threading
+from typing import TYPE_CHECKING, Any
+
+import traitlets
+
+from workbench.errors import WorkbenchError
+from workbench.pipeline.trace import Trace
+from workbench.widgets import messages, page
+from workbench.widgets.background import Background, Task
+from workbench.widgets.bundle import Shown
+from workbench.widgets.compare_view import Comparison
+from workbench.widgets.packing import packed
+from workbench.widgets.payload import encode_diff, encode_graph
+from workbench.widgets.saved_page import to_json
+from workbench.widgets.states import WHOLE, States
+from workbench.widgets.supply import Supply, Wish
+
+if TYPE_CHECKING:
+    from workbench.pipeline.checks import StepCheck
+
+FIELDS: dict[str, dict[str, type]] = {"want": {"items": list}, "check": {}, "cancel": {}}
+"what the page may say"
+
+
+class PassStepper(Comparison):
+    """Step through a trace. Needs no TVM: `wb.PassStepper(wb.Trace.open("resnet50.wbtrace"))`.
+
+    What is clicked can be typed, and the other way round: every parameter but the first is a trait.
+
+    Parameters
+    ----------
+    trace
+        From `wb.trace`, `wb.trace_build` or `wb.Trace.open`.
+    step
+        Place of the shown step in `trace.steps`; -1 shows the whole trace, its start against its end. By default the
+        first step that failed or changed something.
+    pinned
+        At most two steps, A and B. `shows="pinned"` compares the states after them; -1 is the start of the trace.
+    shows
+        "step" or "pinned".
+    hide_unchanged
+        Whether the list leaves out the passes that changed nothing.
+    selection
+        Node ids of the shown graphs: `{"before": [3], "after": [2]}`.
+
+    Raises
+    ------
+    WorkbenchError
+        There is no such step.
+    """
+
+    _view = traitlets.Unicode("stepper").tag(sync=True)
+    step = traitlets.Int(WHOLE, help="place in trace.steps; -1: the whole trace").tag(sync=True)
+    pinned = traitlets.List(traitlets.Int(), maxlen=2, help="steps A and B").tag(sync=True)
+    shows = traitlets.Enum(("step", "pinned"), default_value="step").tag(sync=True)
+    hide_unchanged = traitlets.Bool(True).tag(sync=True)
+    listing = traitlets.Dict(help="the passes as the page lists them").tag(sync=True)
+    checks = traitlets.Dict(help="place of a step, as text -> its status in trace.check, and what differs").tag(
+        sync=True
+    )
+    status = traitlets.Dict(help="what is being done, and what failed").tag(sync=True)
+    saved_traits = (
+        *Comparison.saved_traits,
+        *("step", "pinned", "shows", "hide_unchanged", "listing", "checks"),
+    )
+
+    def __init__(self, trace: Trace, **traits: Any) -> None:
+        self.trace = trace
+        self._states = States(trace)
+        self._lock = threading.Lock()
+        self._supply = Supply("workbench-states", self._answer, self._lost)
+        self._checking = Background("workbench-checks", self._failed)
+        interesting = (place for place, step in enumerate(trace.steps) if step.error or step.changed)
+        first = next(interesting, WHOLE)
+        failed = next((place for place, step in enumerate(trace.steps) if step.error), first)
+        super().__init__(**{"height": 640, "step": failed, **traits})
+        self.listing = self._listed()
+        self.on_msg(self._on_message)
+
+    # -- what a person can do from Python
+
+    def compare(self, a: int, b: int) -> None:
+        """Pin two steps and compare the states after them; -1 is the start of the trace."""
+        with self.hold_sync():
+            self.pinned = [a, b]
+            self.shows = "pinned"
+
+    def wait(self, timeout: float = 120) -> bool:
+        """Wait until the page has been sent what it asked for, and checks are done; whether that happened in time."""
+        return self._supply.wait(timeout) and self._checking.wait(timeout)
+
+    @property
+    def shown(self) -> tuple[int, int]:
+        """Numbers of the two states that are on the page, in the order in which the trace met them."""
+        if self.shows == "pinned" and len(self.pinned) == 2:
+            return self._states.after(self.pinned[0]), self._states.after(self.pinned[1])
+        return self._states.pair(self.step)
+
+    @traitlets.validate("step")
+    def _known_step(self, proposal: dict[str, Any]) -> int:
+        return self._place(proposal["value"])
+
+    @traitlets.validate("pinned")
+    def _known_steps(self, proposal: dict[str, Any]) -> list[int]:
+        return [self._place(step) for step in proposal["value"]]
+
+    def _place(self, step: int) -> int:
+        if not WHOLE <= step < len(self.trace.steps):
+            last = len(self.trace.steps) - 1
+            raise WorkbenchError(f"there is no step {step}; the steps are {WHOLE} (the whole trace) to {last}")
+        return step
+
+    # -- what the page is told
+
+    def _listed(self) -> dict[str, Any]:
+        steps = [
+            {
+                "name": step.name,
+                "depth": step.depth,
+                "status": step.status,
+                "seconds": step.seconds,
+                "error": step.error,
+                "detail": step.detail,
+                "before": before,
+                "after": after,
+            }
+            for step, (before, after) in zip(self.trace.steps, self._states.of_step, strict=True)
+        ]
+        trace = self.trace
+        return {"title": trace.name, "dialect": trace.dialect, "opt_level": trace.opt_level, "steps": steps} | {
+            "checkable": trace.workload is not None,
+            "code": self._code(),
+        }
+
+    def _code(self) -> str:
+        try:
+            return self.trace.code()
+        except WorkbenchError as error:
+            return f"# {error}"
+
+    def _on_message(self, _: Any, message: Any, __: Any) -> None:
+        try:
+            found = messages.read(message, FIELDS)
+            if found is not None:
+                getattr(self, f"_on_{found[0]}")(**found[1])
+        except WorkbenchError as error:
+            self._tell(error={"title": "That cannot be done", "text": str(error)})
+
+    def _on_want(self, items: list[Any]) -> None:
+        if not all(isinstance(item, list) and all(isinstance(part, (str, int)) for part in item) for item in items):
+            raise WorkbenchError("the page asked for something that is no state, text or difference")
+        self._supply.want(tuple(item) for item in items)
+
+    def _answer(self, wish: Wish) -> None:
+        self.send(*packed(self._states.message(wish)))
+
+    def _lost(self, wish: Wish, error: Exception) -> None:
+        said = str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
+        self.send({"type": "lost", "wish": list(wish), "text": said})
+
+    # -- checks
+
+    def check(self) -> None:
+        """Find out which passes changed the answer, as `trace.check` does, beside the notebook; `checks` has what it found.
+
+        Raises
+        ------
+        WorkbenchError
+            The trace was opened from a file, so it holds no modules.
+        """
+        if self.trace.workload is None:
+            raise WorkbenchError("this trace was opened from a file and holds no modules; run it again to check it")
+        self._tell(error=None)
+        self._checking.submit(self._check)
+
+    def _check(self, task: Task) -> None:
+        places = [place for place, step in enumerate(self.trace.steps) if step.changed]
+        self.checks = {}
+
+        def found(row: StepCheck) -> None:
+            done = places.index(row.step) + 1
+            self.checks = {**self.checks, str(row.step): {"status": row.status, "text": row.message}}
+            busy(f"Checking outputs: {row.name} ({done} of {len(places)})", done / len(places))
+
+        def busy(what: str, fraction: float) -> None:
+            self._tell(busy=page.busy(what, fraction))
+
+        busy("Checking outputs", 0.0)
+        try:
+            self.trace.check(places, progress=found, cancelled=task.cancelled)
+        except WorkbenchError as error:
+            if task.wanted:
+                self._tell(error={"title": "The outputs cannot be checked", "text": str(error)})
+        finally:
+            self._tell(busy=None)
+
+    def _on_check(self) -> None:
+        self.check()
+
+    def _on_cancel(self) -> None:
+        self._checking.cancel()
+
+    def _tell(self, **changes: Any) -> None:
+        with self._lock:
+            self.status = {**self.status, **changes}
+
+    def _failed(self, error: Exception) -> None:
+        self._tell(busy=None, error={"title": "The check failed", "text": f"{type(error).__name__}: {error}"})
+
+    # -- what lasts
+
+    def _shown_graphs(self) -> Shown:
+        before, after = self.shown
+        return self._states.graph(before), self._states.graph(after), self._states.diff(before, after)
+
+    def _kept(self) -> dict[str, Any]:
+        before, after = (self._states.graph(state) for state in self.shown)
+        changes = encode_diff(self._states.diff(*self.shown), before, after)
+        shown = {"before": encode_graph(before), "after": encode_graph(after), "diff": changes}
+        return {**super()._kept(), **shown, "titles": self._titles()}
+
+    def _saved(self) -> dict[str, Any]:
+        everything = to_json(list(self._states.everything())).encode(errors="replace")
+        pool = base64.b64encode(gzip.compress(everything, mtime=0)).decode()
+        # the page takes them from the pool
+        return {**super()._kept(), "before": {}, "after": {}, "diff": {}, "pool": pool}
+
+    def _titles(self) -> list[str]:
+        if self.shows == "pinned" and len(self.pinned) == 2:
+            return [self._after(step) for step in self.pinned]
+        name = self.trace.steps[self.step].name if self.step >= 0 else "all passes"
+        return [f"before {name}", f"after {name}"]
+
+    def _after(self, step: int) -> str:
+        return f"after {self.trace.steps[step].name}" if step >= 0 else "the start"

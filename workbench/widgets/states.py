@@ -1,0 +1,169 @@
+"""The distinct states of a trace, numbered, and what the page is told of them: one message a state, a text or a difference."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from workbench.errors import WorkbenchError
+from workbench.graph.diff import GraphDiff, diff
+from workbench.graph.model import Graph
+from workbench.pipeline.lineage import SURE, lineage
+from workbench.pipeline.trace import State, Trace
+from workbench.widgets.payload import encode_diff, encode_graph
+
+WHOLE = -1
+"the step number of the whole trace: its start against its end"
+_BINDING = re.compile(r"\s*([A-Za-z_]\w*)(?:: .+?)? = ")
+"a line of TVMScript that gives a value its name"
+
+
+class States:
+    """The states of a trace in the order in which they are met. A pass that changed nothing makes no state."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self._states: list[State] = []
+        self._numbers: dict[int, int] = {}
+
+        def number(state: State) -> int:
+            if id(state) not in self._numbers:
+                self._numbers[id(state)] = len(self._states)
+                self._states.append(state)
+            return self._numbers[id(state)]
+
+        number(trace.start)
+        for transition in trace.transitions:
+            # neighbours in this order are what one pass got and gave, nested ones too
+            number(transition.after)
+        self.of_step = [(number(step.state_before), number(step.state_after)) for step in trace.steps]
+        "numbers of the states before and after each step"
+        self._steps = dict(zip(self.of_step, trace.steps, strict=True))
+        self._diffs: dict[tuple[int, int], GraphDiff] = {}
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def pair(self, step: int) -> tuple[int, int]:
+        """The states before and after a step; -1 is the whole trace."""
+        if step >= 0:
+            return self.of_step[step]
+        return 0, self.after(len(self.of_step) - 1)
+
+    def after(self, step: int) -> int:
+        """The state after a step; -1 is the one that the first step got."""
+        return self.of_step[step][1] if step >= 0 else 0
+
+    def graph(self, state: int) -> Graph:
+        return self._states[state].graph
+
+    def diff(self, before: int, after: int) -> GraphDiff:
+        """What changed from one state to another, whatever lies between."""
+        step = self._steps.get((before, after))
+        if step is not None:
+            return step.diff
+        if (before, after) not in self._diffs:
+            self._diffs[before, after] = diff(self.graph(before), self.graph(after))
+        return self._diffs[before, after]
+
+    # -- what the page is told
+
+    def message(self, wish: tuple[Any, ...]) -> dict[str, Any]:
+        """The answer to what a page wants.
+
+        That is ("state", n), ("facts", n), ("text", n), ("diff", a, b), ("counts", a, b) or ("lineage", n, node).
+
+        Raises
+        ------
+        WorkbenchError
+            There is no such state, or nothing of that kind.
+        """
+        kind, *numbers = wish
+        if kind == "lineage" and len(numbers) == 2 and all(type(n) is int for n in numbers):
+            return self.lineage(*numbers)
+        known = kind in ("state", "facts", "text", "diff", "counts") and len(numbers) == 1 + (
+            kind in ("diff", "counts")
+        )
+        if not known or not all(type(n) is int and 0 <= n < len(self) for n in numbers):
+            raise WorkbenchError(f"the page asked for {list(wish)!r}; this trace has the states 0 to {len(self) - 1}")
+        return {"type": kind, **getattr(self, f"_{kind}")(*numbers)}
+
+    def _facts(self, state: int) -> dict[str, Any]:
+        graph = self.graph(state)
+        return {"state": state, "nodes": len(graph.nodes), "ops": len(graph.ops()), "kernels": graph.kernels()}
+
+    def _state(self, state: int) -> dict[str, Any]:
+        return {**self._facts(state), "graph": encode_graph(self.graph(state))}
+
+    def _text(self, state: int) -> dict[str, Any]:
+        text = self._states[state].text
+        return {"state": state, "text": text, "lines": array("I", lines(self.graph(state), text)).tobytes()}
+
+    def _counts(self, before: int, after: int) -> dict[str, Any]:
+        return {"before": before, "after": after, "counts": self.diff(before, after).counts()}
+
+    def _diff(self, before: int, after: int) -> dict[str, Any]:
+        encoded = encode_diff(self.diff(before, after), self.graph(before), self.graph(after))
+        return {**self._counts(before, after), "diff": encoded}
+
+    def lineage(self, state: int, node: int) -> dict[str, Any]:
+        """One node through the whole trace: the states in order, which nodes it is in each, and how sure the link there is.
+
+        Raises
+        ------
+        WorkbenchError
+            There is no such state or node.
+        """
+        if not 0 <= state < len(self):
+            raise WorkbenchError(f"there is no state {state}; this trace has the states 0 to {len(self) - 1}")
+        found = lineage(self.trace, self._states[state], node)
+        rows = [self._place(at, ids) for at, ids in zip(found.states, found.places, strict=True)]
+        for link in found.links:
+            row = rows[link.transition + 1]
+            row["sure"] = max(row["sure"], link.sure, key=("", *SURE).index)
+        for row, transition in zip(rows[1:], self.trace.transitions, strict=True):
+            row["step"] = transition.step
+        return {"type": "lineage", "state": state, "node": node, "places": rows}
+
+    def _place(self, state: State, ids: tuple[int, ...]) -> dict[str, Any]:
+        """What a node is in one state; `step` is the one that made the state, `sure` the least sure link into it."""
+        graph = state.graph
+        groups = dict.fromkeys(graph.kernel_of(id) for id in ids)
+        return {
+            "state": self._numbers[id(state)],
+            "step": WHOLE,
+            "ids": list(ids),
+            "ops": list(dict.fromkeys(graph.nodes[id].op for id in ids)),
+            "kernels": [graph.groups[group].name for group in groups if group is not None],
+            "sure": "",
+        }
+
+    def everything(self) -> Iterator[dict[str, Any]]:
+        """Every message that a page without a kernel could want, but for differences that it can compose of these."""
+        for n in range(len(self)):
+            yield self.message(("state", n))
+            yield self.message(("text", n))
+        neighbours = zip(range(len(self)), range(1, len(self)), strict=False)
+        for before, after in dict.fromkeys((self.pair(-1), *self.of_step, *neighbours)):
+            if before != after:
+                yield self.message(("diff", before, after))
+
+
+def lines(graph: Graph, text: str) -> Iterator[int]:
+    """For each node the line of the text that binds it, from 1; 0 where that is not known.
+
+    Where a graph was not read from text, a line that gives a value its name is the line of the one node of that name.
+    """
+    if any(node.line for node in graph.nodes):
+        yield from (node.line for node in graph.nodes)
+        return
+    bound: dict[str, int] = {}
+    names = Counter(node.name for node in graph.nodes)
+    for number, line in enumerate(text.split("\n"), 1):
+        if found := _BINDING.match(line):
+            # 0: two functions bind that name
+            bound[found[1]] = 0 if found[1] in bound else number
+    yield from (bound.get(node.name, 0) if names[node.name] == 1 else 0 for node in graph.nodes)
