@@ -90,7 +90,8 @@ def _check(graph: Graph) -> None:
         and all(
             _place(e.target, len(graph.nodes)) and _place(e.source, e.target) and _place(e.index) for e in graph.edges
         )
-        and all(_sound_group(g, i, len(graph.nodes)) for i, g in enumerate(graph.groups))
+        and all(_sound_group(g, i, len(graph.nodes), len(graph.groups)) for i, g in enumerate(graph.groups))
+        and _nest(graph.groups)
         and all(_place(o, len(graph.nodes)) for o in graph.outputs)
     )
     if not sound:
@@ -115,14 +116,29 @@ def _sound_node(node: Node, groups: int) -> bool:
     )
 
 
-def _sound_group(group: Group, place: int, nodes: int) -> bool:
+def _sound_group(group: Group, place: int, nodes: int, groups: int) -> bool:
     return (
         _place(group.id)
         and group.id == place
         and group.kind in GROUP_KINDS
         and isinstance(group.name, str)
-        and (group.parent is None or _place(group.parent, place))
+        and (group.parent is None or _place(group.parent, groups))
         and isinstance(group.attrs, dict)
         and (group.output is None or _place(group.output, nodes))
         and all(_place(node, nodes) for node in group.inputs)
     )
+
+
+def _nest(groups: tuple[Group, ...]) -> bool:
+    """Whether no group is inside itself. A layer comes after the kernels in it, so a parent may come later."""
+    sound: set[int | None] = {None}
+    for group in groups:
+        above: dict[int | None, None] = {}
+        at: int | None = group.id
+        while at not in sound:
+            if at in above:
+                return False
+            above[at] = None
+            at = groups[at].parent if at is not None else None
+        sound.update(above)
+    return True

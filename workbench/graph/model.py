@@ -123,6 +123,14 @@ class Graph:
                 found[node.group].append(node.id)
         return tuple(tuple(ids) for ids in found)
 
+    @cached_property
+    def layered(self) -> Graph:
+        """The graph with its layers as groups of kind `scope`: the importer's, otherwise what repeats. For pictures."""
+        from workbench.graph.layers import layers
+        from workbench.graph.scopes import with_scopes
+
+        return with_scopes(self, layers(self))
+
     def ops(self) -> tuple[Node, ...]:
         """The operator calls, in topological order."""
         return tuple(node for node in self.nodes if node.kind == "op")

@@ -1,0 +1,234 @@
+"""Layers of a model, from the structure of its graph alone: stretches of the dataflow's spine that repeat.
+
+A link of the spine is told by the set of its operators, so a residual block with a convolution on its shortcut is a block
+like the others, and a few changed attributes change no border. Layers are derived: they are in no saved graph and a diff
+does not see them. Where the importer gave paths, those are the layers (workbench.graph.paths).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from workbench.graph.diff import GraphDiff
+from workbench.graph.model import Graph
+from workbench.graph.paths import named_scopes
+from workbench.graph.repeats import Repeat, repeats
+from workbench.graph.scopes import Scope, Scopes, carried, function_of, settled, with_scopes
+from workbench.graph.spine import OUTSIDE, Spine, spine
+
+LEAST = 4
+"operators in a layer; fewer are as easily read without a box"
+WORTH = 16
+"operators in all layers of one chain; fewer are as easily read without boxes"
+CHAINS = 4
+"Chains looked for in one function: a decoder, then the encoder that feeds all of it, and so on."
+ALIKE = 0.7
+"Operators that two layers share, of all that either has, from which on an odd one at an end is a layer too."
+COMPUTING = ("op", "call", "if", "match")
+_NUMBER = re.compile(r"(?<=[^\d.])\d+(?=_|$)")
+"Relax numbers the functions it makes of an operator: `@conv2d3`."
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """Consecutive layers of one kind."""
+
+    links: tuple[tuple[int, int], ...]
+    "from and to: places on the spine, for each layer"
+    spine: Spine
+
+
+def layers(graph: Graph) -> Scopes:
+    """The scopes that the importer gave, otherwise the layers that repeat; none where the graph has scopes as groups."""
+    if any(group.kind == "scope" for group in graph.groups):
+        return Scopes((), (None,) * len(graph.nodes))
+    return named_scopes(graph) or repeated_layers(graph)
+
+
+def layered_pair(before: Graph, after: Graph, changes: GraphDiff) -> tuple[Graph, Graph]:
+    """Two graphs with the same layers around what both have, so that a node stays in its box from one to the next."""
+    if any(group.kind == "scope" for graph in (before, after) for group in graph.groups):
+        return before, after
+    found = layers(before)
+    if found.scopes:
+        was, now = carried(before, after, changes, found)
+    else:
+        now, was = carried(after, before, changes.inverse(), layers(after))
+    return with_scopes(before, was), with_scopes(after, now)
+
+
+def repeated_layers(graph: Graph) -> Scopes:
+    """The layers that repeat in each function of a graph, in near-linear time; none where nothing repeats."""
+    consumers = [[user for user, _ in uses] for uses in graph.consumers]
+    home: list[int | None] = [None] * len(graph.nodes)
+    scopes: list[Scope] = []
+    for function, nodes in _functions(graph).items():
+        rounds = list(_chains(graph, consumers, nodes, _root(graph, function, nodes)))
+        first = len(scopes)
+        # what was found later feeds what was found before
+        for chain in (chain for chains in reversed(rounds) for chain in chains):
+            _add(graph, chain, scopes, home, nodes)
+        _name(graph, scopes, home, first)
+    return settled(graph, Scopes(tuple(scopes), tuple(home)))
+
+
+def _functions(graph: Graph) -> dict[int | None, list[int]]:
+    """The nodes of each top-level function."""
+    found: dict[int | None, list[int]] = {}
+    for id, function in enumerate(function_of(graph)):
+        found.setdefault(function, []).append(id)
+    return found
+
+
+def _root(graph: Graph, function: int | None, nodes: list[int]) -> int:
+    """The node that the function is for: of several results the one that takes most steps."""
+    inside = set(nodes)
+    output = None if function is None else graph.groups[function].output
+    results = [id for id in ([output] if output is not None else graph.outputs) if id in inside] or [nodes[-1]]
+    depth = _depths(graph, inside)
+    while True:
+        root = max(results, key=lambda id: (depth[id], -id))
+        results = [id for id in graph.inputs[root] if id in inside]
+        if graph.nodes[root].kind != "tuple" or not results:
+            return root
+
+
+def _depths(graph: Graph, inside: set[int]) -> dict[int, int]:
+    depth: dict[int, int] = {}
+    for id in sorted(inside):
+        depth[id] = 1 + max((depth[i] for i in graph.inputs[id] if i in inside), default=0)
+    return depth
+
+
+def _chains(graph: Graph, consumers: Sequence[Sequence[int]], nodes: list[int], root: int) -> Iterator[list[_Chain]]:
+    rest = set(nodes)
+    for _ in range(CHAINS):
+        free = [id in rest for id in range(len(graph.nodes))]
+        found = spine(graph.inputs, consumers, root, free)
+        yield list(_repeating(graph, found, nodes))
+        rest = {id for id in rest if found.home[id] == OUTSIDE}
+        depth = _depths(graph, rest)
+        root = max(depth, key=lambda id: (depth[id], -id), default=root)
+        if depth.get(root, 0) < 2 * LEAST:
+            return
+
+
+def _repeating(graph: Graph, found: Spine, nodes: list[int]) -> Iterator[_Chain]:
+    ops: list[Counter[str]] = [Counter() for _ in found.path]
+    for id in nodes:
+        at = found.home[id]
+        if at != OUTSIDE and graph.nodes[id].kind in COMPUTING:
+            ops[at][_NUMBER.sub("", graph.nodes[id].op)] += 1
+    # links that compute nothing (a field of a tuple) go with the link before them
+    starts = [at for at, counts in enumerate(ops) if counts]
+    ends = [*starts[1:], len(ops)]
+    items, weights = [frozenset(ops[at]) for at in starts], [ops[at].total() for at in starts]
+    for links in _with_odd_ends(
+        [ops[at] for at in starts], list(_joined(items, weights, repeats(items, weights, LEAST)))
+    ):
+        if sum(sum(weights[low:high]) for low, high in links) >= WORTH:
+            yield _Chain(tuple((starts[low], ends[high - 1]) for low, high in links), found)
+
+
+def _joined(
+    items: Sequence[frozenset[str]], weights: list[int], found: list[Repeat]
+) -> Iterator[list[tuple[int, int]]]:
+    """The parts of each repeat; two repeats of one kind with one odd layer between them are one, with that layer."""
+    links: list[tuple[int, int]] = []
+    kind: Counter[frozenset[str]] = Counter()
+    for repeat in found:
+        this = Counter(items[repeat.start : repeat.start + repeat.period])
+        if links and this == kind:
+            gap, size = sum(weights[links[-1][1] : repeat.start]), sum(weights[slice(*links[-1])])
+            if not gap or size <= 2 * gap <= 3 * size:
+                links += [(links[-1][1], repeat.start)] * bool(gap) + repeat.parts()
+                continue
+        if links:
+            yield links
+        links, kind = repeat.parts(), this
+    if links:
+        yield links
+
+
+def _with_odd_ends(ops: list[Counter[str]], chains: list[list[tuple[int, int]]]) -> Iterator[list[tuple[int, int]]]:
+    """Each chain with a first and a last layer that are nearly like the others: they often lack or have a few operators."""
+    low = 0
+    for place, links in enumerate(chains):
+        high = chains[place + 1][0][0] if place + 1 < len(chains) else len(ops)
+        start, end = links[0][0], links[-1][1]
+        first = _alike(ops[start : links[0][1]], [ops[at] for at in range(start - 1, low - 1, -1)])
+        last = _alike(ops[start : links[0][1]], [ops[at] for at in range(end, high)])
+        yield [(start - first, start)] * bool(first) + links + [(end, end + last)] * bool(last)
+        low = end + last
+
+
+def _alike(layer: list[Counter[str]], beside: list[Counter[str]]) -> int:
+    """How many of the links beside a layer make one most like it; 0 if none are like it."""
+    pattern, taken = sum(layer, Counter()), Counter[str]()
+    best, found = ALIKE, 0
+    for count, ops in enumerate(beside, 1):
+        taken += ops
+        if taken.total() > 2 * pattern.total():
+            break
+        alike = (pattern & taken).total() / (pattern | taken).total()
+        if alike > best:
+            best, found = alike, count
+    return found
+
+
+def _add(graph: Graph, chain: _Chain, scopes: list[Scope], home: list[int | None], nodes: list[int]) -> None:
+    """Add the layers of a chain, in stages where their results change type from stage to stage."""
+    path, layer_of = chain.spine.path, {}
+    results = [graph.nodes[path[high - 1]].type for _, high in chain.links]
+    stages = [len(list(same)) for _, same in groupby(results)]
+    staged = 1 < len(stages) <= len(results) / 2
+    stage_ends = [sum(stages[: i + 1]) for i in range(len(stages))]
+    stage: int | None = None
+    for number, (low, high) in enumerate(chain.links):
+        if staged and number in (0, *stage_ends):
+            stage = len(scopes)
+            scopes.append(Scope("stage"))
+        layer_of.update(dict.fromkeys(range(low, high), len(scopes)))
+        scopes.append(Scope("layer", stage))
+    for id in nodes:
+        found = layer_of.get(chain.spine.home[id])
+        if found is not None:
+            home[id] = found
+
+
+def _name(graph: Graph, scopes: list[Scope], home: list[int | None], first: int) -> None:
+    """Number the scopes of a function; layers whose parameters share a numbered prefix bear that instead."""
+    own: dict[int, list[str]] = {}
+    for node in graph.nodes:
+        at = home[node.id]
+        if node.kind == "param" and at is not None and at >= first:
+            own.setdefault(at, []).append(node.op)
+    numbered = [at for at in range(first, len(scopes)) if scopes[at].name == "layer"]
+    prefixes = [_prefix(own.get(at, [])) for at in numbered]
+    told = all(prefixes) and len(set(prefixes)) == len(prefixes)
+    for number, at in enumerate(numbered):
+        scopes[at] = Scope(prefixes[number] if told else f"layer {number}", scopes[at].parent)
+    stages = [at for at in range(first, len(scopes)) if scopes[at].name == "stage"]
+    for number, at in enumerate(stages):
+        scopes[at] = Scope(f"stage {number}")
+
+
+def _prefix(names: list[str]) -> str:
+    """The path that several parameters of one layer share, up to a number.
+
+    >>> _prefix(["layers.3.attention.weight", "layers.3.attention.bias"]), _prefix(["a", "b"])
+    ('layers.3', '')
+    """
+    found = re.match(r"(.*\d)[._/]", _shared(names)) if len(names) > 1 else None
+    return found.group(1) if found else ""
+
+
+def _shared(names: list[str]) -> str:
+    """What all begin with; the first and the last in order tell."""
+    first, last = min(names), max(names)
+    same = (place for place, (a, b) in enumerate(zip(first, last, strict=False)) if a != b)
+    return first[: next(same, min(len(first), len(last)))]

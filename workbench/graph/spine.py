@@ -1,0 +1,166 @@
+"""The spine of a dataflow: the nodes that everything on the way to a result passes, and what hangs between them.
+
+A node is on the spine if it post-dominates the one before it, so a skip connection leaves one node of the spine, and an
+attention mask that feeds every layer leaves them all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+OUTSIDE = -1
+LATEST = 4
+"The data may come in at this part of the longest chain from its end, at the latest."
+SOURCES = 64
+"Of the inputs and weights of the first layers this many are asked how much of the graph they reach."
+
+
+@dataclass(frozen=True)
+class Spine:
+    """A chain of post-dominators and, for every node, the link of the chain that it belongs to."""
+
+    path: tuple[int, ...]
+    "node ids, producers first"
+    home: tuple[int, ...]
+    "for each node of the graph the place in `path` that it leads to and nothing else uses, or OUTSIDE"
+
+
+def spine(
+    inputs: Sequence[Sequence[int]], consumers: Sequence[Sequence[int]], root: int, free: Sequence[bool]
+) -> Spine:
+    """The longest chain of post-dominators that ends at `root`, through `free` nodes only, in near-linear time.
+
+    Parameters
+    ----------
+    inputs, consumers
+        Ids of each node's producers and consumers; producers have smaller ids.
+
+    Examples
+    --------
+    A skip connection (0 to 2) around 1, and a weight, 3:
+
+    >>> spine([[], [0], [0, 1], [], [2, 3]], [[1, 2], [2], [4], [4], []], 4, [True] * 5)
+    Spine(path=(0, 2, 4), home=(0, 1, 1, 2, 2))
+    """
+    uses = _uses(inputs, consumers, root, free)
+    path = _path(inputs, uses, root)
+    place = {node: index for index, node in enumerate(path)}
+    home = [OUTSIDE] * len(inputs)
+    for node in range(root, -1, -1):
+        if node in place:
+            home[node] = place[node]
+        elif uses[node]:
+            homes = {home[user] for user in uses[node]}
+            home[node] = homes.pop() if len(homes) == 1 else OUTSIDE
+    _hang_side_results(inputs, consumers, uses, free, home)
+    return Spine(path, tuple(home))
+
+
+def _uses(
+    inputs: Sequence[Sequence[int]], consumers: Sequence[Sequence[int]], root: int, free: Sequence[bool]
+) -> list[list[int]]:
+    """The consumers that lead to the root, for each node that leads there."""
+    reaches = bytearray(len(inputs))
+    reaches[root] = 1
+    uses: list[list[int]] = [[] for _ in inputs]
+    for node in range(root - 1, -1, -1):
+        if free[node]:
+            uses[node] = [user for user in consumers[node] if reaches[user]]
+            reaches[node] = bool(uses[node])
+    return uses
+
+
+def _path(inputs: Sequence[Sequence[int]], uses: list[list[int]], root: int) -> tuple[int, ...]:
+    """Of the post-dominator tree the way to the root from the source that reaches most of the graph."""
+    depth, parent = _tree(uses, root)
+
+    def way(node: int) -> tuple[int, ...]:
+        path = [node]
+        while path[-1] != root:
+            path.append(parent[path[-1]])
+        return tuple(path)
+
+    longest = way(max(depth, key=lambda id: (depth[id], -id)))
+    # a weight in the first layer may be deeper in the tree than the data, but the data reaches all that the weight does
+    sources = [node for node in depth if not any(i in depth for i in inputs[node])]
+    meets = _meeting(longest, parent, sources)
+    near = sorted(
+        (node for node in sources if LATEST * depth[meets[node]] >= len(longest)), key=lambda id: (-depth[id], id)
+    )
+    tried = near[:SOURCES]
+    reach = _reach(uses, depth, tried)
+    return way(max(tried, key=lambda id: (reach[id], depth[id], -id))) if tried else longest
+
+
+def _meeting(path: tuple[int, ...], parent: dict[int, int], nodes: Iterable[int]) -> dict[int, int]:
+    """Where each node's way to the root meets the path."""
+    meets = {node: node for node in path}
+    for node in nodes:
+        way = [node]
+        while way[-1] not in meets:
+            way.append(parent[way[-1]])
+        meets.update(dict.fromkeys(way, meets[way[-1]]))
+    return meets
+
+
+def _reach(uses: list[list[int]], nodes: Iterable[int], sources: list[int]) -> dict[int, int]:
+    """How many nodes each source flows into."""
+    reached_by = dict.fromkeys(nodes, 0)
+    reached_by.update((node, 1 << bit) for bit, node in enumerate(sources))
+    counts: Counter[int] = Counter()
+    for node in sorted(reached_by):
+        counts[reached_by[node]] += 1
+        for user in uses[node]:
+            reached_by[user] |= reached_by[node]
+    return {node: sum(count for mask, count in counts.items() if mask >> bit & 1) for bit, node in enumerate(sources)}
+
+
+def _tree(uses: list[list[int]], root: int) -> tuple[dict[int, int], dict[int, int]]:
+    """Depth and parent in the post-dominator tree, for every node that leads to the root.
+
+    On a DAG one sweep finds the tree: a node's parent is the lowest common ancestor of its consumers (Cooper, Harvey,
+    Kennedy: A simple, fast dominance algorithm, 2001). Jump pointers keep each ancestor query logarithmic (Myers: An
+    applicative random-access stack, 1983).
+    """
+    depth, parent, jump = {root: 0}, {root: root}, {root: root}
+
+    def lift(node: int, to: int) -> int:
+        while depth[node] > to:
+            node = jump[node] if depth[jump[node]] >= to else parent[node]
+        return node
+
+    def common(a: int, b: int) -> int:
+        a, b = lift(a, depth[b]), lift(b, depth[a])
+        while a != b:
+            a, b = (jump[a], jump[b]) if jump[a] != jump[b] else (parent[a], parent[b])
+        return a
+
+    for node in range(root - 1, -1, -1):
+        if not uses[node]:
+            continue
+        above = uses[node][0]
+        for user in uses[node][1:]:
+            above = common(above, user)
+        far = jump[above]
+        parent[node], depth[node] = above, depth[above] + 1
+        jump[node] = jump[far] if depth[above] - depth[far] == depth[far] - depth[jump[far]] else above
+    return depth, parent
+
+
+def _hang_side_results(
+    inputs: Sequence[Sequence[int]],
+    consumers: Sequence[Sequence[int]],
+    uses: list[list[int]],
+    free: Sequence[bool],
+    home: list[int],
+) -> None:
+    """What does not lead to the root (a layer's own results) hangs at the last link it was computed from."""
+    aside = [node for node, users in enumerate(uses) if free[node] and not users and home[node] == OUTSIDE]
+    for node in aside:
+        home[node] = max((home[i] for i in inputs[node]), default=OUTSIDE)
+    for node in reversed(aside):
+        homes = {home[user] for user in consumers[node]}
+        if home[node] == OUTSIDE and len(homes) == 1:
+            home[node] = homes.pop()
