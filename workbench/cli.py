@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from workbench.errors import WorkbenchError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status: 0 done, 1 an error with its sentence on stderr, 2 bad usage."""
+    """Run the command and return its exit status.
+
+    0 done; 1 an error, its sentence on stderr; 2 bad usage; 3 done, and a pass or a configuration failed.
+    """
     options = _parser().parse_args(arguments)
     try:
         return options.run(options)
@@ -28,8 +33,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="tvm-workbench", description="A Jupyter workbench for Apache TVM.")
+    parser = argparse.ArgumentParser(
+        prog="tvm-workbench",
+        description="See what a tensor compiler does to a graph, pass by pass; change it; measure the effect.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_trace(commands)
+    _add_show(commands)
+    _add_kernels(commands)
+    _add_measure(commands)
+    _add_export(commands)
 
     install = commands.add_parser("install-relay", help="make the environment of the Relay kernel")
     install.add_argument("--prefix", type=Path, metavar="DIR", help="where to make it (default: in your data folder)")
@@ -52,6 +67,128 @@ def _parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="print what was found on this machine")
     doctor.set_defaults(run=_doctor)
     return parser
+
+
+_EXAMPLES = """\
+a model is a .relay, .txt, .json or .py file, or `sample:NAME`, `sample:bert{layers=2}`
+
+  tvm-workbench trace model.relay -p "SimplifyInference,FoldConstant,-FoldScaleAxis,FuseOps{fuse_opt_level=2}" -o m.wbtrace
+  tvm-workbench trace model.relay --build llvm -o build.wbtrace     what relay.build itself runs
+  tvm-workbench show m.wbtrace --open                               step through it in a browser
+  tvm-workbench kernels model.relay --disable FoldConstant
+  tvm-workbench measure model.relay -c 0 -c 3 -c "FoldConstant,FuseOps"
+  tvm-workbench export m.wbtrace again.py                           the Python that does the same with TVM alone
+
+exit status: 0 done, 1 an error (one sentence on stderr), 2 bad usage, 3 done but a pass or a configuration failed"""
+
+
+def _command(commands: Any, name: str, help: str, more: str = "") -> argparse.ArgumentParser:
+    """A subcommand whose work is the function of its name in commands.py, imported when it is run."""
+    parser = commands.add_parser(
+        name, help=help, description=f"{help}. {more}", formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.set_defaults(run=lambda options: getattr(importlib.import_module("workbench.commands"), name)(options))
+    return parser
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="a .relay, .txt, .json or .py file, or sample:NAME")
+    parser.add_argument(
+        "--params", type=Path, metavar="FILE.npz", help="parameters by name, as numpy.savez writes them"
+    )
+    parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="for each build (default: 600)")
+
+
+def _add_context(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-O", "--opt-level", type=int, default=3, metavar="N", help="of the PassContext (default: 3)")
+    parser.add_argument(
+        "--disable", action="append", default=[], metavar="PASS", help="leave a pass out; can be repeated"
+    )
+    parser.add_argument("--require", action="append", default=[], metavar="PASS", help="run a pass whatever the level")
+    parser.add_argument(
+        "--config",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="PassContext config: relay.FuseOps.max_depth=4",
+    )
+
+
+def _add_trace(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "trace",
+        "run passes over a model, and say what each of them did",
+        "A line a pass: * it changed the module, ! it failed, - it was skipped or is off.",
+    )
+    _add_model(parser)
+    passes = parser.add_mutually_exclusive_group(required=True)
+    passes.add_argument(
+        "-p",
+        "--passes",
+        metavar="TEXT",
+        help="a pipeline: names by commas, options in braces, a minus before what is off",
+    )
+    passes.add_argument("--build", metavar="TARGET", help="the compiler's own passes for a target, `llvm`")
+    _add_context(parser)
+    parser.add_argument("--changed", action="store_true", help="leave out the passes that changed nothing")
+    parser.add_argument("--check", action="store_true", help="run the module before and after each pass and compare")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE.wbtrace", help="write the trace; it needs no TVM to open"
+    )
+
+
+def _add_show(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "show",
+        "turn a trace or a model into one HTML file",
+        "The file needs no network, no TVM and no Jupyter.",
+    )
+    parser.add_argument("file", help="a .wbtrace, a graph's .json, or a model")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help=".html, .svg, .pdf or .png (default: FILE's name, .html)"
+    )
+    parser.add_argument("--step", type=int, metavar="N", help="one step of the trace, before and after")
+    parser.add_argument("--open", action="store_true", help="open it in the browser")
+
+
+def _add_kernels(commands: Any) -> None:
+    parser = _command(commands, "kernels", "build a model for real, and count what it calls")
+    _add_model(parser)
+    parser.add_argument("--target", default="llvm", help="as TVM writes it (default: llvm, for this CPU)")
+    _add_context(parser)
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE.csv", help="write the calls as a table")
+
+
+def _add_measure(commands: Any) -> None:
+    parser = _command(commands, "measure", "build configurations of a model and time each on this machine")
+    _add_model(parser)
+    parser.add_argument(
+        "-c",
+        "--config",
+        action="append",
+        dest="configs",
+        metavar="CONFIG",
+        help="an opt level or a pipeline (default: 0 to 3)",
+    )
+    parser.add_argument(
+        "--target", action="append", default=None, help="as TVM writes it; can be repeated (default: llvm)"
+    )
+    parser.add_argument("--budget", type=float, default=1.0, metavar="SECONDS", help="of timing a row (default: 1)")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE.csv", help="write the rows, samples too")
+
+
+def _add_export(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "export",
+        "write a trace or a graph in another form, by the suffix",
+        ".json the graph, .dot Graphviz, .py the code that makes the trace with TVM alone, .txt TVM's text, .html .svg .pdf .png.",
+    )
+    parser.add_argument("file", help="a .wbtrace, a graph's .json, or a model")
+    parser.add_argument("output", help="where to write it")
+    parser.add_argument("--step", type=int, metavar="N", help="the graph after this step (default: the last)")
 
 
 def _install_relay(options: argparse.Namespace) -> int:

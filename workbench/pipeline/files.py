@@ -41,11 +41,19 @@ def save(trace: Trace, path: str | Path) -> Path:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
+        # mkstemp lets nobody else read it, unlike any other file that is written here
+        Path(name).chmod(0o666 & ~_umask())
         Path(name).replace(path)
     except OSError as error:
         Path(name).unlink(missing_ok=True)
         raise LoadError(f"{path} cannot be written: {error.strerror}; what was there before is untouched") from None
     return path
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def load(path: str | Path) -> Trace:

@@ -1,0 +1,104 @@
+"""The command line on models, in both dialects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from workbench.cli import main
+
+FUSE = {
+    "relay": "SimplifyInference,-FoldConstant,FuseOps{fuse_opt_level=2}",
+    "relax": "LegalizeOps,-FoldConstant,FuseOps",
+}
+FAILS = {"relay": "DivToMul", "relax": "Gradient{func_name='main'}"}
+
+
+def test_trace_writes_what_the_same_call_in_python_gives(
+    dialect: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.wbtrace"
+    assert main(["trace", "sample:mlp{layers=2}", "-p", FUSE[dialect], "-o", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[0] for line in lines[:2]] == ["*" if dialect == "relax" else " ", "-"]
+    theirs = wb.trace(wb.samples.load("mlp", layers=2), FUSE[dialect])
+    opened = wb.Trace.open(path)
+    assert [step.status for step in opened.steps] == [step.status for step in theirs.steps]
+    assert opened.end.graph == theirs.end.graph
+
+
+def test_a_build_is_traced(dialect: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "b.wbtrace"
+    assert main(["trace", "sample:mlp", "--build", "llvm", "--changed", "-o", str(path)]) == 0
+    assert "FuseOps" in capsys.readouterr().out
+    assert wb.Trace.open(path).build["target"].startswith("llvm")
+
+
+def test_a_model_is_read_from_a_file(dialect: str, tmp_path: Path) -> None:
+    text = {
+        "relay": "def @main(%x: Tensor[(2, 2), float32]) { exp(%x) }",
+        "relax": "@R.function\ndef main(x: R.Tensor((2, 2), 'float32')):\n    y = R.exp(x)\n    return y\n",
+    }
+    model = tmp_path / {"relay": "m.relay", "relax": "m.py"}[dialect]
+    model.write_text(text[dialect])
+    assert main(["trace", str(model), "-p", "", "-o", str(tmp_path / "t.wbtrace")]) == 0
+    assert main(["show", str(model), "-o", str(tmp_path / "m.html")]) == 0
+    assert main(["export", str(model), str(tmp_path / "g.json")]) == 0
+    assert [node.op.rpartition(".")[2] for node in wb.Graph.from_json((tmp_path / "g.json").read_text()).ops()] == [
+        "exp"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["trace", "sample:mlp", "-p", "FuseOp"], "did you mean FuseOps"),
+        (["trace", "sample:mlp", "-p", "FuseOps{"], "not closed"),
+        (["trace", "sample:nothing", "-p", "FuseOps"], "sample"),
+        (["trace", "sample:", "-p", "FuseOps"], "name a sample"),
+        (["trace", "model.onnx", "-p", "FuseOps"], "no kind that can be loaded"),
+        (["trace", "none.relay", "-p", "FuseOps"], "cannot be read"),
+        (["trace", "sample:mlp", "--params", "none.npz", "-p", ""], "none.npz"),
+        (["kernels", "sample:mlp", "--config", "nonsense"], "KEY=VALUE"),
+        (["kernels", "sample:mlp", "--disable", "FuseOp"], "did you mean FuseOps"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_an_error_is_one_sentence_and_status_1(
+    arguments: list[str], words: str, dialect: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if "none.npz" in arguments:
+        arguments = [word.replace("sample:mlp", __file__) for word in arguments]
+    assert main(arguments) == 1
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") == 1
+
+
+def test_a_pass_that_fails_is_status_3_and_the_trace_is_written(
+    dialect: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.wbtrace"
+    assert main(["trace", "sample:mlp", "-p", FAILS[dialect], "-o", str(path)]) == 3
+    assert "failed" in capsys.readouterr().err
+    assert wb.Trace.open(path).failed is not None
+
+
+def test_kernels_are_counted_and_listed(dialect: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "k.csv"
+    assert main(["kernels", "sample:mlp{layers=1}", "-O", "3", "-o", str(table)]) == 0
+    said = capsys.readouterr().out
+    calls = wb.kernels(wb.samples.load("mlp", layers=1)).calls
+    assert f"calls         {calls}\n" in said
+    assert len(table.read_text().splitlines()) == calls + 1
+
+
+def test_configurations_are_measured(dialect: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "m.csv"
+    arguments = ["measure", "sample:mlp{layers=1,width=4}", "-c", "3", "--budget", "0.05", "-o", str(table)]
+    assert main(arguments) == 0
+    assert "opt 3" in capsys.readouterr().out
+    assert len(table.read_text().splitlines()) == 2
+    assert main(["measure", "sample:mlp{layers=1,width=4}", "-c", FAILS[dialect], "--budget", "0.05"]) == 3

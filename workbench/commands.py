@@ -1,0 +1,243 @@
+"""What `tvm-workbench trace, show, kernels, measure, export` do. cli.py reads the command line; this needs what is installed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import load
+from workbench.errors import LoadError, WorkbenchError
+from workbench.graph.model import Graph
+from workbench.pipeline.config import Config
+from workbench.pipeline.spec import Pipeline
+from workbench.pipeline.trace import Step, Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PASS_FAILED = 3
+"exit status: the command did its work, and one of the passes or configurations failed"
+SAMPLE = "sample:"
+
+
+def trace(options: argparse.Namespace) -> int:
+    """Run a pipeline, or the compiler's own, write the trace, and say what each pass did."""
+    workload = _model(options.model, options.params)
+    if options.build:
+        from workbench.pipeline.build_trace import trace_build
+
+        made = trace_build(
+            workload,
+            options.build,
+            options.opt_level,
+            options.disable,
+            options.require,
+            _settings(options.config),
+            timeout=options.timeout,
+        )
+    else:
+        from workbench.pipeline.run import trace as run
+
+        made = run(workload, Pipeline.parse(options.passes), options.opt_level)
+    for step in made.steps:
+        if step.changed or step.error or not options.changed:
+            print(_step_line(step))
+    changed = [row.name for row in made.check().failed] if options.check else []
+    for name in changed:
+        print(f"{name} changed the answer", file=sys.stderr)
+    if options.output:
+        print(f"written: {made.save(options.output)}")
+    if made.failed is not None:
+        print(f"tvm-workbench: {made.failed.name} failed: {made.failed.error}", file=sys.stderr)
+    return PASS_FAILED if made.failed is not None or changed else 0
+
+
+def show(options: argparse.Namespace) -> int:
+    """A trace or a graph as one file that opens anywhere."""
+    thing = _trace_or_graph(options.file)
+    output = options.output or Path(options.file).with_suffix(".html").name
+    saved = _view(thing, options.step).save(output)
+    print(f"written: {saved}")
+    if options.open:
+        import webbrowser
+
+        webbrowser.open(saved.resolve().as_uri())
+    return 0
+
+
+def kernels(options: argparse.Namespace) -> int:
+    """A real build's calls, counted."""
+    from workbench.measure.kernels import kernels as count
+
+    found = count(
+        _model(options.model, options.params),
+        options.target,
+        options.opt_level,
+        options.disable,
+        options.require,
+        _settings(options.config),
+        timeout=options.timeout,
+    )
+    print(f"target        {found.target}")
+    for name in ("calls", "functions", "launches", "noops", "traffic_bytes"):
+        print(f"{name:13} {getattr(found, name)}")
+    _print_table(found.table, options.output)
+    return 0
+
+
+def measure(options: argparse.Namespace) -> int:
+    """Configurations built and timed, one row each."""
+    from workbench.measure.local import measure as time
+
+    rows = time(
+        _model(options.model, options.params),
+        [_config(text) for text in options.configs or ("0", "1", "2", "3")],
+        options.target or ("llvm",),
+        budget=options.budget,
+        timeout=options.timeout,
+    )
+    shown = ("config", "target", "status", "kernels", "functions", "median_us", "q1_us", "q3_us", "message")
+    if options.output:
+        _write(rows.to_csv(index=False), options.output)
+    print(rows[[name for name in shown if name in rows]].to_string(index=False))
+    return PASS_FAILED if (rows["status"] == "failed").any() else 0
+
+
+def export(options: argparse.Namespace) -> int:
+    """A trace or a graph in another form, chosen by the suffix."""
+    thing, suffix = _trace_or_graph(options.file), Path(options.output).suffix.lower()
+    if suffix in (".html", ".svg", ".pdf", ".png"):
+        print(f"written: {_view(thing, options.step).save(options.output)}")
+        return 0
+    if suffix not in _FORMS:
+        known = ", ".join([*_FORMS, ".html", ".svg", ".pdf", ".png"])
+        raise WorkbenchError(f"{options.output} is of no kind that can be exported; give a name ending in {known}")
+    _write(_FORMS[suffix](thing, options.step), options.output)
+    print(f"written: {options.output}")
+    return 0
+
+
+def _model(source: str, params: Path | None) -> Workload:
+    if source.startswith(SAMPLE):
+        from workbench.samples import load as sample
+
+        (step,) = Pipeline.parse(source.removeprefix(SAMPLE)) or (None,)
+        if step is None:
+            raise LoadError("name a sample, `sample:bert`")
+        return sample(step.name, **step.options)
+    return load(Path(source), _arrays(params) if params else None)
+
+
+def _arrays(path: Path) -> dict[str, Any]:
+    import numpy as np
+
+    try:
+        with np.load(path, allow_pickle=False) as saved:
+            return {name: saved[name] for name in saved.files}
+    except (OSError, ValueError, AttributeError) as error:
+        raise LoadError(f"{path} cannot be read as parameters: {error}; write them with numpy.savez") from None
+
+
+def _trace_or_graph(path: str) -> Trace | Graph:
+    """What a file holds; its suffix and, for .json, its first field tell."""
+    file = Path(path)
+    if file.suffix == ".wbtrace":
+        return Trace.open(file)
+    if file.suffix == ".json":
+        try:
+            return Graph.from_json(file.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise LoadError(f"{path} cannot be read: {error.strerror}; check the path") from None
+        except (LoadError, UnicodeDecodeError):
+            pass  # a module that TVM wrote is JSON too
+    return _model(path, None).graph()
+
+
+def _view(thing: Trace | Graph, step: int | None) -> Any:
+    if isinstance(thing, Graph):
+        from workbench.widgets.graph_view import GraphView
+
+        return GraphView(thing)
+    if step is not None:
+        from workbench.widgets.compare_view import CompareView
+
+        chosen = thing.step(step)
+        return CompareView(chosen.before, chosen.after)
+    from workbench.widgets.pass_stepper import PassStepper
+
+    return PassStepper(thing)
+
+
+def _graph(thing: Trace | Graph, step: int | None) -> Graph:
+    """A graph itself; of a trace the one after a step, by default the last."""
+    if isinstance(thing, Graph):
+        return thing
+    return thing.end.graph if step is None else thing.step(step).after
+
+
+def _code(thing: Trace | Graph, step: int | None) -> str:  # noqa: ARG001  every form is written the same way
+    if isinstance(thing, Graph):
+        raise WorkbenchError("a graph has no code; export a trace, which `tvm-workbench trace -o x.wbtrace` writes")
+    return thing.code()
+
+
+def _text(thing: Trace | Graph, step: int | None) -> str:
+    if isinstance(thing, Graph):
+        raise WorkbenchError("a graph has no text of its own; export a trace")
+    return thing.end.text if step is None else thing.step(step).text_after
+
+
+_FORMS = {
+    ".json": lambda thing, step: _graph(thing, step).to_json(),
+    ".dot": lambda thing, step: _graph(thing, step).to_graphviz().source,
+    ".py": _code,
+    ".txt": _text,
+}
+
+
+def _settings(pairs: list[str]) -> dict[str, Any]:
+    """`KEY=VALUE` as PassContext config; values are Python literals, or else text."""
+    import ast
+
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise WorkbenchError(f"{pair!r} is no setting; write it as KEY=VALUE, relay.FuseOps.max_depth=4")
+        try:
+            found[key] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            found[key] = value
+    return found
+
+
+def _config(text: str) -> Config:
+    """A configuration as the command line gives it: an opt level, or a pipeline's text."""
+    return Config.of(int(text) if text.isdigit() else text)
+
+
+def _step_line(step: Step) -> str:
+    marks = {"changed": "*", "error": "!", "same": " ", "skipped": "-", "off": "-"}
+    line = f"{marks[step.status]} {'  ' * step.depth}{step.name:{48 - 2 * step.depth}} {step.seconds * 1e3:9.1f} ms"
+    if step.changed:
+        line += f"  nodes {len(step.before.nodes)} -> {len(step.after.nodes)}"
+        line += f", kernels {step.before.kernels()} -> {step.after.kernels()}"
+    return line + (f"  {step.error}" if step.error else "")
+
+
+def _print_table(table: pd.DataFrame, output: Path | None) -> None:
+    if output is not None:
+        _write(table.to_csv(index=False), output)
+        return
+    names = [name for name in ("function", "bytes_read", "bytes_written", "outputs") if name in table]
+    print(table[names].to_string(index=False))
+
+
+def _write(text: str, path: str | Path) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise WorkbenchError(f"{path} cannot be written: {error.strerror}; check the folder") from None
