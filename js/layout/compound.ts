@@ -6,10 +6,12 @@
  */
 import { LevelCache } from "./cache";
 import { buildHierarchy, type Hierarchy } from "./hierarchy";
-import { median, row, rowsBy, type LevelLayout, type Rows } from "./level";
-import { levelGraph, Seeds, type Placed } from "./levels";
+import { median, row, rowsBy, sizeOnGrid, type LevelLayout, type Rows } from "./level";
+import { levelOf } from "./level_keys";
+import { LevelReader, type Placed } from "./levels";
 import { layoutLevel } from "./pipeline";
 import { Line } from "./routing";
+import { Seeds } from "./seeds";
 import type { LayoutInput, LayoutOptions, LayoutResult } from "./types";
 
 const DEFAULTS: Required<LayoutOptions> = { nodeGap: 24, layerGap: 36, padding: 12, verticalPadding: 8 };
@@ -29,30 +31,27 @@ export class LayoutEngine {
     const itemsOf = rowsBy(homes, groupCount + 1), wiresOf = rowsBy(wires.level, groupCount + 1);
 
     const seeds = input.seed ? new Seeds(input.seed, nodeCount, groupCount) : null;
-    const local = new Uint32Array(homes.length);
-    const placed: Placed[] = new Array(groupCount + 1);
-    const place = (): void => {
-      for (const level of bottomUp) {
-        const items = itemsOf.items.subarray(itemsOf.offset[level], itemsOf.offset[level + 1]);
-        const graph = levelGraph(input, hierarchy, items, row(wiresOf, level), local, placed, seeds);
-        const layout = this.cache.get(graph, options, () => layoutLevel(graph, options));
-        placed[level] = level === groupCount
-          ? { layout, items, width: layout.width, height: layout.height, insetX: 0, insetY: 0, foot: 0 }
-          : inGroup(layout, items, input.groups.headerHeight[level], input.groups.minWidth[level], options);
-        if (level < groupCount) seeds?.found(nodeCount + level, placed[level], local);
-      }
+    const placed: Placed[] = new Array(groupCount + 1), reader = new LevelReader(input, hierarchy, placed);
+    const place = (level: number): void => {
+      const items = row(itemsOf, level), key = reader.read(items, row(wiresOf, level), seeds, options);
+      const layout = this.cache.get(key, (kept) => layoutLevel(levelOf(kept), options));
+      placed[level] = level === groupCount
+        ? { layout, items, width: layout.width, height: layout.height, insetX: 0, insetY: 0, foot: 0 }
+        : inGroup(layout, items, input.groups.headerHeight[level], input.groups.minWidth[level], options);
+      if (level < groupCount) seeds?.found(nodeCount + level, placed[level], reader.local);
     };
-    place();
-    if (seeds?.squeeze(hierarchy, placed, input)) place();
+    for (const level of bottomUp) place(level);
+    const again = seeds?.squeeze(hierarchy, placed, input);
+    if (again) for (const level of bottomUp) if (again[level]) place(level);
     this.cache.tidy();
-    const result = assemble(hierarchy, placed, wiresOf, local);
+    const result = assemble(hierarchy, placed, wiresOf, reader.local);
     return { ...result, shiftX: commonShift(result.x, input.seed?.x), shiftY: commonShift(result.y, input.seed?.y) };
   }
 }
 
 function inGroup(layout: LevelLayout, items: Uint32Array, header: number, minWidth: number, { padding, verticalPadding }: Required<LayoutOptions>): Placed {
-  const width = Math.max(minWidth, layout.width + 2 * padding);
-  return { layout, items, width, height: layout.height + header + 2 * verticalPadding, insetX: (width - layout.width) / 2, insetY: header + verticalPadding, foot: verticalPadding };
+  const width = sizeOnGrid(Math.max(minWidth, layout.width + 2 * padding));
+  return { layout, items, width, height: sizeOnGrid(layout.height + header + 2 * verticalPadding), insetX: (width - layout.width) / 2, insetY: header + verticalPadding, foot: verticalPadding };
 }
 
 /** Walks from the top level inwards, giving every level its origin, then strings the wires of each edge together. */

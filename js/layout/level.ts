@@ -14,18 +14,18 @@ export interface LevelGraph {
   /** How far the group's upper border can come down while its lower one stays; 0 for a node, and once groups have been squeezed. */
   give: Float32Array;
   /** BOX, ENTRY or EXIT (hierarchy.ts). */
-  kind: Uint8Array;
+  kind: Uint32Array;
   /** 1 for the entry stub, and for the wire into each item, that brings by far the deepest value: the main line. */
-  mainEntry: Uint8Array;
-  mainWire: Uint8Array;
+  mainEntry: Uint32Array;
+  mainWire: Uint32Array;
   /** Wires, by local item number. */
   source: Uint32Array;
   target: Uint32Array;
   /** Wires of one net leave the same point of the same item and share one trunk. */
   net: Uint32Array;
   /** Order of the wire among those that enter the target from above, or leave the source below. */
-  targetPort: Uint16Array;
-  sourcePort: Uint16Array;
+  targetPort: Uint32Array;
+  sourcePort: Uint32Array;
   /** Where the end is fixed by the inside of a box: x relative to the box's centre; NaN where it is free. */
   targetShift: Float32Array;
   sourceShift: Float32Array;
@@ -68,6 +68,18 @@ export function rowsBy(keys: ArrayLike<number>, rowCount: number): Rows {
 /** The members of row r, without copying. */
 export function row(rows: Rows, r: number): Uint32Array {
   return rows.items.subarray(rows.offset[r], rows.offset[r + 1]);
+}
+
+/**
+ * Places are kept on a grid, and sizes on one twice as wide: then sums of them are exact, also where a picture is a
+ * million pixels high, and a level that has only moved as a whole is recognised.
+ */
+export function onGrid(place: number): number {
+  return Math.round(8 * place) / 8;
+}
+
+export function sizeOnGrid(size: number): number {
+  return Math.ceil(4 * size) / 4;
 }
 
 /** The lower median. */

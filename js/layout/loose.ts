@@ -3,7 +3,7 @@
  * of the rest, as tall as the rest or about square, instead of in one endless first layer.
  */
 import { BOX } from "./hierarchy";
-import type { LevelGraph, LevelLayout, Spacing } from "./level";
+import { onGrid, sizeOnGrid, type LevelGraph, type LevelLayout, type Spacing } from "./level";
 
 /** Local numbers of the wired items; all others are loose boxes. */
 export function wiredItems(graph: LevelGraph): Uint32Array {
@@ -20,7 +20,7 @@ export function withoutLoose(graph: LevelGraph, wired: Uint32Array): LevelGraph 
   const pick = (column: Float32Array): Float32Array => Float32Array.from(wired, (i) => column[i]);
   return {
     ...graph, width: pick(graph.width), height: pick(graph.height), head: pick(graph.head), foot: pick(graph.foot), give: pick(graph.give), seedX: pick(graph.seedX), seedY: pick(graph.seedY),
-    kind: Uint8Array.from(wired, (i) => graph.kind[i]), mainEntry: Uint8Array.from(wired, (i) => graph.mainEntry[i]),
+    kind: Uint32Array.from(wired, (i) => graph.kind[i]), mainEntry: Uint32Array.from(wired, (i) => graph.mainEntry[i]),
     source: graph.source.map((i) => number[i]), target: graph.target.map((i) => number[i]),
   };
 }
@@ -39,11 +39,11 @@ export function addLoose(graph: LevelGraph, wired: Uint32Array, layout: LevelLay
   for (let i = 0; i < n; i++) {
     if (placed[i]) continue;
     if (top > 0 && top + graph.height[i] > limit) { left = right + nodeGap; right = left; top = 0; }
-    x[i] = left + graph.width[i] / 2;
-    y[i] = top + graph.height[i] / 2;
+    x[i] = onGrid(left + graph.width[i] / 2);
+    y[i] = onGrid(top + graph.height[i] / 2);
     right = Math.max(right, left + graph.width[i]);
     height = Math.max(height, top + graph.height[i]);
     top += graph.height[i] + nodeGap;
   }
-  return { ...layout, x, y, squeeze, width: right, height };
+  return { ...layout, x, y, squeeze, width: sizeOnGrid(right), height: sizeOnGrid(height) };
 }

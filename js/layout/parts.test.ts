@@ -18,9 +18,9 @@ function level(seed: number, nodes: number): LevelGraph {
   for (let n = 1; n < nodes; n++) for (let k = below(next, 4); k > 0; k--) { source.push(below(next, n)); target.push(n); }
   const m = source.length, none = (): Float32Array => new Float32Array(m).fill(NaN);
   return {
-    width: new Float32Array(nodes).fill(40), height: new Float32Array(nodes).fill(20), head: new Float32Array(nodes), foot: new Float32Array(nodes), give: new Float32Array(nodes), kind: new Uint8Array(nodes),
-    mainEntry: new Uint8Array(nodes), mainWire: new Uint8Array(m), source: Uint32Array.from(source), target: Uint32Array.from(target),
-    net: Uint32Array.from(source), targetPort: Uint16Array.from(source, (_, i) => i), sourcePort: new Uint16Array(m),
+    width: new Float32Array(nodes).fill(40), height: new Float32Array(nodes).fill(20), head: new Float32Array(nodes), foot: new Float32Array(nodes), give: new Float32Array(nodes), kind: new Uint32Array(nodes),
+    mainEntry: new Uint32Array(nodes), mainWire: new Uint32Array(m), source: Uint32Array.from(source), target: Uint32Array.from(target),
+    net: Uint32Array.from(source), targetPort: Uint32Array.from(source, (_, i) => i), sourcePort: new Uint32Array(m),
     targetShift: none(), sourceShift: none(), seedX: new Float32Array(nodes).fill(NaN), seedY: new Float32Array(nodes).fill(NaN),
   };
 }

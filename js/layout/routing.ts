@@ -5,7 +5,7 @@
 import { inBands, naturalGaps, RUN_GAP } from "./bands";
 import { keepHeights } from "./keeping";
 import { assignLanes } from "./lanes";
-import type { LevelGraph, LevelLayout, Spacing } from "./level";
+import { onGrid, sizeOnGrid, type LevelGraph, type LevelLayout, type Spacing } from "./level";
 import { cutIntoPieces } from "./pieces";
 import { sourcePoints, targetPoints } from "./ports";
 import type { Strata } from "./strata";
@@ -52,8 +52,8 @@ export function route(graph: LevelGraph, strata: Strata, vertexX: Float64Array, 
     offset[w + 1] = points.length / 2;
   }
   return {
-    width: lanes.count > 0 ? width + LANE_GAP * (1.6 + lanes.count) : width, height,
-    x: Float32Array.from(x.subarray(0, itemCount)), y: Float32Array.from(y), points: Float32Array.from(points), offset, give, squeeze,
+    width: sizeOnGrid(lanes.count > 0 ? width + LANE_GAP * (1.6 + lanes.count) : width), height: sizeOnGrid(height),
+    x: Float32Array.from(x.subarray(0, itemCount), onGrid), y: Float32Array.from(y, onGrid), points: Float32Array.from(points), offset, give, squeeze,
   };
 }
 

@@ -108,7 +108,7 @@ function longestWithin(graph: LevelGraph, span: (w: number) => number, netCount:
 /** Orders the segments at each end of a vertex: by argument position, or by where a box's inside put them. */
 function rankPorts(graph: LevelGraph, strata: Strata, byWire: number[]): void {
   const rank = (
-    rows: Rows, ports: Uint16Array, ranks: Uint16Array, counts: Uint16Array, fixed: Float32Array, shifts: Float32Array,
+    rows: Rows, ports: Uint32Array, ranks: Uint16Array, counts: Uint16Array, fixed: Float32Array, shifts: Float32Array,
   ): void => {
     const key = (s: number): number => {
       const wire = byWire[s];
