@@ -138,3 +138,12 @@ def test_counts_and_mapping_tell_one_story():
     assert d.counts() == {"kept": 4, "changed": 0, "removed": 0, "added": 0, "merged": 1, "split": 0}
     assert d.mapping == {0: (0,), 1: (1,), 2: (1,), 3: (2,), 4: (3,), 5: (4,)}
     assert repr(d) == "GraphDiff(kept 4, merged 1)"
+
+
+def test_a_value_that_keeps_its_name_and_type_is_the_same_under_another_operator():
+    was = graph(("x", None, ""), ("a", "relax.permute_dims", "x", {"name": "lv"}), ("b", "relu", "a"))
+    now = graph(("x", None, ""), ("a", "transpose", "x", {"name": "lv"}), ("b", "relu", "a"))
+    d = diff(was, now)
+    assert (d.changed, d.kept) == (((1, 1),), ((0, 0), (2, 2)))
+    other_type = graph(("x", None, ""), ("a", "transpose", "x", {"name": "lv", "type": "u"}), ("b", "relu", "a"))
+    assert (diff(was, other_type).removed, diff(was, other_type).added) == ((1,), (1,))

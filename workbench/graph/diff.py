@@ -15,6 +15,7 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from workbench.graph.fewest import fewest
 from workbench.graph.identity import Label, ValueNumbers, contexts, label
 from workbench.graph.model import Graph
 from workbench.graph.refine import comparable, refine, same_inputs
@@ -50,6 +51,12 @@ class GraphDiff:
     def empty(self) -> bool:
         """Whether nothing changed."""
         return not (self.changed or self.removed or self.added or self.merged or self.split)
+
+    @property
+    def edits(self) -> int:
+        """How many nodes were changed, removed, added, or lost and gained in merges and splits."""
+        extra = sum(len(many) - 1 for many, _ in self.merged) + sum(len(many) - 1 for _, many in self.split)
+        return len(self.changed) + len(self.removed) + len(self.added) + extra
 
     def counts(self) -> dict[str, int]:
         """How many of each kind; a merge or a split counts once."""
@@ -123,8 +130,37 @@ class _Matching:
         rest = self.match_equal_values()
         self.match_neighbours()
         refine(self.before, self.after)
-        self.match_rest(rest)
+        self.match_many(rest)
+        edits = self.result().edits
+        if edits > 1:
+            self.search(rest, edits)
+
+    def match_many(self, uneven: list[int]) -> None:
+        self.match_rest(uneven)
         self.match_congruent()
+
+    def search(self, uneven: list[int], edits: int) -> None:
+        """In small graphs every mapping is looked at."""
+
+        def worth(image: list[int | None]) -> int:
+            self.put(image, uneven)
+            return self.result().edits
+
+        matched = self.before.partner, self.after.partner, self.joined, self.forked
+        better = fewest(self.before, self.after, worth, edits)
+        if better is not None:
+            self.put(better, uneven)
+        else:
+            self.before.partner, self.after.partner, self.joined, self.forked = matched
+
+    def put(self, image: list[int | None], uneven: list[int]) -> None:
+        """Start again with this one-to-one mapping."""
+        self.before.partner, self.after.partner = list(image), [None] * len(self.after.partner)
+        self.joined, self.forked = defaultdict(list), defaultdict(list)
+        for b, a in enumerate(image):
+            if a is not None:
+                self.after.partner[a] = b
+        self.match_many(uneven)
 
     def pair(self, b: int, a: int) -> None:
         self.before.partner[b] = a

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from workbench.graph.identity import Label
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, Node
 
 ROUNDS = 4
 "An exchange may make another one worth while; chains of more than this many are not followed."
@@ -43,11 +43,22 @@ def refine(before: Side, after: Side) -> None:
 
 
 def comparable(before: Side, after: Side, b: int, a: int) -> bool:
-    """Whether two nodes may be one node with other attributes, type or inputs: one operator or a variant, or constants."""
+    """Whether two nodes may be one node with other attributes, type or inputs.
+
+    That is one operator or a variant of it, two constants, or two values that the program calls by one name and that are
+    of one type: Relax's LegalizeOps renames every operator and keeps the variables.
+    """
     ours, theirs = before.graph.nodes[b], after.graph.nodes[a]
     if ours.kind != theirs.kind:
         return False
-    return ours.op == theirs.op or ours.kind == "constant" or (ours.kind == "op" and variants(ours.op, theirs.op))
+    if ours.op == theirs.op or ours.kind == "constant":
+        return True
+    return ours.kind == "op" and (namesakes(ours, theirs) or variants(ours.op, theirs.op))
+
+
+def namesakes(ours: Node, theirs: Node) -> bool:
+    """Whether two values bear one name, and have one type."""
+    return ours.name != "" and ours.name == theirs.name and ours.type == theirs.type
 
 
 @lru_cache(maxsize=4096)
