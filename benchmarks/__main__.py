@@ -26,6 +26,7 @@ PARTS = {
     "extraction": RELAY,
     "toggle": MAIN,
     "page": MAIN,
+    "stepper": MAIN,
     "layout": None,
 }
 SECONDS = 900

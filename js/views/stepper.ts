@@ -112,6 +112,10 @@ class Stepper {
     store.onnews = (lost) => {
       if (lost !== "") this.fail("A part of the trace can't be had", lost);
       this.show();
+      // between two pictures the stage's is still the one before
+      if (key(this.drawn) !== key(this.target)) return;
+      this.showText();
+      this.history();
     };
     list.onstep = (step) => this.go(step);
     list.onpin = (step) => this.pin(step);

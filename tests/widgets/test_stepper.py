@@ -1,0 +1,230 @@
+"""PassStepper from Python: what it shows, what it sends when asked, what it refuses. No TVM."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+import traitlets
+
+import workbench as wb
+from workbench.errors import WorkbenchError
+from workbench.graph.model import Graph, GraphBuilder
+from workbench.pipeline.trace import State, Step, Trace
+from workbench.widgets.packing import packed
+from workbench.widgets.states import States, lines
+from workbench.widgets.supply import Supply
+
+
+def chain(*ops: str) -> Graph:
+    b = GraphBuilder("chain", "relay")
+    at = b.node("param", "x", type="t")
+    for line, op in enumerate(ops, 2):
+        at = b.node("op", op, (at,), type="t", line=line)
+    b.outputs = [at]
+    return b.build()
+
+
+def state(*ops: str) -> State:
+    graph, text = chain(*ops), "\n".join(["def @main(%x) {", *(f"  %{i} = {op}()" for i, op in enumerate(ops)), "}"])
+    return State(None, lambda: graph, lambda: text)
+
+
+def broken_state() -> State:
+    def lost() -> Graph:
+        raise WorkbenchError("the process that held this trace has ended")
+
+    return State(None, lost, lambda: "")
+
+
+@pytest.fixture
+def trace() -> Trace:
+    """A pass that changes nothing, one with two inside of it, one that fails."""
+    a, b, c = state("exp", "relu"), state("exp", "relu", "relu"), state("exp", "tanh")
+    steps = (
+        Step("Quiet", a, a, "same", 0.001),
+        Step("Outer", a, c, "changed", 0.003),
+        Step("Inner", a, b, "changed", 0.001, depth=1),
+        Step("Other", b, c, "changed", 0.001, depth=1),
+        Step("Broken", c, c, "error", 0.002, "it broke", "all of it"),
+    )
+    return Trace("sample", "relay", steps, a, 3)
+
+
+@pytest.fixture
+def stepper(trace, monkeypatch):
+    made = wb.PassStepper(trace)
+    made.sent = []
+    monkeypatch.setattr(made, "send", lambda content, buffers=None: made.sent.append((content, buffers)))
+    return made
+
+
+def ask(stepper, *items):
+    stepper._on_message(None, {"type": "want", "items": [list(item) for item in items]}, [])
+    assert stepper.wait(10)
+    return stepper.sent
+
+
+def test_states_are_numbered_in_the_order_in_which_they_arose(trace):
+    states = States(trace)
+    assert states.of_step == [(0, 0), (0, 2), (0, 1), (1, 2), (2, 2)]
+    assert states.pair(-1) == (0, 2)
+
+
+def test_it_starts_at_the_step_that_failed_or_else_at_the_first_change(trace):
+    assert wb.PassStepper(trace).step == 4
+    assert wb.PassStepper(Trace("t", "relay", trace.steps[:4], trace.start, 3)).step == 1
+    assert wb.PassStepper(Trace("t", "relay", (), trace.start, 3)).step == -1
+
+
+def test_the_page_is_told_of_every_step(stepper):
+    rows = stepper.listing["steps"]
+    assert [(row["name"], row["depth"], row["before"], row["after"]) for row in rows][1:3] == [
+        ("Outer", 0, 0, 2),
+        ("Inner", 1, 0, 1),
+    ]
+    assert (rows[4]["status"], rows[4]["error"], rows[4]["detail"]) == ("error", "it broke", "all of it")
+    assert not stepper.listing["checkable"]
+
+
+@pytest.mark.parametrize("step", [-2, 5, 99])
+def test_a_step_that_there_is_not_is_refused_and_the_step_stays(stepper, step):
+    with pytest.raises(WorkbenchError, match="the steps are -1"):
+        stepper.step = step
+    with pytest.raises(WorkbenchError, match="the steps are -1"):
+        stepper.compare(0, step)
+    assert (stepper.step, stepper.pinned) == (4, [])
+
+
+def test_at_most_two_steps_are_pinned(stepper):
+    with pytest.raises(traitlets.TraitError):
+        stepper.pinned = [0, 1, 2]
+
+
+def test_what_is_shown_follows_step_and_pins(stepper):
+    stepper.step = 3
+    assert stepper.shown == (1, 2)
+    stepper.step = -1
+    assert stepper.shown == (0, 2)
+    stepper.compare(2, -1)
+    assert stepper.shown == (1, 0)
+    assert stepper.shows == "pinned"
+    stepper.shows = "step"
+    assert stepper.shown == (0, 2)
+
+
+def test_selection_can_be_set(stepper):
+    stepper.selection = {"before": [1], "after": []}
+    assert stepper.selection == {"before": [1], "after": []}
+
+
+def test_the_page_gets_what_it_asks_for_with_the_bytes_beside(stepper):
+    (graph, buffers), (changes, _), (text, lines_of) = ask(stepper, ("state", 1), ("diff", 1, 2), ("text", 2))
+    assert (graph["type"], graph["state"], graph["ops"], graph["kernels"]) == ("state", 1, 3, 3)
+    assert graph["graph"]["node"]["kind"] == {"buffer": 0}
+    assert buffers[0] == bytes([1, 0, 0, 0])
+    assert changes["counts"]["removed"] + changes["counts"]["merged"] >= 1
+    assert text["text"].splitlines()[2] == "  %1 = tanh()"
+    assert memoryview(lines_of[0]).cast("I").tolist() == [0, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "item", [("state", 3), ("state", -1), ("state",), ("diff", 0), ("eval", 0), ("message", 0), ("lineage", 0, 99)]
+)
+def test_what_there_is_not_is_answered_in_words(stepper, item):
+    ((answer, _),) = ask(stepper, item)
+    assert answer["type"] == "lost"
+    assert answer["wish"] == list(item)
+    assert answer["text"]
+
+
+@pytest.mark.parametrize("items", [5, [5], ["state"], [[None]], [[["state"]]]])
+def test_a_message_of_another_form_is_answered_in_words(stepper, items):
+    stepper._on_message(None, {"type": "want", "items": items}, [])
+    assert stepper.status["error"]["text"]
+
+
+def test_a_state_that_is_lost_leaves_the_others(trace, monkeypatch):
+    gone = broken_state()
+    broken = Trace("t", "relay", (Step("P", trace.start, gone, "changed"),), trace.start, 3)
+    stepper = wb.PassStepper(broken)
+    sent = []
+    monkeypatch.setattr(stepper, "send", lambda content, _buffers=None: sent.append(content))
+    stepper._on_message(None, {"type": "want", "items": [["state", 1], ["state", 0]]}, [])
+    assert stepper.wait(10)
+    assert [message["type"] for message in sent] == ["lost", "state"]
+    assert "has ended" in sent[0]["text"]
+
+
+def test_a_nodes_history_is_what_lineage_says(stepper):
+    ((answer, _),) = ask(stepper, ("lineage", 2, 1))
+    found = stepper.trace.lineage(4, 1)
+    assert [place["ids"] for place in answer["places"]] == [list(ids) for ids in found.places]
+    assert [place["state"] for place in answer["places"]] == [0, 1, 2]
+    assert [place["step"] for place in answer["places"]] == [-1, 2, 3]
+    assert answer["places"][1]["sure"] == "exact"
+
+
+def test_a_trace_without_modules_cannot_be_checked_and_says_so(stepper):
+    with pytest.raises(WorkbenchError, match="run it again"):
+        stepper.check()
+    stepper._on_message(None, {"type": "check"}, [])
+    assert "run it again" in stepper.status["error"]["text"]
+
+
+def test_a_saved_page_has_every_state_inside(stepper, tmp_path: Path):
+    page = stepper.save(tmp_path / "x.html").read_text()
+    found = re.search(r'<script type="application/json" id="traits">(.*?)</script>', page)
+    assert found
+    traits = json.loads(found[1])
+    messages = json.loads(gzip.decompress(b64decode(traits["pool"])))
+    assert sorted(m["state"] for m in messages if m["type"] == "state") == [0, 1, 2]
+    assert {(m["before"], m["after"]) for m in messages if m["type"] == "diff"} == {(0, 1), (1, 2), (0, 2)}
+    assert traits["before"] == {}
+    assert traits["step"] == 4
+
+
+def test_a_picture_is_of_the_step_that_is_shown(stepper, tmp_path: Path):
+    stepper.step = 2
+    svg = stepper.save(tmp_path / "x.svg").read_text()
+    assert svg.count(">relu</text>") == 3
+    assert "before Inner" in svg
+
+
+def test_lines_of_a_graph_that_was_not_read_from_text_are_found_by_name():
+    b = GraphBuilder("g", "relax")
+    x = b.node("param", "x", name="x")
+    y = b.node("op", "add", (x,), name="lv")
+    b.outputs = [b.node("op", "exp", (y,), name="gv")]
+    text = 'def main(x):\n    with R.dataflow():\n        lv: R.Tensor((1,), dtype="float32") = R.add(x, x)\n        gv = R.exp(lv)'
+    assert list(lines(b.build(), text)) == [0, 3, 4]
+
+
+def test_bytes_are_put_beside_a_message_wherever_they_are():
+    message, buffers = packed({"a": [b"1", {"b": b"2"}], "c": "text", "d": None})
+    assert message == {"a": [{"buffer": 0}, {"b": {"buffer": 1}}], "c": "text", "d": None}
+    assert buffers == [b"1", b"2"]
+
+
+def test_the_newest_wish_goes_first_and_none_is_forgotten():
+    import threading
+
+    begun, go, made = threading.Event(), threading.Event(), []
+
+    def make(wish):
+        begun.set()
+        assert go.wait(10)
+        made.append(wish[0])
+
+    supply = Supply("test", make, lambda wish, error: None)
+    supply.want([("first",), ("old",)])
+    assert begun.wait(10)
+    supply.want([("new",), ("old",)])
+    supply.want([("newest",)])
+    go.set()
+    assert supply.wait(10)
+    assert made == ["first", "newest", "new", "old"]
