@@ -1,7 +1,8 @@
 // What build.mjs makes of two kinds of import.
 declare module "*?worker" {
-  const source: string;
-  export default source;
+  /** For `unzipped`. */
+  const packed: string;
+  export default packed;
 }
 declare module "*.css" {
   const text: string;

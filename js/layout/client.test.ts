@@ -69,6 +69,20 @@ test("a page that forbids workers still gets its layout", async () => {
   assert.equal(silent.usesWorker, false);
 });
 
+test("a worker may take a while to open: requests wait for it, and a closed client wants none", async () => {
+  const later = () => new Promise<Worker>((resolve) => setTimeout(() => resolve(new FakeWorker() as unknown as Worker), 2));
+  const client = new LayoutClient(later);
+  const input = resnet([1]).input();
+  const [before, after] = await Promise.all([client.run(input, { channel: "before" }), client.run(input, { channel: "after" })]);
+  assert.ok(before.width > 0 && after.width > 0 && client.usesWorker);
+  const refused = new LayoutClient(() => Promise.reject(new Error("no")));
+  assert.ok((await refused.run(input)).width > 0 && !refused.usesWorker);
+  const closed = new LayoutClient(later);
+  const pending = closed.run(input);
+  closed.dispose();
+  await assert.rejects(pending, Superseded);
+});
+
 test("a closed client rejects", async () => {
   const client = clientWith(() => new FakeWorker());
   const pending = client.run(new Builder().input());

@@ -3,7 +3,8 @@
  * URL to load it from; where a content security policy forbids that, the same engine runs on this thread.
  * One request runs at a time; the rest wait here, where a newer one can still replace them.
  */
-import workerSource from "./worker.ts?worker";
+import packedWorker from "./worker.ts?worker";
+import { unzipped } from "../unzip";
 import { LayoutEngine } from "./compound";
 import type { Reply, Request } from "./messages";
 import type { LayoutInput, LayoutResult } from "./types";
@@ -27,13 +28,14 @@ interface Job {
   reject: (error: Error) => void;
 }
 
-export type MakeWorker = () => Worker;
+export type MakeWorker = () => Worker | Promise<Worker>;
 
 export class LayoutClient {
   private worker: Worker | null = null;
   /** Set once workers turn out to be forbidden here. */
   private local: LayoutEngine | null = null;
   private workerHasAnswered = false;
+  private opening = false;
   private readonly waiting: Job[] = [];
   private running: Job | null = null;
   private nextId = 1;
@@ -74,9 +76,10 @@ export class LayoutClient {
   }
 
   private startNext(): void {
-    if (this.running || this.waiting.length === 0) return;
-    const job = (this.running = this.waiting.shift()!);
+    if (this.running || this.opening || this.waiting.length === 0) return;
     if (!this.local && !this.worker) this.openWorker();
+    if (this.opening) return;
+    const job = (this.running = this.waiting.shift()!);
     if (this.local) this.runHere(job);
     else this.post(job);
   }
@@ -91,19 +94,29 @@ export class LayoutClient {
 
   private openWorker(): void {
     try {
-      const worker = this.makeWorker();
-      worker.onmessage = ({ data }: MessageEvent<Reply>) => {
-        this.workerHasAnswered = true;
-        this.finish(data.id, (job) => ("error" in data ? job.reject(new Error(`Layout failed: ${data.error}`)) : job.resolve(data.result)));
+      const made = this.makeWorker();
+      if (!(made instanceof Promise)) return this.use(made);
+      this.opening = true;
+      const opened = () => {
+        this.opening = false;
+        this.startNext();
       };
-      worker.onerror = (event) => {
-        event.preventDefault?.();
-        if (worker === this.worker) this.lost(event.message || "the worker stopped");
-      };
-      this.worker = worker;
+      made.then((worker) => (this.disposed ? worker.terminate() : this.use(worker)), () => { this.local = new LayoutEngine(); }).then(opened);
     } catch {
       this.local = new LayoutEngine();
     }
+  }
+
+  private use(worker: Worker): void {
+    worker.onmessage = ({ data }: MessageEvent<Reply>) => {
+      this.workerHasAnswered = true;
+      this.finish(data.id, (job) => ("error" in data ? job.reject(new Error(`Layout failed: ${data.error}`)) : job.resolve(data.result)));
+    };
+    worker.onerror = (event) => {
+      event.preventDefault?.();
+      if (worker === this.worker) this.lost(event.message || "the worker stopped");
+    };
+    this.worker = worker;
   }
 
   /** A worker that never answered was blocked by the page: go on here. One that did has crashed: the next call gets a new one. */
@@ -142,9 +155,15 @@ export class LayoutClient {
 let workerUrl = "";
 
 /** One URL for all clients, kept: some browsers read the blob only after the constructor has returned. */
-function fromBlob(): Worker {
-  workerUrl ||= URL.createObjectURL(new Blob([workerSource], { type: "text/javascript" }));
-  return new Worker(workerUrl, { name: "tvm-workbench layout" });
+function fromBlob(): Worker | Promise<Worker> {
+  const made = () => new Worker(workerUrl, { name: "tvm-workbench layout" });
+  if (workerUrl) return made();
+  // Under Node, and where there are none, nothing needs unpacking.
+  if (typeof Worker === "undefined") throw new Error("there are no workers here");
+  return unzipped(packedWorker).then((source) => {
+    workerUrl ||= URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+    return made();
+  });
 }
 
 function messageOf(error: unknown): string {

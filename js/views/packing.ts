@@ -6,9 +6,3 @@ export function unpacked(value: unknown, buffers: readonly unknown[]): unknown {
   if (typeof buffer === "number") return buffers[buffer];
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, unpacked(item, buffers)]));
 }
-
-/** Text that Python packed with gzip and base64. */
-export async function unzipped(text: string): Promise<string> {
-  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
-}

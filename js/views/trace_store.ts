@@ -3,8 +3,9 @@
  * what is on screen first and then what lies next to it, so that a step finds its graphs here. A saved page has them all.
  */
 import { column, type Payload } from "../graph/payload.ts";
+import { unzipped } from "../unzip.ts";
 import { type Model } from "./model.ts";
-import { unpacked, unzipped } from "./packing.ts";
+import { unpacked } from "./packing.ts";
 import { composed, type RawDiff } from "./composed.ts";
 import { type PrintedModule } from "./text_diff.ts";
 
