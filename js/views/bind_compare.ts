@@ -19,6 +19,8 @@ export function bindCompare(model: Model, compare: Compare, shell: Shell, failed
     stage.setPicture(picture, bound.collapsed(picture))
       .then(() => painted(since))
       .catch((error: Error) => failed(error.message));
+    const chosen = fromSides(picture, model.get("selection"));
+    if (chosen.length > 0) stage.select(chosen, false);
     loading = false;
   };
   const painted = (since: number) => {

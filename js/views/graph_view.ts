@@ -90,9 +90,9 @@ export function graphView(model: Model, el: HTMLElement): () => void {
     }),
   ];
   height();
+  const chosen = numbers(model.get("selection"));
   load();
   overlay();
-  const chosen = numbers(model.get("selection"));
   if (chosen.length > 0) stage.select(chosen, false);
   return () => {
     bound.end();

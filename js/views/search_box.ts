@@ -10,7 +10,7 @@ All of it: ? in the graph.`;
 export class SearchBox {
   readonly element: HTMLElement;
   private readonly input: HTMLInputElement;
-  private readonly count = h("span", { class: "wb-count", "aria-live": "polite" });
+  private readonly count = h("span", { class: "wb-count", "aria-live": "polite", "data-testid": "found" });
   private found: number[] = [];
   private at = -1;
   /** Where the focus goes on Escape. */

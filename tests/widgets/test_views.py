@@ -93,3 +93,55 @@ def test_a_compare_view_can_be_given_other_graphs():
 def test_a_mode_that_there_is_not_is_refused():
     with pytest.raises(traitlets.TraitError):
         wb.CompareView(chain(), chain(), mode="sideways")
+
+
+def test_half_a_character_in_a_name_can_be_sent():
+    view = wb.GraphView(chain("\ud800 half", "whole 🚀"))
+    assert {"? half", "whole 🚀"} <= set(view.graph["strings"])
+
+
+def test_groups_that_there_are_can_be_collapsed():
+    b = GraphBuilder("kernels", "relay")
+    b.group("function", "main", None)
+    at = b.node("param", "x", group=0)
+    b.outputs = [b.node("op", "exp", (at,), group=b.group("primitive", "fused", 0))]
+    view = wb.GraphView(b.build(), collapsed=[1])
+    assert view.collapsed == [1]
+    # the function around everything is left out: what the page counts from 0 is still called 1
+    assert view.graph["group"]["id"] == (1).to_bytes(4, "little")
+    with pytest.raises(WorkbenchError, match="group 2 is not in this graph"):
+        view.collapsed = [2]
+    view.collapsed = None
+    assert view.collapsed is None
+
+
+def test_a_mark_that_there_is_not_cannot_be_muted(view):
+    view.muted = ["nn.relu", "mark:kept", "nn.relu"]
+    assert view.muted == ["nn.relu", "mark:kept"]
+    with pytest.raises(WorkbenchError, match="'mark:moved' is no mark"):
+        view.muted = ["mark:moved"]
+
+
+@pytest.mark.parametrize("value", [{"left": [1]}, {"before": [-1]}, {"after": [0.5]}, {"after": [True]}])
+@pytest.mark.parametrize("name", ["selection", "hovered", "collapsed"])
+def test_ids_of_a_comparison_are_of_two_sides(name, value):
+    view = wb.CompareView(chain("relu"), chain("exp"))
+    with pytest.raises(WorkbenchError, match=name):
+        setattr(view, name, value)
+
+
+def test_a_compare_view_opens_as_it_was_asked_to():
+    view = wb.CompareView(chain("relu"), chain("exp"), selection={"after": [1]}, collapsed={}, direction="right")
+    assert view.selection == {"before": [], "after": [1]}
+    assert view.collapsed == {"before": [], "after": []}
+    assert view.direction == "right"
+
+
+def test_a_comparison_shows_nodes_of_the_sides_that_it_has(monkeypatch):
+    view = wb.CompareView(chain("relu"), chain("exp"))
+    sent = []
+    monkeypatch.setattr(view, "send", sent.append)
+    view.show([1], side="before")
+    assert sent == [{"type": "show", "side": "before", "ids": [1]}]
+    with pytest.raises(WorkbenchError, match="'before' and 'after'"):
+        view.show([1], side="left")

@@ -28,7 +28,8 @@ class GraphView(GraphTraits):
     hovered
         Id of the node under the pointer, -1 for none.
     collapsed
-        Ids of the groups drawn as one box; `[]` opens all of them, None lets the view choose. It says what it chose.
+        Ids of the groups drawn as one box, those of `graph.layered`: the graph's own, and after them the layers found in it.
+        `[]` opens all of them, None lets the view choose, and it says what it chose.
     viewport
         `{"x": ..., "y": ..., "scale": ...}`: what is in the middle, in the picture's own pixels, and how large they are.
     direction
@@ -64,7 +65,10 @@ class GraphView(GraphTraits):
     graph = traitlets.Dict().tag(sync=True)
     selection = traitlets.List(traitlets.Int()).tag(sync=True)
     hovered = traitlets.Int(-1).tag(sync=True)
-    collapsed = traitlets.List(traitlets.Int(), allow_none=True, default_value=None).tag(sync=True)
+    # traitlets' own types know no list that may be None
+    collapsed: traitlets.TraitType[Any, list[int] | None] = traitlets.List(  # pyright: ignore[reportAssignmentType]
+        traitlets.Int(), allow_none=True, default_value=None
+    ).tag(sync=True)
     overlay_state = traitlets.Dict().tag(sync=True)
     saved_traits = ("graph", "selection", "collapsed", "overlay_state", *GraphTraits.shown_traits)
 
@@ -82,7 +86,7 @@ class GraphView(GraphTraits):
     @traitlets.validate("collapsed")
     def _known_groups(self, proposal: dict[str, Any]) -> list[int] | None:
         ids = proposal["value"]
-        return ids if ids is None else known(list(ids), len(self.model.groups), "group")
+        return ids if ids is None else known(list(ids), len(self.model.layered.groups), "group")
 
     def show(self, nodes: Iterable[int]) -> None:
         """Bring nodes into view, opening the groups they are in."""

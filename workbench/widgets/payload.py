@@ -63,8 +63,13 @@ def encode_graph(graph: Graph) -> dict[str, Any]:
         },
         "output": _column("I", graph.outputs),
         # last, when every string has its number
-        "strings": list(strings.numbers),
+        "strings": [_sendable(text) for text in strings.numbers],
     }
+
+
+def _sendable(text: str) -> str:
+    """Half of a character, which Python can hold and no message can."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _json(value: Any) -> str:
