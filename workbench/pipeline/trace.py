@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
+from workbench.graph.compose import compose
 from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.model import Graph
 
@@ -133,8 +134,10 @@ class Trace:
 
     @cached_property
     def diff(self) -> GraphDiff:
-        """What the whole pipeline did to the graph."""
-        return diff(self.start.graph, self.end.graph)
+        """What the whole pipeline did to the graph, each node followed from step to step where that tells more."""
+        before, after = self.start.graph, self.end.graph
+        followed = compose([transition.diff for transition in self.transitions], before, after)
+        return min(followed, diff(before, after), key=lambda found: found.edits)
 
     @cached_property
     def transitions(self) -> tuple[Transition, ...]:

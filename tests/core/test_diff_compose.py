@@ -1,0 +1,100 @@
+"""Diffs after each other: what is true of the one that they make."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+from random_graphs import EDITS, pairs, programs
+from test_diff_examples import CHAIN, ONE_CAST, TWO_CASTS, graph
+from test_diff_laws import value
+
+from workbench.graph.compose import compose
+from workbench.graph.diff import GraphDiff, diff
+from workbench.graph.identity import label
+from workbench.graph.model import Graph
+
+
+@st.composite
+def pipelines(draw: st.DrawFn) -> list[Graph]:
+    """A program after each of a few edits."""
+    found = [draw(programs())]
+    for _ in range(draw(st.integers(2, 4))):
+        found.append(draw(st.sampled_from(EDITS))(draw, found[-1]))
+    return found
+
+
+def composed(states: list[Graph]) -> GraphDiff:
+    return compose([diff(was, now) for was, now in pairwise(states)], states[0], states[-1])
+
+
+@given(pairs)
+def test_an_empty_diff_adds_nothing(pair):
+    before, after = pair
+    d = diff(before, after)
+    assert compose([d, diff(after, after)], before, after) == d
+    assert compose([diff(before, before), d], before, after) == d
+
+
+@given(pairs)
+def test_one_diff_is_itself(pair):
+    assert compose([diff(*pair)], *pair) == diff(*pair)
+
+
+@given(pairs)
+def test_there_and_back_is_empty(pair):
+    before, after = pair
+    assert compose([diff(before, after), diff(after, before)], before, before).empty
+
+
+@given(pipelines())
+def test_every_node_is_in_one_class_and_is_what_it_is_called(states):
+    before, after, d = states[0], states[-1], composed(states)
+    both = [*d.kept, *d.changed]
+    ours = [b for b, _ in both] + [*d.removed] + [b for many, _ in d.merged for b in many] + [b for b, _ in d.split]
+    theirs = [a for _, a in both] + [*d.added] + [a for _, a in d.merged] + [a for _, many in d.split for a in many]
+    assert Counter(ours) == Counter(range(len(before.nodes)))
+    assert Counter(theirs) == Counter(range(len(after.nodes)))
+    was, now = value(before), value(after)
+
+    def equal(b: int, a: int) -> bool:
+        inputs = before.inputs[b], after.inputs[a]
+        return (
+            label(before.nodes[b]) == label(after.nodes[a])
+            and len(inputs[0]) == len(inputs[1])
+            and all(j in d.mapping.get(i, ()) or was(i) == now(j) for i, j in zip(*inputs, strict=True))
+        )
+
+    assert all(equal(b, a) for b, a in d.kept)
+    assert not any(equal(b, a) for b, a in d.changed)
+    assert all(equal(b, a) for many, a in d.merged for b in many)
+    assert all(equal(b, a) for b, many in d.split for a in many)
+
+
+@given(pipelines())
+def test_a_value_that_is_there_at_both_ends_is_not_removed_and_added(states):
+    d = composed(states)
+    was, now = value(states[0]), value(states[-1])
+    assert not {was(b) for b in d.removed} & {now(a) for a in d.added}
+
+
+def test_a_node_that_each_pass_changes_is_one_node():
+    def state(op: str, axis: int) -> Graph:
+        return graph(("x", None, ""), ("a", op, "x", {"attrs": {"axis": axis}}), ("b", "exp", "a"))
+
+    states = [state("nn.conv2d", 1), state("nn.conv2d_NCHWc", 2), state("NCHWc", 2)]
+    assert diff(states[0], states[2]).removed == (1,), "from end to end nothing tells that they are one"
+    assert composed(states).changed == ((1, 1),)
+
+
+def test_merges_and_splits_in_a_row():
+    assert composed([TWO_CASTS, ONE_CAST, TWO_CASTS]).empty
+    assert composed([ONE_CAST, TWO_CASTS, ONE_CAST]).empty
+    assert composed([TWO_CASTS, TWO_CASTS, ONE_CAST]) == diff(TWO_CASTS, ONE_CAST)
+
+
+def test_what_is_put_back_is_kept():
+    without = graph(("x", None, ""), ("a", "relu", "x"), ("c", "exp", "a"))
+    assert composed([CHAIN, without, CHAIN]).empty

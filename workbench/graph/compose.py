@@ -1,0 +1,121 @@
+"""Diffs after each other as one: what a pipeline did, followed pass by pass.
+
+A diff of the first and the last graph of a long pipeline has little to hold on to; the passes between tell where each node
+went. What a pair is called is checked on the two outer graphs, as in `diff`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Sequence
+
+from workbench.graph.diff import GraphDiff
+from workbench.graph.identity import ValueNumbers, label
+from workbench.graph.model import Graph
+
+Pairs = set[tuple[int, int]]
+
+
+def compose(diffs: Sequence[GraphDiff], before: Graph, after: Graph) -> GraphDiff:
+    """What changed from `before` to `after`, from the diffs of the steps between, in order.
+
+    A node that is equal at both ends is kept, whatever happened to it between. An empty diff among them adds nothing.
+    """
+    pairs = {(id, id) for id in range(len(before.nodes))}
+    for step in diffs:
+        onwards = step.mapping
+        pairs = {(b, a) for b, middle in pairs for a in onwards.get(middle, ())}
+    return _Composition(before, after, pairs).result()
+
+
+class _Composition:
+    def __init__(self, before: Graph, after: Graph, pairs: Pairs) -> None:
+        numbering = ValueNumbers()
+        self.before, self.after = before, after
+        self.labels = [label(node) for node in before.nodes], [label(node) for node in after.nodes]
+        self.numbers = numbering.of(before, self.labels[0]), numbering.of(after, self.labels[1])
+        self.pairs = pairs
+        self.meet_again()
+        self.untwist()
+        # letting a pair go can make what used it unequal
+        while self.drop_unequal():
+            pass
+
+    def meet_again(self) -> None:
+        """A value that was taken out and put back is paired with itself."""
+        found, lost = {a for _, a in self.pairs}, {b for b, _ in self.pairs}
+        free: dict[Hashable, list[int]] = defaultdict(list)
+        for a in range(len(self.after.nodes) - 1, -1, -1):
+            if a not in found:
+                free[self.numbers[1][a]].append(a)
+        for b, number in enumerate(self.numbers[0]):
+            if b not in lost and free[number]:
+                self.pairs.add((b, free[number].pop()))
+
+    def untwist(self) -> None:
+        """No node is in a merge and in a split: of several on both sides each keeps one partner, in order."""
+        ours, theirs = Counter(b for b, _ in self.pairs), Counter(a for _, a in self.pairs)
+        twisted = [(b, a) for b, a in sorted(self.pairs) if ours[b] > 1 and theirs[a] > 1]
+        taken: set[tuple[str, int]] = set()
+        firsts = []
+        for b, a in twisted:
+            if ("before", b) not in taken and ("after", a) not in taken:
+                taken |= {("before", b), ("after", a)}
+                firsts.append((b, a))
+        kept = set(firsts)
+        for b, a in [pair for pair in reversed(twisted) if pair not in kept] + firsts[::-1]:
+            if ours[b] > 1 and theirs[a] > 1:
+                self.pairs.discard((b, a))
+                ours[b] -= 1
+                theirs[a] -= 1
+
+    def drop_unequal(self) -> bool:
+        """Merges and splits are of equal nodes; of unequal ones one stays, as a changed one. Whether any was dropped."""
+        dropped = False
+        for group in self.groups():
+            equal = [pair for pair in group if self.same(*pair)]
+            stay = equal or group[:1]
+            if len(stay) < len(group):
+                self.pairs.difference_update(pair for pair in group if pair not in stay)
+                dropped = True
+        return dropped
+
+    def groups(self) -> list[list[tuple[int, int]]]:
+        """The pairs of each merge and each split, in topological order of the graph after."""
+        ours, theirs = self.partners()
+        merges = [[(b, a) for b in many] for a, many in theirs.items() if len(many) > 1]
+        splits = [[(b, a) for a in many] for b, many in ours.items() if len(many) > 1]
+        return sorted(merges + splits, key=lambda group: group[0][1])
+
+    def partners(self) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+        ours: dict[int, list[int]] = {}
+        theirs: dict[int, list[int]] = {}
+        for b, a in sorted(self.pairs):
+            ours.setdefault(b, []).append(a)
+            theirs.setdefault(a, []).append(b)
+        return ours, theirs
+
+    def result(self) -> GraphDiff:
+        ours, theirs = self.partners()
+        single = [(b, many[0]) for b, many in ours.items() if len(many) == len(theirs[many[0]]) == 1]
+        same = {pair for pair in single if self.same(*pair)}
+        return GraphDiff(
+            kept=tuple(pair for pair in single if pair in same),
+            changed=tuple(pair for pair in single if pair not in same),
+            removed=tuple(b for b in range(len(self.before.nodes)) if b not in ours),
+            added=tuple(a for a in range(len(self.after.nodes)) if a not in theirs),
+            merged=tuple((tuple(many), a) for a, many in sorted(theirs.items()) if len(many) > 1),
+            split=tuple((b, tuple(many)) for b, many in ours.items() if len(many) > 1),
+        )
+
+    def same(self, b: int, a: int) -> bool:
+        """The same label, and inputs that are paired with each other or are equal values."""
+        ours, theirs = self.before.inputs[b], self.after.inputs[a]
+        return (
+            self.labels[0][b] == self.labels[1][a]
+            and len(ours) == len(theirs)
+            and all(
+                (i, j) in self.pairs or self.numbers[0][i] == self.numbers[1][j]
+                for i, j in zip(ours, theirs, strict=True)
+            )
+        )
