@@ -3,6 +3,8 @@
 type Child = Node | string | number | null | undefined | false;
 type Props = Record<string, unknown>;
 
+const FOCUSABLE = new Set(["button", "input", "select", "textarea", "summary", "a"]);
+
 export function h<K extends keyof HTMLElementTagNameMap>(tag: K, props: Props = {}, ...children: (Child | Child[])[]): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   for (const [key, value] of Object.entries(props)) {
@@ -12,6 +14,8 @@ export function h<K extends keyof HTMLElementTagNameMap>(tag: K, props: Props = 
     else if (value === true) element.setAttribute(key, "");
     else element.setAttribute(key, String(value));
   }
+  // JupyterLab looks for this on its way up from what has the focus, and tries its shortcuts on that before it looks further.
+  if (FOCUSABLE.has(tag) || "tabindex" in props) element.setAttribute("data-lm-suppress-shortcuts", "true");
   append(element, children);
   return element;
 }

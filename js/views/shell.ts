@@ -14,7 +14,7 @@ export class Shell {
   private readonly ends: (() => void)[] = [];
 
   constructor(el: HTMLElement, kind: string) {
-    // The attribute keeps JupyterLab's shortcuts out; they listen before any handler here could stop them.
+    // The attribute keeps JupyterLab's shortcuts out; they listen before any handler here could stop them. See dom.ts too.
     this.root = h("div", { class: `wb wb-${kind}`, "data-lm-suppress-shortcuts": "true" }, h("style", {}, css));
     // JupyterLab hands out an element that is not in the page yet, and there styles have no values.
     document.body.append(this.root);

@@ -184,6 +184,21 @@ def test_the_keys_that_move_open_and_select(view: OnPage) -> None:
     view.until(lambda: view.python("view.selection") == [])
 
 
+def test_keys_in_the_view_are_not_the_notebooks(view: OnPage) -> None:
+    """`d d` deletes a cell and an arrow goes to the next one, where the notebook hears them."""
+    view.notebook.run_cell("below = 1")
+    cells = view.page.locator(".jp-CodeCell").count()
+    view.click(DENSE)
+    view.press("d", "d", "x", "ArrowDown")
+    view.until(lambda: view.python("view.selection") == [RELU])
+    expect(view.canvas()).to_be_focused()
+    view.part("legend-toggle").click()
+    view.part("shown-tanh").focus()
+    view.press("d", "d", "x", "b")
+    expect(view.part("shown-tanh")).to_be_focused()
+    assert view.page.locator(".jp-CodeCell").count() == cells
+
+
 def test_s_zooms_to_the_selection(view: OnPage) -> None:
     view.click(ADD)
     view.press("s")
