@@ -174,6 +174,10 @@ class Dialect(Protocol):
         """The module with its parameters as constants, which is what the compiler makes of it before any pass."""
         ...
 
+    def rewritten(self, callback: Any, module: Any) -> Any:
+        """The module with what a DFPatternCallback's pattern matches replaced, in every function of the dialect."""
+        ...
+
     def is_pass(self, thing: Any) -> bool:
         """Whether it is one of TVM's Pass objects."""
         ...

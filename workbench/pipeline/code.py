@@ -11,7 +11,7 @@ import textwrap
 from types import FunctionType
 from typing import Any
 
-from workbench.pipeline.run import BIND
+from workbench.pipeline.apply import BIND
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.trace import Step, Trace
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import PassInfo, Workload, dialect_of
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost
-from workbench.pipeline.run import BIND
+from workbench.pipeline.apply import BIND
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.process.spare import spare
 

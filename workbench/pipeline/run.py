@@ -6,25 +6,28 @@ passes from there on, and switching a pass that changed nothing runs none.
 
 from __future__ import annotations
 
-import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from workbench.dialects.base import SAFE_DEPTH, Workload, dialect_of
-from workbench.errors import PipelineError, TooDeep, WorkbenchError, sentence
+from workbench.errors import TooDeep, WorkbenchError, WorkerLost
 from workbench.graph.walk import depth
+from workbench.pipeline.apply import Applied, applied, made
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.trace import State, Step, Trace
 
-BIND = "BindParams"
-"without options, the one pass that takes what the module does not hold: the workload's parameters"
 
-
-def trace(workload: Workload, pipeline: Pipeline | str | list[Any], opt_level: int = 3) -> Trace:
+def trace(
+    workload: Workload,
+    pipeline: Pipeline | str | list[Any],
+    opt_level: int = 3,
+    *,
+    isolated: bool = False,
+    timeout: float | None = None,
+) -> Trace:
     """Run a pipeline, one pass at a time.
 
     A pass that raises becomes a step with its error, and the passes after it run on the last good module. A pass whose
@@ -33,16 +36,25 @@ def trace(workload: Workload, pipeline: Pipeline | str | list[Any], opt_level: i
     Parameters
     ----------
     pipeline
-        A Pipeline, its text form, or a list of names, TVM Pass objects and callables.
+        A Pipeline, its text form, or a list of names, TVM Pass objects, DFPatternCallbacks and functions from IRModule to
+        IRModule. A function gets a copy of the module, so it may change it.
+    isolated
+        Run each pass in a child process. One that ends its process, or takes longer than `timeout`, is then a step with that
+        error, and a graph of any depth can be tried. It costs writing and reading the module twice a pass.
+    timeout
+        Seconds for each pass, 60 if isolated; giving it isolates.
 
     Raises
     ------
     UnknownName
         A pass name that the dialect does not have; nothing is run.
     TooDeep
-        TVM's passes would end the process on a graph this deep.
+        TVM's passes would end the process on a graph this deep, and they are not isolated.
+    PipelineError
+        A Pass object is to be isolated; only names and functions can be.
     """
-    return Runner(workload).run(_pipeline(pipeline), opt_level)
+    seconds = 60.0 if isolated and timeout is None else timeout
+    return Runner(workload, seconds).run(_pipeline(pipeline), opt_level)
 
 
 def _pipeline(given: Pipeline | str | list[Any]) -> Pipeline:
@@ -54,10 +66,7 @@ def _pipeline(given: Pipeline | str | list[Any]) -> Pipeline:
 @dataclass(frozen=True)
 class _Outcome:
     state: State
-    status: str
-    seconds: float = 0.0
-    error: str = ""
-    detail: str = ""
+    applied: Applied
 
 
 class Runner:
@@ -66,8 +75,10 @@ class Runner:
     MEMORY = 256
     "states kept; they share most of their nodes, so a state costs what its pass changed"
 
-    def __init__(self, workload: Workload) -> None:
+    def __init__(self, workload: Workload, timeout: float | None = None) -> None:
         self.workload = workload
+        self.timeout = timeout
+        "seconds for a pass in a process of its own; None runs passes in this one"
         self.dialect = dialect_of(workload)
         self._outcomes: OrderedDict[tuple[Any, ...], _Outcome] = OrderedDict()
         self._workloads: weakref.WeakKeyDictionary[State, Workload] = weakref.WeakKeyDictionary()
@@ -83,31 +94,34 @@ class Runner:
     ) -> Trace:
         """The trace of a pipeline; `cancelled` is asked between passes, `progress` told how many are done."""
         found = depth(self.start.graph)
-        if found > SAFE_DEPTH:
+        if found > SAFE_DEPTH and self.timeout is None:
             raise TooDeep(
                 f"{self.workload.name} chains {found} operators, and TVM's passes end the process beyond about {SAFE_DEPTH}; "
-                "trace a part of it"
+                "trace a part of it, or with isolated=True"
             )
-        passes = [self._made(step) if step.enabled else None for step in pipeline]
+        passes = [made(self.dialect, step, self.workload.params) if step.enabled else None for step in pipeline]
         steps: list[Step] = []
         state = self.start
-        for step, made in zip(pipeline, passes, strict=True):
+        for step, run in zip(pipeline, passes, strict=True):
             if cancelled():
                 raise Cancelled
-            if made is None:
+            if run is None:
                 steps.append(Step(step.text, state, state, "off", run=step.run))
             else:
                 key = (state, step.run or step.text, opt_level)
-                outcome = self._remembered(key, lambda s=state, m=made: self._apply(m, s, opt_level))
+                outcome = self._remembered(
+                    key, lambda s=state, p=step, r=run: self._outcome(p, r, s, opt_level, cancelled)
+                )
+                found = outcome.applied
                 steps.append(
                     Step(
                         step.text,
                         state,
                         outcome.state,
-                        outcome.status,
-                        outcome.seconds,
-                        outcome.error,
-                        outcome.detail,
+                        found.status,
+                        found.seconds,
+                        found.error,
+                        found.detail,
                         run=step.run,
                     )
                 )
@@ -136,43 +150,19 @@ class Runner:
         self._outcomes.move_to_end(key)
         return self._outcomes[key]
 
-    def _made(self, step: PassStep) -> Any:
-        if step.run is not None:
-            return step.run
-        if step.name.startswith("<"):
-            raise PipelineError(
-                f"{step.name} is a Python function of another notebook; give the function itself in its place"
-            )
-        if step.name == BIND and not step.options:
-            return partial(self.dialect.bind, params=self.workload.params)
-        return self.dialect.make(step.name, step.options)
+    def _outcome(
+        self, step: PassStep, run: Any, state: State, opt_level: int, cancelled: Callable[[], bool]
+    ) -> _Outcome:
+        if self.timeout is None:
+            found = applied(self.dialect, run, state.module, opt_level)
+        else:
+            from workbench.pipeline.isolated import applied_in_child
 
-    def _apply(self, made: Any, state: State, opt_level: int) -> _Outcome:
-        is_pass = self.dialect.is_pass(made)
-        if is_pass and self.dialect.runs_at(made) > opt_level:
-            level = self.dialect.runs_at(made)
-            return _Outcome(
-                state, "skipped", error="", detail=f"TVM runs it from opt_level {level} on; this is {opt_level}"
-            )
-        started = time.perf_counter()
-        try:
-            module = self._applied(made, is_pass, state.module, opt_level)
-        except WorkbenchError as error:
-            return _Outcome(state, "error", time.perf_counter() - started, str(error), str(error))
-        except Exception as error:  # noqa: BLE001  a pass is anybody's code; its failure is this step's result
-            return _Outcome(state, "error", time.perf_counter() - started, sentence(error), str(error))
-        seconds = time.perf_counter() - started
-        if self.dialect.same(state.module, module):
-            return _Outcome(state, "same", seconds)
-        return _Outcome(self._state(module), "changed", seconds)
-
-    def _applied(self, made: Any, is_pass: bool, module: Any, opt_level: int) -> Any:
-        if is_pass:
-            return self.dialect.apply(made, module, opt_level)
-        result = made(module)
-        if not self.dialect.is_module(result):
-            raise PipelineError(f"it returned a {type(result).__name__}; a pass returns an IRModule")
-        return self.dialect.typed(result)
+            try:
+                found = applied_in_child(self.workload_of(state), step, opt_level, self.timeout, cancelled)
+            except WorkerLost:
+                raise Cancelled from None
+        return _Outcome(state if found.module is None else self._state(found.module), found)
 
     def _state(self, module: Any) -> State:
         return State(module, lambda: self.dialect.graph(module, self.workload.name), lambda: self.dialect.text(module))

@@ -46,7 +46,8 @@ class Pipeline:
     Parameters
     ----------
     steps
-        Names (with options in braces or not), TVM Pass objects, Python callables `IRModule -> IRModule`, or PassSteps.
+        Names (with options in braces or not), TVM Pass objects, DFPatternCallbacks, Python callables
+        `IRModule -> IRModule`, or PassSteps.
 
     Examples
     --------
@@ -112,11 +113,18 @@ def _steps_of(thing: Any) -> list[PassStep]:
     info = getattr(thing, "info", None)
     if info is not None and hasattr(info, "name"):
         return [PassStep(_bracketed(info.name), run=thing)]
+    if is_rewriter(thing):
+        return [PassStep(_bracketed(type(thing).__name__), run=thing)]
     if callable(thing):
         return [PassStep(_bracketed(getattr(thing, "__name__", type(thing).__name__)), run=thing)]
     raise PipelineError(
-        f"a {type(thing).__name__} is no pass; give a name, a TVM Pass, or a function from IRModule to IRModule"
+        f"a {type(thing).__name__} is no pass; give a name, a TVM Pass, a DFPatternCallback, or a function from IRModule to IRModule"
     )
+
+
+def is_rewriter(thing: Any) -> bool:
+    """Whether it is a DFPatternCallback, found by what it has: a pattern, and a callback for what matches it."""
+    return not callable(thing) and hasattr(thing, "pattern") and callable(getattr(thing, "callback", None))
 
 
 def _bracketed(name: str) -> str:

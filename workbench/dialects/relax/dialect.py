@@ -105,6 +105,11 @@ class Relax:
     def bind(self, module: tvm.IRModule, params: Mapping[str, Any]) -> tvm.IRModule:
         return relax.transform.BindParams("main", dict(params))(module)
 
+    def rewritten(self, callback: Any, module: tvm.IRModule) -> tvm.IRModule:  # noqa: ARG002  there is nothing to do
+        raise PipelineError(
+            f"{type(callback).__name__} is Relay's way to rewrite; give a relax.dpl.PatternMatchingRewriter"
+        )
+
     def is_pass(self, thing: Any) -> bool:
         return isinstance(thing, tvm.transform.Pass)
 

@@ -14,6 +14,7 @@ from workbench.dialects.relay import catalog
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.presets import PRESETS, TOGGLES
 from workbench.dialects.relay.printed import constant_digests, parameter_names, print_module
+from workbench.dialects.relay.scalars import share_scalars
 from workbench.dialects.relay.text import parse
 from workbench.errors import LoadError, PipelineError, TooDeep, UnknownName, last_line
 from workbench.graph.model import Graph
@@ -69,6 +70,7 @@ class Relay:
     def graph(self, module: tvm.IRModule, name: str) -> Graph:
         printed = print_module(module)
         parsed = parse(printed.text)
+        share_scalars(module, parsed)
         digests = constant_digests(module, parsed) if "meta[relay.Constant]" in printed.text else {}
         return build_graph(
             parsed, name, catalog.pattern_of, digests, {**printed.names, **parameter_names(printed, parsed)}
@@ -117,6 +119,12 @@ class Relay:
         bound = tvm.IRModule(module.functions, module.type_definitions)
         bound["main"] = relay.build_module.bind_params_by_name(module["main"], dict(params))
         return _typed(bound)
+
+    def rewritten(self, callback: Any, module: tvm.IRModule) -> tvm.IRModule:
+        for name, function in module.functions.items():
+            if isinstance(function, relay.Function):
+                module.update_func(name, relay.dataflow_pattern.rewrite(callback, function, module))
+        return module
 
     def is_pass(self, thing: Any) -> bool:
         return isinstance(thing, tvm.transform.Pass)

@@ -1,0 +1,67 @@
+"""Own passes that only Relay has, and graphs that are too deep for TVM."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tvm import relay
+from tvm.relay import dataflow_pattern as dfp
+
+import workbench as wb
+from workbench.errors import PipelineError, TooDeep
+
+
+class ReluToClip(dfp.DFPatternCallback):
+    def __init__(self) -> None:
+        super().__init__()
+        self.data = dfp.wildcard()
+        self.pattern = dfp.is_op("nn.relu")(self.data)
+
+    def callback(self, pre: Any, post: Any, nodes: Any) -> Any:
+        return relay.clip(nodes[self.data][0], 0, 6)
+
+
+class Wrong(ReluToClip):
+    def callback(self, pre: Any, post: Any, nodes: Any) -> Any:
+        return relay.nn.dense(nodes[self.data][0], nodes[self.data][0])
+
+
+def test_a_pattern_callback_is_a_pass() -> None:
+    w = wb.samples.load("parallel_cast")
+    (step,) = wb.trace(w, [ReluToClip()]).steps
+    assert step.name == "<ReluToClip>"
+    assert step.changed, step
+    assert [node.op for node in step.after.ops() if node.op in ("nn.relu", "clip")] == ["clip", "clip"]
+    assert "nn.relu" in w.text()
+
+
+def test_a_callback_that_makes_an_ill_typed_module_is_a_step_with_the_diagnosis() -> None:
+    (step,) = wb.trace(wb.samples.load("conv_bias_batch_norm"), [Wrong()]).steps
+    assert step.status == "error"
+    assert step.error
+
+
+def test_a_pattern_callback_is_isolated_by_a_function_that_makes_it() -> None:
+    w = wb.samples.load("parallel_cast")
+    with pytest.raises(PipelineError, match="a function that makes"):
+        wb.trace(w, [ReluToClip()], isolated=True)
+
+    def rewritten(module: Any) -> Any:
+        module["main"] = dfp.rewrite(ReluToClip(), module["main"])
+        return module
+
+    assert wb.trace(w, [rewritten], isolated=True).steps[0].changed
+
+
+def test_a_deep_graph_is_refused_by_name_or_tried_in_a_process_of_its_own() -> None:
+    x = y = relay.var("x", shape=(2,))
+    for _ in range(5_500):
+        y = relay.exp(y)
+    w = wb.load(relay.Function([x], y), name="deep")
+    with pytest.raises(TooDeep, match="deep chains 5501"):
+        wb.trace(w, "FuseOps")
+    (step,) = wb.trace(w, "EliminateCommonSubexpr", isolated=True, timeout=60).steps
+    assert step.status in ("same", "error")
+    if step.error:
+        assert "ended with SIGSEGV" in step.error or "no result within" in step.error
