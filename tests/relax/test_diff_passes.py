@@ -1,0 +1,117 @@
+"""What the diff says of Relax passes: true of every node whatever the pass does, and exact where it is known."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+import workbench as wb
+from workbench.pipeline.trace import Trace
+
+SMALL = {
+    "attention": {"seq": 8},
+    "bert": {"layers": 2, "hidden": 32, "seq": 8, "heads": 2},
+    "branches": {"image": 8},
+    "chain": {},
+    "conv_bias_batch_norm": {"image": 8, "blocks": 2},
+    "mlp": {},
+    "parallel_cast": {},
+    "resnet18": {"width": 4},
+}
+PASSES = (
+    "DecomposeOpsForInference",
+    "EliminateCommonSubexpr",
+    "FoldConstant",
+    "CombineParallelMatmul",
+    "ToMixedPrecision",
+    "DeadCodeElimination",
+    "LegalizeOps",
+    "AnnotateTIROpPattern",
+    "FuseOps",
+    "FuseTIR",
+)
+
+
+def test_every_sample_is_looked_at():
+    assert set(SMALL) == set(wb.samples.names("relax"))
+
+
+@functools.cache
+def traced(sample: str) -> Trace:
+    return wb.trace(wb.samples.load(sample, **SMALL[sample]), list(PASSES), opt_level=4)
+
+
+@pytest.fixture(params=sorted(SMALL))
+def trace(request):
+    trace = traced(request.param)
+    assert trace.failed is None
+    return trace
+
+
+def step(trace: Trace, name: str):
+    return trace.steps[PASSES.index(name)]
+
+
+def terms(known: dict, graph) -> list[int]:
+    """A number for what each node computes, counted apart from the diff's own value numbers."""
+    found: list[int] = []
+    for node, inputs in zip(graph.nodes, graph.inputs, strict=True):
+        what = (node.attrs["digest"],) if "digest" in node.attrs else (node.op, repr(sorted(node.attrs.items())))
+        found.append(known.setdefault((node.kind, node.type, *what, *(found[i] for i in inputs)), len(known)))
+    return found
+
+
+@pytest.mark.parametrize("name", [*PASSES, "the whole trace"])
+def test_what_is_kept_is_equal_and_what_is_changed_is_not(trace, name):
+    if name == "the whole trace":
+        before, after, d = trace.start.graph, trace.end.graph, trace.diff
+    else:
+        before, after, d = step(trace, name).before, step(trace, name).after, step(trace, name).diff
+    known: dict = {}
+    was, now = terms(known, before), terms(known, after)
+
+    def equal(b: int, a: int) -> bool:
+        x, y = before.nodes[b], after.nodes[a]
+        inputs = before.inputs[b], after.inputs[a]
+        return (
+            (x.kind, x.type, repr(x.attrs)) == (y.kind, y.type, repr(y.attrs))
+            and (x.kind == "constant" or x.op == y.op)
+            and len(inputs[0]) == len(inputs[1])
+            and all(j in d.mapping.get(i, ()) or was[i] == now[j] for i, j in zip(*inputs, strict=True))
+        )
+
+    assert all(equal(b, a) for b, a in d.kept)
+    assert not any(equal(b, a) for b, a in d.changed)
+    assert all(equal(b, a) for many, a in d.merged for b in many)
+    assert all(equal(b, a) for b, many in d.split for a in many)
+    gone = {was[b] for b in d.removed if before.nodes[b].kind != "constant"}
+    assert not gone & {now[a] for a in d.added}
+
+
+def test_fusing_and_annotating_change_no_node(trace):
+    for name in ("AnnotateTIROpPattern", "FuseOps"):
+        assert step(trace, name).status == "changed"
+        assert step(trace, name).diff.empty
+
+
+def test_legalizing_renames_every_operator_and_adds_none(trace):
+    d = step(trace, "LegalizeOps").diff
+    before = step(trace, "LegalizeOps").before
+    assert not d.added
+    # a shape, an axis or a scalar that was an argument is inside the kernel now
+    for b in d.removed:
+        fixed = all(before.nodes[i].kind == "constant" for i in before.inputs[b])
+        assert before.nodes[b].kind in ("shape", "constant", "tuple") or fixed, before.nodes[b]
+
+
+def test_equal_casts_are_merged():
+    d = step(traced("parallel_cast"), "EliminateCommonSubexpr").diff
+    assert [kind for kind, count in d.counts().items() if count] == ["kept", "merged"]
+    assert len(d.merged) == 2
+
+
+@pytest.mark.parametrize("sample", ["bert", "resnet18"])
+def test_following_each_pass_tells_more_than_the_two_ends(sample):
+    trace = traced(sample)
+    assert trace.diff.edits < wb.diff(trace.start.graph, trace.end.graph).edits
