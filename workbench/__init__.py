@@ -31,6 +31,7 @@ _HOMES = {
     "trace_build": "pipeline.build_trace",
     "Config": "pipeline.config",
     "explore": "pipeline.explore",
+    "parallel_branches": "analysis.branches",
     "cut": "pipeline.edits",
     "force": "pipeline.edits",
     "outline": "pipeline.edits",
@@ -75,6 +76,7 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from workbench import plots as plots
     from workbench import samples as samples
+    from workbench.analysis.branches import parallel_branches as parallel_branches
     from workbench.analysis.dominance import dominators as dominators
     from workbench.analysis.dominance import post_dominators as post_dominators
     from workbench.analysis.regions import regions as regions

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from workbench.analysis.branches_calls import Calls
 from workbench.analysis.branches_finder import Reason, attribute
-from workbench.analysis.branches_predict import BROADCAST, Circular, Recipe, Ref, combined
+from workbench.analysis.branches_predict import BROADCAST, Recipe, Ref, circular
 from workbench.analysis.branches_rules import MOVES_AXES, Branches, type_of
 from workbench.analysis.tensors import Tensor
+from workbench.graph.identity import frozen
 from workbench.graph.model import Graph, Node
 
 MATMULS = {"nn.dense": "nn.batch_matmul", "nn.matmul": "nn.batch_matmul"}
@@ -46,28 +47,20 @@ def batch_form(op: str, pattern: int | None) -> str | None:
 def batches(graph: Graph, op: str, least: int = 2) -> tuple[list[Batch], list[Reason]]:
     """The groups of `op` that can be combined together, and why others can not."""
     calls = Calls(graph)
-    found: list[Batch] = []
     refused: list[Reason] = []
-    recipes: list[Recipe] = []
+    found: list[Batch] = []
     for siblings in _siblings(calls, op):
-        if len(siblings) < least:
-            if len(siblings) > 1:
-                refused.append(
-                    Reason("below-min", f"{len(siblings)} branches of {op}, and {least} are asked for", tuple(siblings))
-                )
-            continue
-        batch = _batch(calls, siblings)
-        recipe = recipe_of(calls, batch)
-        try:
-            combined(graph, [*recipes, recipe])
-        except Circular:
-            refused.append(
-                Reason("sibling-dependency", f"one of these {op} needs what another one gives", tuple(siblings))
-            )
-            continue
-        found.append(batch)
-        recipes.append(recipe)
-    return found, refused
+        if len(siblings) >= least:
+            found.append(_batch(calls, siblings))
+        elif len(siblings) > 1:
+            said = f"{len(siblings)} branches of {op}, and {least} are asked for"
+            refused.append(Reason("below-min", said, tuple(siblings)))
+    recipes = [recipe_of(calls, batch) for batch in found]
+    alone = circular(graph, recipes)
+    for place in sorted(alone):
+        heads = tuple(branch[0] for branch in found[place].branches)
+        refused.append(Reason("sibling-dependency", f"one of these {op} needs what another one gives", heads))
+    return [batch for place, batch in enumerate(found) if place not in alone], refused
 
 
 def _siblings(calls: Calls, op: str) -> list[list[int]]:
@@ -83,8 +76,6 @@ def _siblings(calls: Calls, op: str) -> list[list[int]]:
 
 def _form(calls: Calls, node: Node) -> tuple:
     """What siblings must have in common, as a hashable value."""
-    from workbench.graph.identity import frozen
-
     types = tuple(str(type_of(calls, source)) for source in calls.graph.inputs[node.id])
     return frozen(node.attrs), types, node.type
 

@@ -53,11 +53,14 @@ class Calls:
 
     def key(self, source: int, target: int) -> Key:
         """What the argument is for a pass that looks at `target`: equal keys are one object."""
+        return self._key(source, self.scopes[target])
+
+    def _key(self, source: int, scope: int | None) -> Key:
         node = self.graph.nodes[source]
         if node.kind == "constant":
             return ("constant", node.op) if node.op.startswith("meta[") else source
-        if self.scopes[source] != self.scopes[target]:
-            return ("parameter", self.scopes[target], source)
+        if self.scopes[source] != scope:
+            return ("parameter", scope, source)
         return ("let", source) if self.is_let(source) else source
 
     def is_let(self, source: int) -> bool:
@@ -71,25 +74,11 @@ class Calls:
 
     @cached_property
     def called(self) -> tuple[tuple[int, Key], ...]:
-        """(node, argument) for each argument of a function that is called in place: the first node that uses it there."""
-        found: dict[tuple[int, Key], int] = {}
-        for edge in self.graph.edges:
-            outer, inner = self.scopes[edge.source], self.scopes[edge.target]
-            if outer == inner or self.graph.nodes[edge.source].kind == "constant":
-                continue
-            callee = self._called_in(outer, inner)
-            if callee is not None:
-                key = ("let", edge.source) if self.is_let(edge.source) else edge.source
-                known = found.setdefault((callee, key), edge.target)
-                found[callee, key] = min(known, edge.target)
-        return tuple((node, key) for (_, key), node in found.items())
-
-    def _called_in(self, outer: int | None, inner: int | None) -> int | None:
-        """The function at or around `inner` whose call stands in `outer`."""
-        while inner is not None:
-            parent = self.graph.groups[inner].parent
-            around = None if parent is None else self.functions[parent]
-            if around == outer:
-                return inner
-            inner = around
-        return None
+        """(node, argument) for each argument of a function that is called in place; the node is the call's value."""
+        return tuple(
+            (group.output, self._key(source, self.functions[group.parent]))
+            for group in self.graph.groups
+            if group.output is not None and group.parent is not None
+            for source in group.inputs
+            if self.graph.nodes[source].kind != "constant"
+        )

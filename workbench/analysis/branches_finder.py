@@ -46,9 +46,15 @@ class Pair:
 class Rules(Protocol):
     """What one combiner asks of the operators it combines."""
 
-    op: str
-    passes: str
-    "the pass as a Pipeline's text, with `{min}` where the least number of branches goes"
+    @property
+    def op(self) -> str:
+        """The operator that it combines."""
+        ...
+
+    @property
+    def passes(self) -> str:
+        """The pass as a Pipeline's text, with `{min}` where the least number of branches goes."""
+        ...
 
     def supported(self, node: Node) -> bool:
         """Whether the operator counts as one that makes its first argument a root."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.analysis.tensors import Tensor, tensor
-from workbench.graph.model import Graph, GraphBuilder
+from workbench.graph.model import Graph, GraphBuilder, Group
 
 Ref = tuple[str, int]
 "`old` and a node's id, or `new` and the place of an item in its recipe"
@@ -102,9 +102,9 @@ def combined(graph: Graph, recipes: Sequence[Recipe]) -> Graph:
 
     def resolved(recipe: int, ref: Ref) -> tuple[int, Ref]:
         """Where a reference leads: the end of a branch leads to what replaces it."""
-        if ref[0] == "old":
-            return ends.get(ref[1], (-1, ref))
-        return recipe, ref
+        while ref[0] == "old" and ref[1] in ends:
+            recipe, ref = ends[ref[1]]
+        return (recipe if ref[0] == "new" else -1), ref
 
     def inputs(key: tuple[int, Ref]) -> list[tuple[int, Ref]]:
         recipe, (kind, place) = key
@@ -117,6 +117,25 @@ def combined(graph: Graph, recipes: Sequence[Recipe]) -> Graph:
     starts = [resolved(-1, ("old", id)) for id in sorted(kept)]
     order = _producers_first(starts, inputs)
     return _built(graph, recipes, order, inputs, resolved)
+
+
+def circular(graph: Graph, recipes: Sequence[Recipe]) -> set[int]:
+    """The recipes that cannot be used with those before them, by their place."""
+    try:
+        combined(graph, recipes)
+    except Circular:
+        pass
+    else:
+        return set()
+    used: list[Recipe] = []
+    bad: set[int] = set()
+    for place, recipe in enumerate(recipes):
+        try:
+            combined(graph, [*used, recipe])
+            used.append(recipe)
+        except Circular:
+            bad.add(place)
+    return bad
 
 
 def _producers_first(starts: list[Any], inputs: Callable[[Any], list[Any]]) -> list[Any]:
@@ -156,6 +175,7 @@ def _built(graph: Graph, recipes: Sequence[Recipe], order: list[Any], inputs: An
                 group=node.group,
                 name=node.name,
                 pattern=node.pattern,
+                held=node.held,
             )
         else:
             item = recipes[recipe].items[id]
@@ -165,10 +185,8 @@ def _built(graph: Graph, recipes: Sequence[Recipe], order: list[Any], inputs: An
             )
         place[key] = new
     builder.outputs = [place[resolved(-1, ("old", id))] for id in graph.outputs]
-    builder.groups = [
-        replace(g, output=None if g.output is None else place.get(resolved(-1, ("old", g.output))))
-        for g in graph.groups
-    ]
+    new = {id: place[key] for id in range(len(graph.nodes)) if (key := resolved(-1, ("old", id))) in place}
+    builder.groups = moved(graph, new)
     return builder.build()
 
 
@@ -205,7 +223,20 @@ def folded(graph: Graph, weights: Iterable[int] = ()) -> Graph:
             group=node.group,
             name=node.name,
             pattern=node.pattern,
+            held=node.held,
         )
     builder.outputs = [place[id] for id in graph.outputs]
-    builder.groups = [replace(g, output=place.get(g.output) if g.output is not None else None) for g in graph.groups]
+    builder.groups = moved(graph, place)
     return builder.build()
+
+
+def moved(graph: Graph, place: Mapping[int, int]) -> list[Group]:
+    """The groups, with the new ids of their arguments and results."""
+    return [
+        replace(
+            group,
+            output=None if group.output is None else place.get(group.output),
+            inputs=tuple(place[source] for source in group.inputs if source in place),
+        )
+        for group in graph.groups
+    ]

@@ -1,0 +1,87 @@
+"""Sibling branches on graphs without TVM: what is counted, and what the rebuilt graph looks like."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.analysis.branches import parallel_branches
+from workbench.analysis.branches_predict import Circular, Recipe, circular, combined
+from workbench.analysis.tensors import Tensor, nbytes, tensor
+from workbench.errors import WorkbenchError
+from workbench.graph.model import Graph, GraphBuilder
+
+T = "Tensor[(2, 8), float32]"
+
+
+def casts(count=2, dialect="relay"):
+    """`count` equal casts of one value, a relu behind each, and a tuple of all."""
+    builder = GraphBuilder("casts", dialect)
+    group = builder.group("function", "main", None)
+    data = builder.node("param", "data", type=T, group=group)
+    ends = []
+    for _ in range(count):
+        cast = builder.node(
+            "op", "cast", [data], type="Tensor[(2, 8), int8]", attrs={"dtype": "int8"}, pattern=0, group=group
+        )
+        ends.append(builder.node("op", "nn.relu", [cast], type="Tensor[(2, 8), int8]", pattern=0, group=group))
+    builder.outputs = [builder.node("tuple", "tuple", ends, group=group)]
+    return builder.build()
+
+
+def test_equal_branches_are_found_from_the_producer_on_and_their_saving_is_counted():
+    (found,) = parallel_branches(casts(3))
+    assert (found.kind, found.producer, found.branches) == ("identical", 0, ((1, 2), (3, 4), (5, 6)))
+    assert (found.change.ops, found.change.kernels) == (-4, -2)
+    # two kernels less: each read 64 bytes of float32 and wrote 16 of int8
+    assert found.change.traffic_bytes == -2 * (64 + 16)
+    assert "3 branches of cast -> nn.relu" in str(found)
+
+
+def test_a_graph_of_another_dialect_is_refused():
+    with pytest.raises(WorkbenchError, match="Relay's passes"):
+        parallel_branches(casts(dialect="relax"))
+
+
+def test_an_empty_graph_has_no_branches():
+    assert parallel_branches(Graph(dialect="relay")) == []
+
+
+def test_nothing_changes_without_a_recipe():
+    graph = casts()
+    rebuilt = combined(graph, [])
+    assert [(n.kind, n.op, n.type) for n in rebuilt.nodes] == [(n.kind, n.op, n.type) for n in graph.nodes]
+    assert rebuilt.inputs == graph.inputs
+    assert rebuilt.outputs == graph.outputs
+
+
+def test_a_value_that_would_need_itself_is_noticed():
+    graph = casts()
+    fine = Recipe(graph, ends={3: ("old", 1)})
+    circle = Recipe(graph)
+    circle.ends[1] = circle.add("op", "add", [("old", 2)], T)
+    assert circular(graph, [fine]) == set()
+    assert circular(graph, [fine, circle]) == {1}
+    with pytest.raises(Circular):
+        combined(graph, [circle])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "size"),
+    [
+        ("Tensor[(2, 8), float32]", Tensor((2, 8), "float32"), 64),
+        ("Tensor[(1,), int8]", Tensor((1,), "int8"), 1),
+        ("Tensor[(), bool]", Tensor((), "bool"), 1),
+        ("float16", Tensor((), "float16"), 2),
+        ("Tensor[(?, 8), int4]", Tensor(("?", 8), "int4"), 0),
+        ("(Tensor[(2, 8), float32], Tensor[(3), int64])", None, 88),
+        ("fn (int8) -> int8", None, 0),
+    ],
+)
+def test_types_are_read(text, expected, size):
+    assert tensor(text) == expected
+    assert nbytes(text) == size
+
+
+def test_a_thousand_branches_are_found_in_reasonable_time():
+    (found,) = parallel_branches(casts(1000))
+    assert len(found.branches) == 1000

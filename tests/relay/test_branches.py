@@ -1,0 +1,146 @@
+"""The finder against TVM: what it calls combinable the pass combines, level for level, and it combines nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import pytest
+import tvm
+from branch_programs import Program
+from tvm import relay
+
+import workbench as wb
+from workbench.analysis.branches import parallel_branches
+from workbench.analysis.branches_predict import combined
+
+COMBINERS = {
+    "CombineParallelConv2D": (relay.transform.CombineParallelConv2D, {}),
+    "CombineParallelDense": (relay.transform.CombineParallelDense, {}),
+    "CombineParallelDense,to_batch=False": (relay.transform.CombineParallelDense, {"to_batch": False}),
+    "CombineParallelBatchMatmul": (relay.transform.CombineParallelBatchMatmul, {}),
+}
+SMALL = {
+    "attention": {"seq": 8},
+    "bert": {"layers": 2, "hidden": 32, "seq": 8, "heads": 2},
+    "branches": {"image": 8},
+    "chain": {},
+    "conv_bias_batch_norm": {"image": 8},
+    "mlp": {},
+    "parallel_cast": {},
+    "resnet18": {"width": 4},
+}
+
+
+@dataclass
+class Tally:
+    programs: int = 0
+    runs: int = 0
+    changed: int = 0
+    groups: Counter = field(default_factory=Counter)
+    hazards: int = 0
+
+    def __str__(self) -> str:
+        merged = ", ".join(f"{count} {name}" for name, count in sorted(self.groups.items()))
+        return (
+            f"{self.programs} programs, {self.runs} runs of a pass compared, {self.changed} of them changed the program, "
+            f"0 disagreements; groups: {merged}; {self.hazards} runs not made, as a hazard was foretold"
+        )
+
+
+def calls(graph):
+    return Counter((node.op, node.type) for node in graph.ops())
+
+
+def after(module, made):
+    with tvm.transform.PassContext(opt_level=4):
+        return tvm.transform.Sequential([relay.transform.InferType(), made, relay.transform.InferType()])(module)
+
+
+def agree(w, tally, least):
+    """Every pass does to the program what the finder says, operator by operator and type by type."""
+    graph = w.graph()
+    groups = parallel_branches(graph, least)
+    tally.programs += 1
+    for name, (make, options) in COMBINERS.items():
+        text = ",".join([f"{name.partition(',')[0]}{{min_num_branches={least}", *name.split(",")[1:]]) + "}"
+        mine = [group for group in groups if group.passes == text]
+        if any(group.kind == "hazard" or group.hazards for group in mine) or unlisted_crash(graph, name):
+            tally.hazards += 1
+            continue
+        recipes = [group.recipe for group in mine if group.kind == "combinable"]
+        real = wb.load(after(w.module, make(least, **options))).graph()
+        check(graph, real, recipes, tally, name)
+    equal = [g for g in groups if g.passes == "EliminateCommonSubexpr" and g.kind == "identical"]
+    real = wb.load(after(w.module, relay.transform.EliminateCommonSubexpr())).graph()
+    check(graph, real, [group.recipe for group in equal], tally, "EliminateCommonSubexpr")
+
+
+def unlisted_crash(graph, name):
+    """Whether an operator that TVM raises on follows a lone call, which is in no group."""
+    op = {"C": "nn.conv2d", "D": "nn.dense", "B": "nn.batch_matmul"}[name.removeprefix("CombineParallel")[0]]
+    return any(node.op == op for node in graph.ops()) and any(node.pattern is None for node in graph.ops())
+
+
+def check(graph, real, recipes, tally, name):
+    foretold = combined(graph, recipes)
+    assert calls(foretold) == calls(real), name
+    tally.runs += 1
+    tally.changed += bool(recipes)
+    tally.groups[name.partition("{")[0]] += len(recipes)
+
+
+@pytest.mark.parametrize("least", [2, 3])
+def test_over_all_samples(least, capsys):
+    tally = Tally()
+    for name, options in SMALL.items():
+        sample = wb.samples.load(name, **options)
+        lowered = wb.trace(sample, "SimplifyInference,FuseOps{fuse_opt_level=2}")
+        for w in (sample, wb.Workload(lowered.steps[0].state_after.module, sample.params, name, "relay")):
+            agree(w, tally, least)
+    with capsys.disabled():
+        print(f"\nbranches, samples, at least {least}: {tally}")
+
+
+def random_programs(seeds, capsys):
+    tally = Tally()
+    for seed in seeds:
+        agree(wb.load(Program(seed).module()), tally, 2 + (seed % 4 == 0))
+    with capsys.disabled():
+        print(f"\nbranches, random: {tally}")
+    assert all(tally.groups[name] > len(seeds) / 100 for name in (*COMBINERS, "EliminateCommonSubexpr"))
+
+
+def test_over_random_programs(capsys):
+    random_programs(range(300), capsys)
+
+
+@pytest.mark.long
+def test_over_many_random_programs(capsys):
+    random_programs(range(1000, 6000), capsys)
+
+
+def outputs_kept(seeds, capsys):
+    """Where no hazard was foretold, the combined program gives what it gave before."""
+    compared = 0
+    for seed in seeds:
+        w = wb.load(Program(seed).module())
+        for group in parallel_branches(w.graph()):
+            if group.kind in ("combinable", "identical"):
+                trace = wb.trace(w, group.passes, opt_level=4)
+                assert trace.steps[0].changed, group
+                assert wb.compare_outputs(w, wb.load(trace.result)), (seed, str(group))
+                compared += 1
+                break
+    with capsys.disabled():
+        print(f"\nbranches, outputs: {compared} programs give the same after the pass as before")
+    assert compared > len(seeds) / 3
+
+
+def test_outputs_are_kept_where_no_hazard_is_foretold(capsys):
+    outputs_kept(range(20, 30), capsys)
+
+
+@pytest.mark.long
+def test_outputs_of_many_programs_are_kept_where_no_hazard_is_foretold(capsys):
+    outputs_kept(range(6000, 6400), capsys)

@@ -1,0 +1,223 @@
+"""What EliminateCommonSubexpr merges, what it nearly merges, and kernels that are equal after fusion.
+
+The rules are those of src/relay/transforms/eliminate_common_subexpr.cc (TVM 0.17). Two calls are equal when their operator,
+attributes and arguments are; arguments are equal when they are one value, constants of rank 0 with one value, or literal
+tuples whose fields are. Larger constants are equal only when they are one object, and the order of arguments counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+
+from workbench.analysis.branches_calls import Calls
+from workbench.analysis.branches_finder import Reason, attribute
+from workbench.analysis.tensors import tensor
+from workbench.graph.identity import frozen
+from workbench.graph.model import Graph, Node
+
+STATEFUL = ("nn.dropout", "memory.kill", "vm.invoke_tvm_op")
+COMMUTATIVE = (
+    "add",
+    "multiply",
+    "maximum",
+    "minimum",
+    "logical_and",
+    "logical_or",
+    "bitwise_and",
+    "bitwise_or",
+    "equal",
+)
+
+
+def representatives(calls: Calls) -> list[int]:
+    """For each node, the first node that is equal to it for EliminateCommonSubexpr."""
+    found: list[int] = []
+    first: dict[Hashable, int] = {}
+    for node in calls.graph.nodes:
+        key = _key(calls, node, found)
+        found.append(node.id if key is None else first.setdefault(key, node.id))
+    return found
+
+
+def _key(calls: Calls, node: Node, known: Sequence[int]) -> Hashable | None:
+    """What equal nodes have in common; None for a node that is merged with none."""
+    inputs = calls.graph.inputs[node.id]
+    if node.kind == "get_item" and len(inputs) == 1:
+        return ("get_item", node.op, _same(calls, inputs[0], node.id, known))
+    if node.kind != "op" or not inputs or node.op in STATEFUL:
+        return None
+    return (node.op, frozen(node.attrs), tuple(_argument(calls, source, node.id, known) for source in inputs))
+
+
+def _argument(calls: Calls, source: int, target: int, known: Sequence[int]) -> Hashable:
+    node = calls.graph.nodes[source]
+    here = calls.scopes[source] == calls.scopes[target] and not calls.is_let(source)
+    if node.kind == "tuple" and here:
+        fields = calls.graph.inputs[source]
+        return ("tuple", *(scalar(calls.graph.nodes[f]) or _same(calls, f, source, known) for f in fields))
+    return scalar(node) or _same(calls, source, target, known)
+
+
+def _same(calls: Calls, source: int, target: int, known: Sequence[int]) -> Hashable:
+    """The identity of an argument after earlier merging."""
+    key = calls.key(source, target)
+    return known[source] if key == source else key
+
+
+def scalar(node: Node) -> Hashable | None:
+    """Type and value of a constant of rank 0, None for anything else."""
+    kind = tensor(node.type) if node.kind == "constant" else None
+    if kind is None or kind.shape:
+        return None
+    return ("scalar", kind.dtype, node.attrs.get("digest", node.op))
+
+
+def equal_branches(calls: Calls) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """Branches whose nodes, level by level, become one; each node that is merged is in exactly one of them."""
+    classes: dict[int, list[int]] = {}
+    for id, first in enumerate(representatives(calls)):
+        if calls.graph.nodes[id].kind == "op":
+            classes.setdefault(first, []).append(id)
+    several = {first: members for first, members in classes.items() if len(members) > 1}
+    branches: dict[int, list[list[int]]] = {}
+    ending: dict[int, int] = {}
+    "the last node of each branch -> the key of its set in `branches`"
+    for first, members in several.items():
+        before = next((ending[s] for s in calls.graph.inputs[members[0]] if s in ending), None)
+        ordered = None if before is None else _going_on(calls, branches[before], members)
+        if before is None or ordered is None:
+            branches[first] = [[member] for member in members]
+        else:
+            chains = branches.pop(before)
+            for chain in chains:
+                del ending[chain[-1]]
+            branches[first] = [[*chain, member] for chain, member in zip(chains, ordered, strict=True)]
+        ending.update((chain[-1], first) for chain in branches[first])
+    for chains in branches.values():
+        yield tuple(map(tuple, chains))
+
+
+def _going_on(calls: Calls, chains: list[list[int]], members: list[int]) -> list[int] | None:
+    """The nodes in the order of the branches that each of them goes on from; None if they do not match."""
+    if len(chains) != len(members):
+        return None
+    users = [[m for m in members if chain[-1] in calls.graph.inputs[m]] for chain in chains]
+    matched = all(len(found) == 1 for found in users) and len({found[0] for found in users}) == len(members)
+    return [found[0] for found in users] if matched else None
+
+
+def nearly_equal(calls: Calls) -> Iterator[tuple[tuple[int, ...], tuple[Reason, ...]]]:
+    """Calls of one operator on the same values that are not merged, each set with what keeps it from being."""
+    known = representatives(calls)
+    alike: dict[Hashable, dict[int, None]] = {}
+    for node in calls.graph.ops():
+        inputs = [s for s in calls.graph.inputs[node.id] if calls.graph.nodes[s].kind != "constant"]
+        values = sorted(repr(_argument(calls, s, node.id, known)) for s in inputs)
+        if values and node.op not in STATEFUL:
+            alike.setdefault((node.op, calls.scopes[node.id], tuple(values)), {})[known[node.id]] = None
+    for nodes in alike.values():
+        chosen = list(nodes)
+        reasons = [_reason(calls, chosen[0], other, known) for other in chosen[1:]]
+        kept = [(other, reason) for other, reason in zip(chosen[1:], reasons, strict=True) if reason]
+        if kept:
+            yield (chosen[0], *(other for other, _ in kept)), tuple(reason for _, reason in kept)
+
+
+def _reason(calls: Calls, a: int, b: int, known: Sequence[int]) -> Reason | None:
+    graph = calls.graph
+    first, other = graph.nodes[a], graph.nodes[b]
+    ours, theirs = ([_argument(calls, s, n, known) for s in graph.inputs[n]] for n in (a, b))
+    different = attribute(first, other)
+    if ours == theirs and different:
+        return Reason(
+            f"attr:{different}",
+            f"both are {first.op} of the same, and they differ in {different}: {first.attrs.get(different, 'the default')} and {other.attrs.get(different, 'the default')}",
+            (a, b),
+        )
+    if different or len(ours) != len(theirs):
+        return None
+    if sorted(map(repr, ours)) == sorted(map(repr, theirs)) and first.op in COMMUTATIVE:
+        return Reason(
+            "commuted",
+            f"they are {first.op} of the same two values in another order, which TVM does not look at",
+            (a, b),
+        )
+    if all(
+        x == y or _equal_values(graph, s, t)
+        for x, y, s, t in zip(ours, theirs, graph.inputs[a], graph.inputs[b], strict=True)
+    ):
+        return Reason(
+            "const-identity",
+            f"their constants have equal values but are two objects, and TVM compares only constants of rank 0 by value; share one constant between the {first.op}",
+            (a, b),
+        )
+    return None
+
+
+def _equal_values(graph: Graph, a: int, b: int) -> bool:
+    first, other = graph.nodes[a], graph.nodes[b]
+    digest = first.attrs.get("digest")
+    return (
+        first.kind == other.kind == "constant"
+        and digest is not None
+        and digest == other.attrs.get("digest")
+        and first.type == other.type
+    )
+
+
+def equal_kernels(graph: Graph) -> list[tuple[int, ...]]:
+    """Fused kernels, as groups of the graph, that compute the same from the same arguments; one tuple a set."""
+    numbers: dict[Hashable, int] = {}
+    of_node: dict[int, Hashable] = {}
+    outputs = {
+        group.output: group.id for group in graph.groups if _is_kernel(graph, group.id) and group.output is not None
+    }
+    held: dict[int | None, list[int]] = {}
+    for node in graph.nodes:
+        held.setdefault(graph.kernel_of(node.id), []).append(node.id)
+    same: dict[Hashable, list[int]] = {}
+    for node in graph.nodes:
+        if node.id in outputs:
+            key = ("kernel", *_structure(graph, held[outputs[node.id]], of_node))
+            if not _in_branch(graph, outputs[node.id]):
+                same.setdefault(key, []).append(outputs[node.id])
+        elif node.kind in ("tuple", "get_item"):
+            key = (node.kind, node.op, *(of_node[s] for s in graph.inputs[node.id]))
+        elif node.kind == "constant":
+            key = _constant(node)
+        else:
+            key = ("node", node.id)
+        of_node[node.id] = numbers.setdefault(key, len(numbers))
+    return [tuple(groups) for groups in same.values() if len(groups) > 1]
+
+
+def _is_kernel(graph: Graph, group: int) -> bool:
+    found = graph.groups[group]
+    inner = any(around.kind in ("primitive", "external") for around in graph.ancestors(found.parent))
+    return found.kind == "primitive" and "Composite" not in found.attrs and not inner
+
+
+def _in_branch(graph: Graph, group: int) -> bool:
+    return any(around.kind == "branch" for around in graph.ancestors(group))
+
+
+def _constant(node: Node) -> Hashable:
+    return ("constant", node.type, node.attrs.get("digest", node.op))
+
+
+def _structure(graph: Graph, nodes: Sequence[int], of_node: dict[int, Hashable]) -> tuple[Hashable, ...]:
+    """What the kernel computes, node by node, and the values it is given."""
+    inside: dict[int, int] = {}
+    arguments: dict[int, int] = {}
+    rows: list[Hashable] = []
+    for id in nodes:
+        node = graph.nodes[id]
+        sources = [
+            ("inner", inside[s]) if s in inside else ("argument", arguments.setdefault(s, len(arguments)))
+            for s in graph.inputs[id]
+        ]
+        what = _constant(node) if node.kind == "constant" else (node.kind, node.op, frozen(node.attrs), node.type)
+        state = id if node.op in STATEFUL else None
+        rows.append((what, tuple(sources), state))
+        inside[id] = len(inside)
+    return (*rows, *(of_node[s] for s in arguments))
