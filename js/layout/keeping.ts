@@ -24,6 +24,8 @@ export interface Heights {
 
 /** Between a box and one straight below it, and beside a box, at the least. */
 const LEAST_GAP = 12, MARGIN = 4;
+/** Between a source and what it feeds: room for a slant. */
+const SOURCE_GAP = 20;
 /** The largest empty strip kept, and the share of the picture that all may make up. */
 const LARGEST_HOLE = 160, SHARE = 0.2;
 
@@ -38,7 +40,10 @@ export function keepHeights(graph: LevelGraph, strata: Strata, x: Float64Array, 
   return { ...swept, give: level.give(swept), slantTop: pick(slantTop), slantBottom: pick(slantBottom) };
 }
 
-/** The previous heights, moved so that the highest is at the top; a new source wants to stand close above what it feeds. */
+/**
+ * The previous heights, moved so that the highest is at the top. A source wants to stand above what it feeds: when that has
+ * become part of a kernel, the parameter makes way for the kernel's box, not the kernel for the parameter.
+ */
 function wanted(graph: LevelGraph, { layer }: Strata, gap: Float64Array): Float64Array {
   const want = Float64Array.from(graph.seedY), { height } = graph;
   let top = Infinity;
@@ -48,10 +53,11 @@ function wanted(graph: LevelGraph, { layer }: Strata, gap: Float64Array): Float6
   for (const t of graph.target) fed[t] = 1;
   for (let w = 0; w < graph.source.length; w++) {
     const s = graph.source[w], t = graph.target[w];
-    if (!Number.isNaN(graph.seedY[t])) feeds[s] = Math.min(feeds[s], want[t] - height[t] / 2 - gap[layer[t] - 1]);
+    const room = Number.isNaN(graph.seedY[s]) ? gap[layer[t] - 1] : SOURCE_GAP;
+    if (!Number.isNaN(graph.seedY[t])) feeds[s] = Math.min(feeds[s], want[t] - height[t] / 2 - room);
   }
   for (let i = 0; i < want.length; i++)
-    if (Number.isNaN(want[i]) && !fed[i] && graph.kind[i] !== ENTRY && feeds[i] < Infinity) want[i] = feeds[i] - height[i] / 2;
+    if (!fed[i] && graph.kind[i] !== ENTRY && feeds[i] < Infinity && !(want[i] <= feeds[i] - height[i] / 2)) want[i] = feeds[i] - height[i] / 2;
   return want;
 }
 

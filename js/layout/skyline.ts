@@ -23,11 +23,11 @@ export class Skyline {
   put(x0: number, x1: number, bottom: number, isBox: boolean): void {
     if (x1 <= x0) return;
     const first = this.cut(x0), end = this.cut(x1);
-    let box = -Infinity;
-    for (let i = first; i < end; i++) box = Math.max(box, this.box[i]);
-    this.edge.splice(first + 1, end - first - 1);
-    this.all.splice(first, end - first, bottom);
-    this.box.splice(first, end - first, isBox ? bottom : box);
+    if (isBox) {
+      this.edge.splice(first + 1, end - first - 1);
+      this.all.splice(first, end - first, bottom);
+      this.box.splice(first, end - first, bottom);
+    } else this.all.fill(bottom, first, end);
   }
 
   /** Makes x an edge; the piece to its right. */
