@@ -9,7 +9,7 @@ const deep = (layers: number) => single(graph([{ label: "x" }], Array.from({ len
 test("hundreds of layers get one level more, each layer in its own chunk, in order", () => {
   const groups = deep(500);
   assert.equal(groups.count, 525);
-  assert.equal(groups.name[500], "layer_0 … layer_19");
+  assert.equal(groups.name[500], "layer_0–19 ×20");
   assert.equal(groups.parent[0], 500);
   assert.equal(groups.parent[499], 524);
 });
