@@ -4,15 +4,27 @@ const DTYPE_BITS: Record<string, number> = { bool: 8, handle: 64 };
 /** Longest text looked at: hostile names and huge tuple types must not cost a frame. */
 const LIMIT = 2000;
 
+/** Most of a graph's types are among a few: what was made of one is kept, up to a most. */
+function remembered<T>(make: (type: string) => T): (type: string) => T {
+  const known = new Map<string, T>();
+  return (type) => {
+    let made = known.get(type);
+    if (made === undefined) {
+      if (known.size >= 4000) known.clear();
+      known.set(type, (made = make(type)));
+    }
+    return made;
+  };
+}
+
 /** "Tensor[(1, 64), float32]" and 'R.Tensor((1, 64), dtype="float32")' both give "(1, 64) float32". */
-export function compactType(type: string): string {
-  return type
+export const compactType = remembered((type) =>
+  type
     .slice(0, LIMIT)
     .replace(/Tensor\[(\([^()\]]*\)|[^,\]]*), ([\w.]+)\]/g, "$1 $2")
     .replace(/R\.Tensor\((\([^()]*\)|None)?(?:, )?(?:dtype="([^"]*)")?(?:, ndim=(-?\d+))?\)/g,
       (_all, shape?: string, dtype?: string, rank?: string) => `${shape ?? (rank ? `rank ${rank}` : "?")} ${dtype ?? ""}`.trim())
-    .replace(/R\.(Tuple|Shape|Prim|Object)\b/g, "$1");
-}
+    .replace(/R\.(Tuple|Shape|Prim|Object)\b/g, "$1"));
 
 /** The dimensions of a single tensor type, or null: "(1, 64)" gives ["1", "64"]. */
 export function shape(type: string): string[] | null {
@@ -31,7 +43,7 @@ export function dtype(type: string): string {
 }
 
 /** Bytes of all tensors in a type; a dynamic dimension counts as 1, since only the order of magnitude is drawn. */
-export function bytes(type: string): number {
+export const bytes = remembered((type) => {
   let total = 0;
   for (const [, dims, name] of compactType(type).matchAll(/\(([^()]*)\) ([a-z]\w*)/g)) {
     const bits = DTYPE_BITS[name] ?? Number(/\d+/.exec(name)?.[0] ?? 32);
@@ -39,7 +51,7 @@ export function bytes(type: string): number {
     total += (count * bits) / 8;
   }
   return total;
-}
+});
 
 /** What stands on a constant's or weight's badge: "w 64x64x3x3", or the value itself where it is a scalar. */
 export function badgeText(kind: "param" | "constant", label: string, name: string, type: string): string {

@@ -57,6 +57,11 @@ export class LayoutClient {
     });
   }
 
+  /** Opens the worker ahead of the first question, so that it starts while the page still reads its graph. */
+  warm(): void {
+    if (!this.disposed && !this.local && !this.worker && !this.opening) this.openWorker();
+  }
+
   dispose(): void {
     this.disposed = true;
     this.worker?.terminate();

@@ -1,5 +1,6 @@
 /** The worker's side: one engine, so that levels stay cached between pictures. An error is a reply, not the end. */
 import { LayoutEngine } from "./compound";
+import { warmUp } from "./warmup";
 import { buffersOf, type Reply, type Request } from "./messages";
 
 const scope = self as unknown as {
@@ -7,8 +8,10 @@ const scope = self as unknown as {
   postMessage(reply: Reply, transfer?: Transferable[]): void;
 };
 const engine = new LayoutEngine();
+let asked = false;
 
 scope.onmessage = ({ data: { id, input } }) => {
+  asked = true;
   try {
     const result = engine.layout(input);
     scope.postMessage({ id, result }, buffersOf(result));
@@ -16,3 +19,4 @@ scope.onmessage = ({ data: { id, input } }) => {
     scope.postMessage({ id, error: error instanceof Error ? error.message : String(error) });
   }
 };
+warmUp(() => asked);

@@ -9,6 +9,11 @@ export class Arranger {
   private readonly channel = `stage ${++count}`;
   private disposed = false;
 
+  constructor() {
+    shared ??= new LayoutClient();
+    shared.warm();
+  }
+
   async run(input: LayoutInput): Promise<LayoutResult | null> {
     shared ??= new LayoutClient();
     try {
