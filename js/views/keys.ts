@@ -18,6 +18,8 @@ const KEYS: [string, string][] = [
   ["l", "legend"],
   ["m", "show or hide the map"],
   ["n", "next change"],
+  ["d", "the text, before and after"],
+  ["j  k", "next, previous step (in a trace)"],
   ["u  U", "undo, redo"],
   ["Esc", "clear the selection, leave the search"],
   ["?", "this list"],

@@ -1,6 +1,7 @@
 /** The whole workbench: passes at the left, the graph in the middle, the inspector at the right, steps and tabs beneath. */
 import { Stage } from "../render/stage.ts";
 import { bindCompare } from "./bind_compare.ts";
+import { bindText } from "./bind_text.ts";
 import { CodeTab } from "./code_tab.ts";
 import { Compare } from "./compare.ts";
 import { h, replace } from "./dom.ts";
@@ -16,6 +17,7 @@ import { type State } from "./state.ts";
 import { Steps } from "./steps.ts";
 import { BusyStrip, ErrorStrip } from "./strip.ts";
 import { Tabs } from "./tabs.ts";
+import { TextDiff } from "./text_diff.ts";
 
 export function workbench(model: Model, el: HTMLElement): () => void {
   const shell = new Shell(el, "workbench");
@@ -28,6 +30,7 @@ export function workbench(model: Model, el: HTMLElement): () => void {
   const steps = new Steps(send);
   const measure = new MeasureTab(send);
   const code = new CodeTab();
+  const text = new TextDiff(stage);
   const busy = new BusyStrip(send);
   const errors = new ErrorStrip();
   const inspector = new Inspector(stage);
@@ -39,6 +42,7 @@ export function workbench(model: Model, el: HTMLElement): () => void {
   const right = panel("Inspector", "right", inspector.element, shell, () => shell.root.clientWidth < 1300);
   const tabs = new Tabs([
     { name: "measure", title: "Measure", element: measure.element },
+    { name: "text", title: "Text", element: text.element },
     { name: "code", title: "Code", element: code.element },
   ]);
   const main = h("div", { class: "wb-main" }, left, h("div", { class: "wb-centre" }, compare.bar, errors.element, compare.element, busy.element), right);
@@ -47,6 +51,7 @@ export function workbench(model: Model, el: HTMLElement): () => void {
   compare.onkey = (event) => {
     if (event.key === "u") send({ type: "undo" });
     else if (event.key === "U") send({ type: "redo" });
+    else if (event.key === "d") tabs.toggle("text");
     else return false;
     return true;
   };
@@ -71,11 +76,13 @@ export function workbench(model: Model, el: HTMLElement): () => void {
     watch(model, ["state"], show),
     watch(model, ["plots"], plots),
     watch(model, ["height"], height),
+    bindText(model, stage, tabs, text),
     bindCompare(model, compare, shell, (message) => errors.show({ title: "The graph can't be drawn", text: message })),
   ];
   return () => {
     for (const end of ends) end();
     busy.dispose();
+    text.dispose();
     compare.dispose();
     stage.dispose();
     shell.dispose();

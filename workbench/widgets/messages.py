@@ -17,6 +17,7 @@ FIELDS: Fields = {
     "preset": {"name": str},
     "step": {"index": int},
     "move": {"index": int, "to": int},
+    "text": {"seq": int},
     "measure": {},
     "cancel": {},
     "undo": {},

@@ -96,11 +96,10 @@ class States:
         return {"state": state, "nodes": len(graph.nodes), "ops": len(graph.ops()), "kernels": graph.kernels()}
 
     def _state(self, state: int) -> dict[str, Any]:
-        return {**self._facts(state), "graph": encode_graph(self.graph(state))}
+        return {**self._facts(state), "graph": encode_graph(self.graph(state).layered)}
 
     def _text(self, state: int) -> dict[str, Any]:
-        text = self._states[state].text
-        return {"state": state, "text": text, "lines": array("I", lines(self.graph(state), text)).tobytes()}
+        return {"state": state, **printed(self._states[state])}
 
     def _counts(self, before: int, after: int) -> dict[str, Any]:
         return {"before": before, "after": after, "counts": self.diff(before, after).counts()}
@@ -150,6 +149,11 @@ class States:
         for before, after in dict.fromkeys((self.pair(-1), *self.of_step, *neighbours)):
             if before != after:
                 yield self.message(("diff", before, after))
+
+
+def printed(state: State) -> dict[str, Any]:
+    """A state's module as text, and for each node of its graph the line that binds it."""
+    return {"text": state.text, "lines": array("I", lines(state.graph, state.text)).tobytes()}
 
 
 def lines(graph: Graph, text: str) -> Iterator[int]:

@@ -24,12 +24,15 @@ from workbench.pipeline.build_trace import trace_build
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
-from workbench.pipeline.trace import Trace
+from workbench.pipeline.trace import State, Trace
 from workbench.widgets import messages, page
 from workbench.widgets.background import Background, Task, Throttle
 from workbench.widgets.bundle import Shown
 from workbench.widgets.compare_view import Comparison
+from workbench.widgets.packing import packed
 from workbench.widgets.session import Choice, History
+from workbench.widgets.states import printed
+from workbench.widgets.supply import Supply, Wish
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,10 +94,13 @@ class Workbench(Comparison):
         self._traced_choice: Choice | None = None
         "whose trace `_trace` is: a newer choice's is still being made"
         self._shown: tuple[Graph, Graph, GraphDiff] | None = None
+        self._states: tuple[State, State] | None = None
+        "the states whose graphs are shown"
         self._step = WHOLE
         self._rows: dict[Config, dict[str, Any]] = {}
         self._pictures = Background("workbench-pictures", self._failed)
         self._measures = Background("workbench-measures", self._failed)
+        self._texts = Supply("workbench-texts", self._send_text, lambda _, error: self._failed(error))
         self.on_msg(self._on_message)
         self._push(
             title=self.workload.name,
@@ -201,6 +207,9 @@ class Workbench(Comparison):
         rows = [row for row in kept["state"]["rows"] if row["status"] not in ("pending", "running")]
         return {**kept, "state": {**kept["state"], "busy": None, "rows": rows}}
 
+    def _saved(self) -> dict[str, Any]:
+        return {**super()._saved(), "texts": [printed(state) for state in self._states or ()]}
+
     # -- messages from the page
 
     def _on_message(self, _: Any, message: Any, __: Any) -> None:
@@ -247,6 +256,17 @@ class Workbench(Comparison):
         # a choice whose picture is still being made is drawn at this step when it is ready; asking now would replace it
         if self._traced_choice == self.choice:
             self._pictures.submit(lambda _task: self._draw_step())
+
+    def _on_text(self, seq: int) -> None:
+        self._texts.want([("text", seq)])
+
+    def _send_text(self, wish: Wish) -> None:
+        with self._lock:
+            # the page asks again when the picture that it did not know of yet is there
+            states = self._states if wish == ("text", self.seq) else None
+        if states is not None:
+            sides = [printed(state) for state in states]
+            self.send(*packed({"type": "text", "seq": wish[1], "sides": sides}))
 
     def _on_measure(self) -> None:
         self._measure(again=True)
@@ -336,12 +356,13 @@ class Workbench(Comparison):
         if trace is None:
             return
         if self._step == WHOLE:
-            self._show(trace.start.graph, trace.end.graph, ("before", "after"))
+            self._show(trace.start, trace.end, ("before", "after"))
         else:
             step = trace.steps[self._step]
-            self._show(step.before, step.after, (f"before {step.name}", f"after {step.name}"))
+            self._show(step.state_before, step.state_after, (f"before {step.name}", f"after {step.name}"))
 
-    def _show(self, before: Graph, after: Graph, titles: tuple[str, str]) -> None:
+    def _show(self, first: State, last: State, titles: tuple[str, str]) -> None:
+        before, after = first.graph, last.graph
         changes = diff(before, after)
         counts = {
             "before_kernels": before.kernels(),
@@ -351,7 +372,7 @@ class Workbench(Comparison):
             **changes.counts(),
         }
         with self._lock, self.hold_sync():
-            self._shown = (before, after, changes)
+            self._shown, self._states = (before, after, changes), (first, last)
             self._put(before, after, changes)
             self.titles = list(titles)
             self.state = {**self.state, "counts": counts, "step": self._step}
