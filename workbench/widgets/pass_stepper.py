@@ -226,7 +226,7 @@ class PassStepper(Comparison):
     def _kept(self) -> dict[str, Any]:
         before, after = (self._states.graph(state) for state in self.shown)
         changes = encode_diff(self._states.diff(*self.shown), before, after)
-        shown = {"before": encode_graph(before), "after": encode_graph(after), "diff": changes}
+        shown = {"before": encode_graph(before.layered), "after": encode_graph(after.layered), "diff": changes}
         return {**super()._kept(), **shown, "titles": self._titles()}
 
     def _saved(self) -> dict[str, Any]:
