@@ -81,7 +81,9 @@ export class Pane {
     const frame = this.frame();
     if (!frame) return;
     const ratio = window.devicePixelRatio || 1;
-    const [w, hh] = this.pixels ?? [Math.round(this.width * ratio), Math.round(this.height * ratio)];
+    // An emulated screen (a browser's developer tools) counts them as if its ratio were 1.
+    const exact = this.pixels && Math.abs(this.pixels[0] - this.width * ratio) < 2 ? this.pixels : null;
+    const [w, hh] = exact ?? [Math.round(this.width * ratio), Math.round(this.height * ratio)];
     if (this.canvas.width !== w || this.canvas.height !== hh) {
       this.canvas.width = w;
       this.canvas.height = hh;

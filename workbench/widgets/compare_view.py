@@ -63,9 +63,8 @@ class Comparison(GraphTraits):
 
     def _put(self, before: Graph, after: Graph, changes: GraphDiff) -> None:
         """Show two graphs and what changed; nothing is selected then, and what was opened stays open."""
-        layered_before, layered_after = layered_pair(before, after, changes)
-        self.before = encode_graph(layered_before)
-        self.after = encode_graph(layered_after)
+        self.drawn = layered_pair(before, after, changes)
+        self.before, self.after = (encode_graph(graph) for graph in self.drawn)
         self.diff = encode_diff(changes, before, after)
         self.selection = self.hovered = {"before": [], "after": []}
         # ids of other graphs; a page that is open says again what it has open
@@ -89,7 +88,8 @@ class CompareView(Comparison):
         How many steps.
     selection, hovered, collapsed
         As in GraphView, with the ids of each side: `{"before": [3], "after": [2]}`. A collapsed group that both sides
-        have is one group; `{}` opens all groups, None lets the view choose.
+        have is one group; `{}` opens all groups, None lets the view choose. `view.drawn` has the two graphs with the
+        layers found in them as groups.
     viewport, direction, show_constants, show_tuples, edges_by_dtype, legend, height
         As in GraphView.
     muted

@@ -1,0 +1,94 @@
+"""The README's pictures: `python docs/pictures.py` in the main environment makes them again.
+
+The Relay environment makes the views and saves them as pages; Chromium opens each in light and in dark.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from browser.lab import running_browser  # noqa: E402  tests/ is no package of the project
+
+WIDTH = 1240
+SHARPNESS = 1.5
+MOST_BYTES = 200_000
+
+VIEWS = """
+import sys
+import workbench as wb
+
+folder = sys.argv[1]
+
+def compare(sample, passes, **traits):
+    steps = wb.trace(wb.samples.load(sample), passes).steps
+    titles = ["before", "after " + " and ".join(step.name for step in steps)]
+    return wb.CompareView(steps[0].before, steps[-1].after, titles=titles, **traits)
+
+compare("parallel_cast", "EliminateCommonSubexpr,FuseOps").save(folder + "/parallel_cast.html")
+bert = compare("bert", "SimplifyInference,FuseOps", legend=True)
+bert.collapsed = {
+    side: [g.id for g in graph.groups if g.kind == "scope" and g.name != "layer_0"]
+    for side, graph in zip(("before", "after"), bert.drawn, strict=True)
+}
+bert.save(folder + "/bert.html")
+"""
+HEIGHTS = {"parallel_cast": 800, "bert": 760}
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([str(ROOT / ".venv-relay/bin/python"), "-c", VIEWS, folder], check=True, cwd=ROOT)
+        with running_browser() as browser:
+            for name, height in HEIGHTS.items():
+                for scheme in ("light", "dark"):
+                    page = browser.new_page(
+                        viewport={"width": WIDTH, "height": height}, color_scheme=scheme, device_scale_factor=SHARPNESS
+                    )
+                    page.goto((Path(folder) / f"{name}.html").as_uri())
+                    page.wait_for_selector(".wb[data-scenes]")
+                    look(name, page)
+                    path = ROOT / "docs" / f"{name}-{scheme}.png"
+                    page.screenshot(path=path)
+                    small(path)
+                    page.close()
+
+
+def look(name: str, page: Page) -> None:
+    """Where each picture is taken from."""
+    page.wait_for_timeout(600)
+    if name == "bert":
+        # to the first layer norm that SimplifyInference takes apart, a little further away
+        page.locator("[data-testid='chip-removed']").click()
+        page.wait_for_timeout(600)
+        canvas = page.locator("canvas.wb-canvas").first
+        canvas.hover(position={"x": 160, "y": 180})
+        page.mouse.wheel(0, 90)
+        page.mouse.down()
+        page.mouse.move(240, 260, steps=5)
+        page.mouse.up()
+        canvas.focus()
+        page.keyboard.press("Escape")
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(600)
+
+
+def small(path: Path) -> None:
+    """Fewer colours. By coverage: the few pixels of an arrow count as much as the background."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=4, dither=Image.Dither.NONE).save(path, optimize=True)
+    assert path.stat().st_size < MOST_BYTES, f"{path.name}: {path.stat().st_size:,} bytes"
+    print(f"{path.relative_to(ROOT)}  {path.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()
