@@ -44,6 +44,7 @@ HEIGHTS = {"parallel_cast": 800, "bert": 760}
 
 
 def main() -> None:
+    """Write every picture beside this file."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([str(ROOT / ".venv-relay/bin/python"), "-c", VIEWS, folder], check=True, cwd=ROOT)
         with running_browser() as browser:
@@ -85,7 +86,9 @@ def small(path: Path) -> None:
     from PIL import Image
 
     with Image.open(path) as image:
-        image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=4, dither=Image.Dither.NONE).save(path, optimize=True)
+        image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=4, dither=Image.Dither.NONE).save(
+            path, optimize=True
+        )
     assert path.stat().st_size < MOST_BYTES, f"{path.name}: {path.stat().st_size:,} bytes"
     print(f"{path.relative_to(ROOT)}  {path.stat().st_size:,} bytes")
 
