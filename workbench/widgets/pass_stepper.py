@@ -224,7 +224,7 @@ class PassStepper(Comparison):
         return self._states.graph(before), self._states.graph(after), self._states.diff(before, after)
 
     def _kept(self) -> dict[str, Any]:
-        before, after = (self._states.graph(state) for state in self.shown)
+        before, after = (self._states.drawn(state) for state in self.shown)
         changes = encode_diff(self._states.diff(*self.shown), before, after)
         shown = {"before": encode_graph(before.layered), "after": encode_graph(after.layered), "diff": changes}
         return {**super()._kept(), **shown, "titles": self._titles()}

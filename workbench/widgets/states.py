@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import threading
 from array import array
 from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import GraphDiff, diff
+from workbench.graph.layers import layers
 from workbench.graph.model import Graph
+from workbench.graph.scopes import Scopes, carried, with_scopes
 from workbench.pipeline.lineage import SURE, lineage
 from workbench.pipeline.trace import State, Trace
 from workbench.widgets.payload import encode_diff, encode_graph
@@ -42,6 +46,7 @@ class States:
         self.of_step = [(number(step.state_before), number(step.state_after)) for step in trace.steps]
         "numbers of the states before and after each step"
         self._steps = dict(zip(self.of_step, trace.steps, strict=True))
+        self._lock = threading.Lock()
         self._diffs: dict[tuple[int, int], GraphDiff] = {}
 
     def __len__(self) -> int:
@@ -68,6 +73,21 @@ class States:
         if (before, after) not in self._diffs:
             self._diffs[before, after] = diff(self.graph(before), self.graph(after))
         return self._diffs[before, after]
+
+    def drawn(self, state: int) -> Graph:
+        """The graph with the layers of the trace's start around what is still there: a node stays in its box from step to step."""
+        # the page is sent states from one thread, and a picture may be saved from another
+        with self._lock:
+            while len(self._layers) <= state:
+                last = len(self._layers) - 1
+                before, after = self.graph(last), self.graph(last + 1)
+                self._layers.append(carried(before, after, self.diff(last, last + 1), self._layers[last])[1])
+        return with_scopes(self.graph(state), self._layers[state])
+
+    @cached_property
+    def _layers(self) -> list[Scopes]:
+        """Of the first states, as far as they have been drawn."""
+        return [layers(self.graph(0))]
 
     # -- what the page is told
 
