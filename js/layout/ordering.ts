@@ -27,10 +27,11 @@ const SEED_TOLERANCE = 1.6;
 
 export function orderLayers(strata: Strata, seed: Float32Array): Scored {
   const search = new OrderSearch(strata);
+  const seeded = seed.some((x) => !Number.isNaN(x)) ? search.seeded(seed) : null;
+  if (seeded?.crossings === 0) return seeded;
   const fresh = search.fresh();
   const exchanges = exchanged(fresh.order, seed);
-  if (exchanges === 0) return fresh;
-  const seeded = search.seeded(seed);
+  if (!seeded || exchanges === 0) return fresh;
   return seeded.crossings <= SEED_TOLERANCE * fresh.crossings + exchanges + 3 ? seeded : fresh;
 }
 
