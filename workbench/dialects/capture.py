@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,17 +43,27 @@ class Event:
     parent: int | None
     "place in the list of the pass that runs it"
     before: Any
+    "the module that it got; of the first pass only"
     after: Any = None
-    "None if the pass did not come to its end"
+    "the module that it gave, if it is kept"
+    ended: bool = False
+    "whether the pass came to its end"
     started: float = 0.0
     seconds: float = 0.0
 
 
 @tvm.ir.instrument.pass_instrument
 class Capture:
-    """Collects an Event for every pass, in the order in which they start. Recording costs two references a pass."""
+    """Collects an Event for every pass, in the order in which they start.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    keeps
+        Whether to hold on to what the pass of a name gave; the thousands of modules of TIR passes need not stay in memory.
+    """
+
+    def __init__(self, keeps: Callable[[str], bool] = lambda _name: True) -> None:
+        self.keeps = keeps
         self.events: list[Event] = []
         self.open: list[int] = []
 
@@ -61,10 +71,13 @@ class Capture:
         """TVM calls it before each pass."""
         parent = self.open[-1] if self.open else None
         self.open.append(len(self.events))
-        self.events.append(Event(str(info.name), len(self.open) - 1, parent, module, started=time.perf_counter()))
+        before = None if self.events[:1] else module
+        self.events.append(Event(str(info.name), len(self.open) - 1, parent, before, started=time.perf_counter()))
 
     def run_after_pass(self, module: Any, _: Any) -> None:
         """TVM calls it after each pass that did not raise."""
         event = self.events[self.open.pop()]
-        event.after = module
+        event.ended = True
+        if self.keeps(event.name):
+            event.after = module
         event.seconds = time.perf_counter() - event.started

@@ -36,7 +36,7 @@ def trace_build(
     from workbench.dialects.capture import Capture
 
     target = resolved_target(workload, target)
-    capture = Capture()
+    capture = Capture(is_shown)
     build = build_of(workload)
     progress("Compiling" if whole else "Optimizing")
     error = ""
@@ -47,7 +47,7 @@ def trace_build(
         if not capture.events:
             raise
     progress("Comparing")
-    record = _Record(dialect(workload.dialect), workload.module)
+    record = Record(dialect(workload.dialect), workload.module)
     steps = record.steps(capture.events, error)
     name = uuid4().hex
     _traces[name] = record.modules
@@ -77,7 +77,12 @@ def module_of(trace: str, place: int) -> Any:
     return _traces[trace][place]
 
 
-class _Record:
+def is_shown(name: str) -> bool:
+    """Whether the pass of that name is a step of its own."""
+    return name not in _QUIET and not name.startswith(_LOW)
+
+
+class Record:
     """The distinct modules of a build, in order, and the passes between them."""
 
     def __init__(self, here: Dialect, start: Any) -> None:
@@ -110,8 +115,8 @@ class _Record:
             row.update(after=1, status="changed")
 
     def begin(self, number: int, event: Any) -> None:
-        shown = event.name not in _QUIET and not event.name.startswith(_LOW)
-        self.open.append((number, event, self.row(event.name, event.seconds) if shown else None))
+        row = self.row(event.name, event.seconds) if is_shown(event.name) else None
+        self.open.append((number, event, row))
 
     def row(self, name: str, seconds: float) -> dict[str, Any]:
         depth = sum(row is not None for _, _, row in self.open)
@@ -124,7 +129,7 @@ class _Record:
         _, event, row = self.open.pop()
         if row is None:
             return
-        if event.after is None:
+        if not event.ended:
             row.update(after=row["before"], status="error", error=error)
             return
         if not self.is_newest(event.after):
