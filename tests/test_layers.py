@@ -36,6 +36,8 @@ def test_bert_has_twelve_layers_with_their_weights(dialect):
     for node in graph.nodes:
         if node.kind == "param" and node.op.startswith("layer_"):
             assert scopes(graph, node.id) == ["_".join(node.op.split("_")[:2])]
+        if node.op in ("data", "mask"):
+            assert scopes(graph, node.id) == [], "what the model is given is in no layer"
 
 
 def test_resnet_has_blocks_in_stages(dialect):

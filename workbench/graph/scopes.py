@@ -42,7 +42,7 @@ class Scopes:
 
 
 def settled(graph: Graph, found: Scopes) -> Scopes:
-    """The same with every kernel where its result is, and a value that is only read from one scope in that scope.
+    """The same with every kernel where its result is, and the weights of what moved with it.
 
     A kernel is left by its result only, so its other nodes can go there from any earlier scope without making a cycle.
     """
@@ -53,7 +53,8 @@ def settled(graph: Graph, found: Scopes) -> Scopes:
         if kernel is not None:
             home[id] = home[result.setdefault(kernel, id)]
     for node in reversed(graph.nodes):
-        if not graph.inputs[node.id] and unit[node.id] is None:
+        # what is in no scope yet stays outside: the data, though the first layer alone reads it
+        if home[node.id] is not None and not graph.inputs[node.id] and unit[node.id] is None:
             home[node.id] = found.common(home[user] for user, _ in graph.consumers[node.id])
     return Scopes(found.scopes, tuple(home))
 
