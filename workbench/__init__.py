@@ -21,6 +21,9 @@ _HOMES = {
     "dominators": "analysis.dominance",
     "post_dominators": "analysis.dominance",
     "regions": "analysis.regions",
+    "explain_fusion": "analysis.fusion",
+    "assert_fused": "analysis.fusion.assertions",
+    "assert_kernels": "analysis.fusion.assertions",
     "load": "dialects.registry",
     "Workload": "dialects.base",
     "passes": "dialects.passes",
@@ -79,6 +82,9 @@ if TYPE_CHECKING:
     from workbench.analysis.branches import parallel_branches as parallel_branches
     from workbench.analysis.dominance import dominators as dominators
     from workbench.analysis.dominance import post_dominators as post_dominators
+    from workbench.analysis.fusion import explain_fusion as explain_fusion
+    from workbench.analysis.fusion.assertions import assert_fused as assert_fused
+    from workbench.analysis.fusion.assertions import assert_kernels as assert_kernels
     from workbench.analysis.regions import regions as regions
     from workbench.dialects.base import Workload as Workload
     from workbench.dialects.passes import passes as passes

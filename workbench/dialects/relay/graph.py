@@ -232,10 +232,10 @@ class _Walk:
             variable, value, body = expr.args
             node = yield self.value(value, env)
             env.values[variable] = node
-            self.bind(node, self.shown(variable))
+            self.hold(node, "let", self.shown(variable))
             expr = body
         node = yield self.value(expr, env)
-        self.bind(node)
+        self.hold(node, "body")
         return node
 
     def visit_if(self, expr: Expr, env: _Env) -> Iterator[Any]:
@@ -309,8 +309,8 @@ class _Walk:
     def shown(self, variable: Expr) -> str:
         return self.names.get(variable.text, variable.text)
 
-    def bind(self, id: int, name: str = "") -> None:
-        """Keep that a `let` takes a value, and the name it gives; a parameter already has its own."""
+    def hold(self, id: int, how: str, name: str = "") -> None:
+        """Keep that a `let` takes a value, and the first name it gives; a parameter already has its own."""
         node = self.builder.nodes[id]
         if node.kind != "param":
-            self.builder.hold(id, "let", node.name or name)
+            self.builder.hold(id, node.held or how, node.name or name)

@@ -1,0 +1,170 @@
+"""The fusion mirror agrees with TVM's own FuseOps: on the samples, on directed programs and on random ones."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+import tvm
+from fusion_programs import Program, kernels_of, marked, mirrored, real
+from tvm import relay
+
+import workbench as wb
+
+LEVELS = tuple({"opt_level": level} for level in (0, 1, 2))
+DEPTHS = tuple({"max_depth": depth} for depth in (1, 2, 4, 16, 256))
+LIMITS = tuple({"max_function_args": most} for most in (2, 3, 4, 6, 9, 16))
+TARGETS = ({"target": "opencl"}, {"target": "metal"})
+
+
+class Tally:
+    """Compares, and counts what was compared."""
+
+    def __init__(self) -> None:
+        self.graphs = self.comparisons = self.kernels = self.failures = 0
+        self.bad: list[tuple[object, dict]] = []
+
+    def compare(self, name: object, module: tvm.IRModule, settings) -> None:
+        self.graphs += 1
+        graph = wb.load(module).graph()
+        for chosen in settings:
+            most = chosen.get("max_function_args")
+            asked = {"target": f"opencl -max_function_args={most}"} if most else chosen
+            ours, failure = mirrored(graph, **chosen)
+            theirs, error = real(module, **asked)
+            self.comparisons += 1
+            self.kernels += len(theirs)
+            self.failures += bool(error)
+            if bool(failure) != bool(error) or (not failure and ours != theirs):
+                self.bad.append((name, chosen))
+
+    def __str__(self) -> str:
+        return (
+            f"fusion mirror: {self.graphs} graphs, {self.comparisons} comparisons, {self.kernels} groups, "
+            f"{self.failures} where the real pass fails, {len(self.bad)} disagreements"
+        )
+
+
+def told(capsys, tally: Tally) -> None:
+    with capsys.disabled():
+        print(f"\n{tally}")
+    assert not tally.bad, tally.bad[:5]
+
+
+def test_every_sample_at_every_setting(capsys):
+    tally = Tally()
+    for name in wb.samples.names("relay"):
+        module = relay.transform.SimplifyInference()(wb.samples.load(name).module)
+        tally.compare(name, marked(module), (*LEVELS, *DEPTHS, *LIMITS, *TARGETS))
+    assert tally.kernels > 5000
+    told(capsys, tally)
+
+
+def test_random_programs(capsys):
+    tally = Tally()
+    for seed in range(250):
+        random = Random(seed)
+        settings = (*LEVELS, *random.sample(DEPTHS, 3), *random.sample(LIMITS, 2), random.choice(TARGETS))
+        tally.compare(seed, Program(random, 10).module(), settings)
+    told(capsys, tally)
+
+
+@pytest.mark.long
+def test_5000_random_programs(capsys):
+    tally = Tally()
+    for seed in range(1000, 6000):
+        size = 10 if seed % 5 else 30
+        tally.compare(seed, Program(Random(seed), size).module(), (*LEVELS, *DEPTHS, *LIMITS, *TARGETS))
+    told(capsys, tally)
+
+
+# -- where the real pass fails
+
+
+def test_an_operator_without_a_pattern_is_named_before_anyone_runs_the_pass():
+    x, gamma, beta = relay.var("x", shape=(2, 8)), relay.var("g", shape=(8,)), relay.var("b", shape=(8,))
+    w = wb.load(relay.Function([x, gamma, beta], relay.nn.layer_norm(relay.exp(x), gamma, beta)))
+    _, error = real(w.module)
+    assert error
+    report = wb.explain_fusion(w)
+    assert "nn.layer_norm" in report.failure
+    assert "SimplifyInference" in report.failure
+    simplified = wb.trace(w, "SimplifyInference").steps[-1].after
+    assert wb.explain_fusion(simplified).failure == ""
+
+
+# -- programs of one idea each
+
+X = relay.TensorType((4, 8), "float32")
+
+
+def compared(*params_and_body, **settings):
+    """The mirror's kernels, by operator, after checking that they are TVM's."""
+    *params, body = params_and_body
+    w = wb.load(relay.Function(params, body))
+    fused = wb.load(relay.transform.FuseOps(settings.get("opt_level", 2))(w.module)).graph()
+    held = {}
+    for node in fused.nodes:
+        if (kernel := fused.kernel_of(node.id)) is not None and node.kind == "op":
+            held.setdefault(kernel, []).append(node.op)
+    report = wb.explain_fusion(w, **settings)
+    ours = sorted(group.ops for group in report.kernels)
+    assert sorted(map(sorted, ours)) == sorted(map(sorted, held.values()))
+    return {"+".join(ops) for ops in ours}
+
+
+def test_a_scalar_that_two_kernels_read_is_passed_to_both():
+    x, one = relay.Var("x", X), relay.const(1.0)
+    body = relay.add(relay.nn.softmax(relay.add(x, one)), one)
+    graph = wb.load(relay.Function([x], body)).graph()
+    assert [n.op for n in graph.nodes if n.kind == "constant"] == ["1f"]
+    assert mirrored(graph) == real(wb.load(relay.Function([x], body)).module)
+    two = relay.add(relay.nn.softmax(relay.add(x, relay.const(1.0))), relay.const(1.0))
+    graph = wb.load(relay.Function([x], two)).graph()
+    assert [n.op for n in graph.nodes if n.kind == "constant"] == ["1f", "1f"]
+    assert kernels_of(graph, [g.nodes for g in wb.explain_fusion(graph).kernels]) == mirrored(graph)[0]
+
+
+def test_a_value_captured_by_a_closure_moves_into_it():
+    x, p = relay.Var("x", X), relay.Var("p", X)
+    function = relay.Var("f")
+    body = relay.Let(function, relay.Function([p], relay.add(p, relay.exp(x))), relay.Call(function, [x]))
+    assert compared(x, body) == {"exp+add"}
+
+
+def test_a_kernel_that_is_there_already_stays_as_it_is():
+    x, p = relay.Var("x", X), relay.Var("p", X)
+    made = relay.Function([p], relay.tanh(p)).with_attr("Primitive", tvm.tir.IntImm("int32", 1))
+    assert compared(x, relay.exp(relay.Call(made, [relay.exp(x)]))) == {"exp", "tanh"}
+
+
+def test_stop_fusion_is_no_kernel():
+    x = relay.Var("x", X)
+    assert compared(x, relay.exp(relay.annotation.stop_fusion(relay.tanh(x)))) == {"exp", "tanh"}
+
+
+def test_a_graph_that_is_fused_already_reports_its_kernels():
+    w = wb.samples.load("mlp")
+    fused = wb.trace(w, "SimplifyInference,FuseOps").steps[-1].after
+    report = wb.explain_fusion(fused)
+    assert len(report.kernels) == fused.kernels()
+    assert all(group.given for group in report.kernels)
+    assert {d.code for d in report.decisions if d.phase is None} == {"kernel"}
+
+
+def test_dynamic_data_dependent_operators_are_opaque():
+    stop = relay.Var("n", relay.TensorType((), "int32"))
+    full = relay.arange(relay.const(0), stop, relay.const(1), "int32")
+    shaped = relay.Var("s", relay.TensorType((2,), "int64"))
+    x = relay.Var("x", X)
+    graph = wb.load(relay.Function([x, stop, shaped], relay.Tuple([relay.reshape(x, shaped), full]))).graph()
+    assert {n.op: n.pattern for n in graph.ops()} == {"dyn.reshape": 8, "arange": 8}
+
+
+def test_the_groups_of_bert_hold_each_node_once():
+    w = wb.samples.load("bert")
+    steps = wb.trace(w, "SimplifyInference,FuseOps").steps
+    report = wb.explain_fusion(steps[0].after)
+    assert len(report.kernels) == steps[1].after.kernels()
+    assert sorted(n for group in report.groups for n in group.nodes) == list(range(len(steps[0].after.nodes)))
+    assert all(report.group_of(n) is group for group in report.groups for n in group.nodes)

@@ -1,0 +1,134 @@
+"""Assertions for people's own tests: which operators must share a kernel, and how many kernels there may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from workbench.analysis.fusion.report import FusionReport, explain_fusion
+from workbench.errors import WorkbenchError
+from workbench.graph.model import Graph
+
+
+def assert_fused(source: Any, ops: Sequence[str], **settings: Any) -> None:
+    """Fail unless somewhere these operators, each using the one before, are in one kernel.
+
+    Parameters
+    ----------
+    source
+        A Graph or a Workload. Where FuseOps ran already, its kernels count; otherwise what it would make
+        (`wb.trace(w, "SimplifyInference").result` runs other passes first).
+    ops
+        Names of operators in order, `["nn.conv2d", "add", "nn.relu"]`. Fields of tuples and tuples between them are
+        passed over.
+    settings
+        As for `explain_fusion`.
+
+    Raises
+    ------
+    AssertionError
+        They are not; the message says where the longest start of the chain ends, and why.
+    WorkbenchError
+        `ops` is empty, or FuseOps fails on this graph.
+    """
+    if not ops or isinstance(ops, str):
+        raise WorkbenchError('assert_fused takes a list of operator names, such as ["nn.conv2d", "add", "nn.relu"]')
+    report = _report(source, settings)
+    best: tuple[int, ...] = ()
+    apart: tuple[int, int] | None = None
+    for chain in _chains(report.graph, ops):
+        joined = _together(report, chain)
+        if joined == len(ops):
+            return
+        if apart is None or joined > len(best):
+            best = chain[:joined]
+            apart = (chain[joined - 1], chain[joined]) if joined < len(chain) else None
+    wanted = " -> ".join(ops)
+    if apart is not None:
+        raise AssertionError(f"{wanted} is not one kernel.\n{report.why(*apart).text}")
+    raise AssertionError(_missing(report.graph, ops))
+
+
+def assert_kernels(source: Any, *, at_most: int, **settings: Any) -> None:
+    """Fail if there are more kernels than that.
+
+    Parameters
+    ----------
+    source, settings
+        As for `assert_fused`.
+
+    Raises
+    ------
+    AssertionError
+        There are more; the message lists them, each with the reason why it ends where it does.
+    WorkbenchError
+        FuseOps fails on this graph.
+    """
+    report = _report(source, settings)
+    if len(report.kernels) <= at_most:
+        return
+    lines = [f"{len(report.kernels)} kernels, and at most {at_most} were wanted:"]
+    for group in report.kernels[:LISTED]:
+        decision = report.decided(group.root)
+        lines.append(f"  {' + '.join(group.ops)}: {decision.sentence if decision else ''}")
+    if len(report.kernels) > LISTED:
+        lines.append(f"  and {len(report.kernels) - LISTED} more")
+    raise AssertionError("\n".join(lines))
+
+
+LISTED = 40
+"Kernels that a message lists."
+
+
+def _report(source: Any, settings: dict[str, Any]) -> FusionReport:
+    report = explain_fusion(source, **settings)
+    if report.failure:
+        raise WorkbenchError(report.failure)
+    return report
+
+
+def _chains(graph: Graph, ops: Sequence[str]) -> Iterator[tuple[int, ...]]:
+    """The chains of uses that begin as `ops` does, each as long as it goes."""
+    for first in graph.nodes:
+        if first.kind == "op" and first.op == ops[0]:
+            yield from _longest(graph, first.id, ops)
+
+
+def _longest(graph: Graph, first: int, ops: Sequence[str]) -> Iterator[tuple[int, ...]]:
+    waiting: list[tuple[int, ...]] = [(first,)]
+    while waiting:
+        chain = waiting.pop()
+        after = [] if len(chain) == len(ops) else _users(graph, chain[-1], ops[len(chain)])
+        if after:
+            waiting += [(*chain, node) for node in reversed(after)]
+        else:
+            yield chain
+
+
+def _users(graph: Graph, node: int, op: str) -> list[int]:
+    """The operators of that name that use the node, through tuples and their fields too."""
+    found: list[int] = []
+    waiting = [node]
+    while waiting:
+        for user, _ in graph.consumers[waiting.pop()]:
+            kind = graph.nodes[user].kind
+            if kind == "op" and graph.nodes[user].op == op and user not in found:
+                found.append(user)
+            elif kind in ("tuple", "get_item"):
+                waiting.append(user)
+    return found
+
+
+def _together(report: FusionReport, chain: Sequence[int]) -> int:
+    """How many nodes at the start of the chain are in one kernel."""
+    group = report.group_of(chain[0])
+    return next((place for place, node in enumerate(chain) if node not in group.nodes), len(chain))
+
+
+def _missing(graph: Graph, ops: Sequence[str]) -> str:
+    known = {node.op for node in graph.ops()}
+    absent = [op for op in ops if op not in known]
+    if absent:
+        return f"{' -> '.join(ops)} is not one kernel: the graph has no operator {', '.join(absent)}."
+    length = max((len(chain) for chain in _chains(graph, ops)), default=0)
+    return f"{' -> '.join(ops)} is not one kernel: no {ops[length - 1]} at that place is used by a {ops[length]}."

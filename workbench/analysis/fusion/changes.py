@@ -1,0 +1,177 @@
+"""What would put two nodes into one kernel: each candidate is tried by running the algorithm again with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from workbench.analysis.fusion.forward import BROADCAST, ELEMWISE, OPAQUE, OUT_ELEMWISE, Forward
+from workbench.analysis.fusion.partition import Partition, Settings, TwoAnchors
+
+if TYPE_CHECKING:
+    from workbench.analysis.fusion.report import FusionReport
+
+MOST_DEPTH = 4096
+"The largest max_depth that is tried."
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change that lets two nodes share a kernel."""
+
+    kind: str
+    "`opt_level`, `max_depth`, `max_function_args`, `cut`, `copy` or `shape`"
+    node: int | None
+    "the node that changes, for the last three"
+    value: Any
+    "the new setting; for a copy, the consumer that gets one of its own"
+    sentence: str
+    "to follow `if`"
+
+    def to_data(self) -> dict[str, Any]:
+        return {"kind": self.kind, "node": self.node, "value": self.value, "sentence": self.sentence}
+
+
+def changes(report: FusionReport, a: int, b: int, boundaries: list[int]) -> tuple[Change, ...]:
+    """The changes that put `a` and `b` into one kernel, the smallest first.
+
+    Parameters
+    ----------
+    boundaries
+        The nodes after which a kernel ends, between the two.
+    """
+    found = list(_settings(report, a, b))
+    if not report.settings.max_function_args:
+        # what a changed program's kernels take as parameters is not worked out here
+        found += [
+            *_cuts(report, a, b, boundaries),
+            *_copies(report, a, b, boundaries),
+            *_shapes(report, a, b, boundaries),
+        ]
+    return tuple(found)
+
+
+def _together(forward: Forward, settings: Settings, a: int, b: int) -> bool:
+    run = Partition(forward, settings)
+    try:
+        run.run()
+    except TwoAnchors:
+        return False
+    return run.root(a) == run.root(b)
+
+
+# -- settings
+
+
+def _settings(report: FusionReport, a: int, b: int) -> Iterator[Change]:
+    forward, settings = report.forward, report.settings
+
+    def works(**changed: int) -> bool:
+        return _together(forward, replace(settings, **changed), a, b)
+
+    if settings.opt_level == 0:
+        if works(opt_level=1):
+            yield Change("opt_level", None, 1, "fuse_opt_level were at least 1")
+        return
+    if works(max_depth=MOST_DEPTH):
+        depth = _least(settings.max_depth, MOST_DEPTH, lambda depth: works(max_depth=depth))
+        yield Change("max_depth", None, depth, f"max_depth were {depth} instead of {settings.max_depth}")
+    if settings.max_function_args and works(max_function_args=0):
+        least = _least(settings.max_function_args, 1 << 16, lambda most: works(max_function_args=most))
+        was = settings.max_function_args
+        yield Change("max_function_args", None, least, f"max_function_args were {least} instead of {was}")
+
+
+def _least(fails: int, works: int, test: Callable[[int], bool]) -> int:
+    """A value that works while the one below it does not."""
+    while works - fails > 1:
+        middle = (fails + works) // 2
+        if test(middle):
+            works = middle
+        else:
+            fails = middle
+    return works
+
+
+# -- the program
+
+
+def _copies(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iterator[Change]:
+    """What other uses keep apart: the consumer on the way gets its own copy of the producer."""
+    nodes = report.graph.nodes
+    for node in boundaries:
+        users = list(dict.fromkeys(user for user, _ in report.forward.users[node]))
+        shared = len(users) > 1 or report.forward.held[node] in ("result", "branch", "block")
+        if not shared or nodes[node].kind != "op":
+            continue
+        for user in users:
+            changed = copied(report.forward, node, user)
+            if _together(changed, report.settings, _moved(a, node), _moved(b, node)):
+                used = f"{nodes[node].op} (node {node}) were used only by {nodes[user].op} (node {user})"
+                yield Change("copy", node, user, f"{used}, for instance computed twice")
+
+
+def _cuts(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iterator[Change]:
+    """What a rival keeps apart: another complex operator joined first, and stop_fusion behind it makes room."""
+    for node in boundaries:
+        decision = report.decided(node)
+        if decision is None or decision.code != "path_kind":
+            continue
+        rival = decision.complex_in_kernel_of(decision.data[0])
+        if rival is None or rival in (a, b):
+            continue
+        if _together(cut(report.forward, rival), report.settings, _moved(a, rival), _moved(b, rival)):
+            named = f"{report.graph.nodes[rival].op} (node {rival})"
+            yield Change("cut", rival, None, f"{named} were split out (annotation.stop_fusion behind it)")
+
+
+def _shapes(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iterator[Change]:
+    """What a stretched operand keeps apart: with the result's shape the use would be elementwise."""
+    for node in boundaries:
+        forward = report.forward
+        if report.run.kind[node] != OUT_ELEMWISE or not any(kind == BROADCAST for _, kind in forward.users[node]):
+            continue
+        users = [list(uses) for uses in forward.users]
+        users[node] = [(user, ELEMWISE if kind == BROADCAST else kind) for user, kind in users[node]]
+        if _together(replace(forward, users=users), report.settings, a, b):
+            user = next(user for user, kind in forward.users[node] if kind == BROADCAST)
+            ops = report.graph.nodes
+            yield Change("shape", node, user, f"{ops[node].op} (node {node}) had the shape of {ops[user].op}'s result")
+
+
+def copied(forward: Forward, node: int, user: int) -> Forward:
+    """The forward graph with a copy of `node` right behind it, which has all uses but `user`'s."""
+    grown = _with_one_more(forward, node, forward.kinds[node])
+    mine = _moved(user, node)
+    uses = grown.users[node]
+    grown.users[node] = [use for use in uses if use[0] == mine]
+    grown.users[node + 1] = [use for use in uses if use[0] != mine]
+    grown.held[node], grown.held[node + 1] = "", grown.held[node]
+    for uses in grown.users[:node]:
+        uses += [(node + 1, kind) for other, kind in uses if other == node]
+    return grown
+
+
+def cut(forward: Forward, node: int) -> Forward:
+    """The forward graph with stop_fusion right behind `node`."""
+    grown = _with_one_more(forward, node, OPAQUE)
+    grown.users[node], grown.users[node + 1] = [(node + 1, OPAQUE)], grown.users[node]
+    grown.held[node], grown.held[node + 1] = "", grown.held[node]
+    return grown
+
+
+def _moved(node: int, after: int) -> int:
+    return node + (node > after)
+
+
+def _with_one_more(forward: Forward, after: int, kind: int) -> Forward:
+    """All nodes behind `after` moved by one, and a new one in the gap."""
+    place = after + 1
+    users = [[(_moved(user, after), edge) for user, edge in uses] for uses in forward.users]
+    return Forward(
+        [*forward.kinds[:place], kind, *forward.kinds[place:]],
+        [*users[:place], [], *users[place:]],
+        [*forward.held[:place], "", *forward.held[place:]],
+        [*forward.computes[:place], True, *forward.computes[place:]],
+    )

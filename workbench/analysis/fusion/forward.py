@@ -1,0 +1,59 @@
+"""What the fusion algorithm sees of a Graph: kinds of nodes and of edges, and whose value is used from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+ELEMWISE, BROADCAST, INJECTIVE, COMM_REDUCE, OUT_ELEMWISE, TUPLE, OPAQUE = 0, 1, 2, 3, 4, 7, 8
+"Pattern kinds, as TVM numbers them; a kernel's kind is the largest it holds, and most tests compare with <=."
+
+
+@dataclass(slots=True)
+class Arguments:
+    """What counts against max_function_args."""
+
+    own: list[int]
+    "parameters that each node's record starts with"
+    reads: list[tuple[int, ...]]
+    "for each call and tuple, its arguments that are not variables"
+    uses: list[int]
+    "what each node's uses take: one each, and one for each dynamic dimension of a call's result"
+    entered: list[int]
+    "when TVM's visitor first comes to each node, which is before it comes to what the node uses"
+
+
+@dataclass(slots=True)
+class Forward:
+    """The forward graph, node ids as in the Graph. Lists, because the algorithm reads each of them thousands of times."""
+
+    kinds: list[int]
+    "pattern kind of each node"
+    users: list[list[tuple[int, int]]]
+    "(consumer, kind of the edge) pairs of each node, an argument used twice twice"
+    held: list[str]
+    "why the algorithm cannot look past a node's value, a key of HELD; empty if it can"
+    computes: list[bool]
+    "whether a node that ends up alone, or at the end of its kernel, is made into a kernel"
+    lacking: list[int] = field(default_factory=list)
+    "operators that registered no pattern, for which the pass fails"
+    frozen: list[int] = field(default_factory=list)
+    "nodes in functions that the pass leaves as they are: kernels already made, offloaded regions"
+    arguments: Callable[[], Arguments] | None = None
+    "makes what max_function_args needs; None where the dialect has no such limit"
+
+
+HELD = {
+    "result": "is returned by its function",
+    "branch": "is what a branch returns",
+    "condition": "decides an if",
+    "let": "is bound by a let",
+    "body": "is what a let gives",
+    "block": "is used outside its dataflow block",
+    "argument": "is passed to a function that is called as a whole",
+    "reference": "goes into a reference",
+    "match": "is taken apart by a match",
+    "mixed": "stands in a tuple beside values that are no tensors",
+    "kernel": "is in a function that the pass leaves as it is",
+}
+"What FuseOps calls extern: a value that something other than an operator takes."

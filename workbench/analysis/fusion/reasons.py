@@ -1,0 +1,206 @@
+"""What each verdict means, as a sentence: words first, TVM's names for kinds in brackets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.analysis.fusion.forward import (
+    BROADCAST,
+    COMM_REDUCE,
+    ELEMWISE,
+    HELD,
+    INJECTIVE,
+    OPAQUE,
+    OUT_ELEMWISE,
+    TUPLE,
+)
+
+if TYPE_CHECKING:
+    from workbench.analysis.fusion.decision import Decision
+
+REASONS = {
+    "fused": "joined its post-dominator",
+    "postponed": "put off until a consumer's parameters are known",
+    "together": "already in one kernel",
+    "level": "fusion is switched off",
+    "lacking": "the operator registered no pattern: the pass fails",
+    "kernel": "in a function that the pass leaves as it is",
+    "opaque": "never fused",
+    "held": "its value is used from outside",
+    "unused": "nothing uses its value",
+    "apart": "its ways never meet again",
+    "max_depth": "the kernel would be too large",
+    "max_function_args": "the kernel would take too many parameters",
+    "tuple": "values that are returned together stay apart",
+    "tuple_kind": "only simple operators follow a tuple",
+    "reduction": "a reduction starts no merge",
+    "phase": "its turn is in another phase",
+    "dominator_kind": "its value is used in a way that needs it finished",
+    "path_kind": "a kernel on the way is of a kind that cannot be taken in",
+    "late_anchor": "the other kernel got a complex operator meanwhile",
+}
+"Reason codes, and what each says in short."
+
+WORDS = {
+    ELEMWISE: "elementwise (ElemWise)",
+    BROADCAST: "broadcasting (Broadcast)",
+    INJECTIVE: "rearranging (Injective)",
+    COMM_REDUCE: "reducing (CommReduce)",
+    OUT_ELEMWISE: "complex, such as a convolution or a matrix product (OutEWiseFusable)",
+    TUPLE: "a tuple (Tuple)",
+    OPAQUE: "opaque (Opaque)",
+}
+
+
+def sentence(decision: Decision) -> str:
+    """The decision in words."""
+    return _SAY[decision.code](decision)
+
+
+def _fused(d: Decision) -> str:
+    way = f", by way of {_list(d, d.between)}" if d.between else ""
+    late = ", once the parameters were counted" if d.data == "postponed" else ""
+    return (
+        f"{d.named(d.node)} joins {d.named(d.dominator)}{late}: all that uses its value leads there{way}, "
+        f"and every kernel on the way is of a kind that can be taken in (phase {d.phase})."
+    )
+
+
+def _postponed(d: Decision) -> str:
+    return (
+        f"{d.named(d.node)} could join {d.named(d.dominator)}, but how many parameters {d.named(d.data)} will take is not "
+        "known yet: it is decided again there."
+    )
+
+
+def _together(d: Decision) -> str:
+    return f"{d.named(d.node)} and {d.named(d.dominator)} are in one kernel already."
+
+
+def _level(d: Decision) -> str:
+    return f"{d.named(d.node)} stays alone: at opt_level 0 FuseOps merges nothing."
+
+
+def _lacking(d: Decision) -> str:
+    return (
+        f"{d.named(d.node)} registered no pattern kind, and FuseOps fails on such an operator; run the pass that "
+        "rewrites it first (SimplifyInference, or qnn.Legalize for quantised operators)."
+    )
+
+
+def _kernel(d: Decision) -> str:
+    return f"{d.named(d.node)} is in a kernel already, or in a function for another compiler, and FuseOps leaves those as they are."
+
+
+def _opaque(d: Decision) -> str:
+    return f"{d.named(d.node)} stays alone: it is {WORDS[OPAQUE]}, and nothing is ever merged with such an operator."
+
+
+def _held(d: Decision) -> str:
+    return f"{d.named(d.node)} ends its kernel: its value {HELD[d.data]}, so it has to be there as a whole."
+
+
+def _unused(d: Decision) -> str:
+    return f"{d.named(d.node)} stays alone: nothing uses its value."
+
+
+def _apart(d: Decision) -> str:
+    return (
+        f"{d.named(d.node)} ends its kernel: {_list(d, sorted({user for user, _ in d.users}))} use its value, and no one "
+        "node has all their results (it has no post-dominator); a kernel returns one value, so this one has to be finished."
+    )
+
+
+def _max_depth(d: Decision) -> str:
+    return (
+        f"{d.named(d.node)} does not join {d.named(d.dominator)}: the kernel would count {d.data} nodes, more than "
+        f"max_depth ({d.settings.max_depth}); nodes that are in it already and lie on the way count twice."
+    )
+
+
+def _max_function_args(d: Decision) -> str:
+    needs, limit = d.data
+    return (
+        f"{d.named(d.node)} does not join {d.named(d.dominator)}: the kernel would take {needs} parameters, and "
+        f"max_function_args ({d.settings.max_function_args}) leaves {limit} when its results are counted."
+    )
+
+
+def _tuple(d: Decision) -> str:
+    return (
+        f"{d.named(d.node)} does not join {d.named(d.dominator)}: that only collects values into a tuple, and FuseOps "
+        "merges into a tuple only after an operator such as concatenate took the tuple in."
+    )
+
+
+def _tuple_kind(d: Decision) -> str:
+    return (
+        f"{d.named(d.node)} does not follow {d.named(d.dominator)} into its kernel: it is {WORDS[d.data]}, "
+        f"and only what is at most {WORDS[INJECTIVE]} does."
+    )
+
+
+def _reduction(d: Decision) -> str:
+    return (
+        f"{d.named(d.node)} ends its kernel: it is {WORDS[COMM_REDUCE]}. What feeds a reduction joins it, "
+        f"and a reduction never joins what follows, here {d.named(d.dominator)}."
+    )
+
+
+def _phase(d: Decision) -> str:
+    return f"{d.named(d.node)} is {WORDS[d.own_kind]}: whether it joins {d.named(d.dominator)} is decided in phase {d.data}."
+
+
+def _dominator_kind(d: Decision) -> str:
+    source, target, kind = d.strongest_use
+    if d.own_kind == OUT_ELEMWISE and kind == BROADCAST:
+        return (
+            f"{d.named(d.node)} does not join {d.named(d.dominator)}: {d.named(target)} stretches {d.named(source)} to another "
+            f"shape (the use is {WORDS[BROADCAST]}), and a complex operator's result may only be used element by element."
+        )
+    if d.own_kind == OUT_ELEMWISE:
+        return (
+            f"{d.named(d.node)} does not join {d.named(d.dominator)}: {_met(d, target)} is {WORDS[kind]}, "
+            "and after a complex operator a kernel takes in only what works element by element."
+        )
+    return (
+        f"{d.named(d.node)} does not join {d.named(d.dominator)}: {_met(d, target)} is {WORDS[kind]} and needs "
+        f"{d.named(source)} finished before it starts."
+    )
+
+
+def _path_kind(d: Decision) -> str:
+    culprit, kind, most = d.data
+    where = "there" if culprit == d.dominator else f"on the way stands {d.named(culprit)}; there"
+    holds = d.complex_in_kernel_of(culprit)
+    what = f"{d.named(holds)} is in the kernel" if holds not in (None, culprit) else f"the kernel is {WORDS[kind]}"
+    return (
+        f"{d.named(d.node)} does not join {d.named(d.dominator)}: {where} {what}, and {_start(d)} takes in "
+        f"only kernels that are at most {WORDS[most]}."
+    )
+
+
+def _late_anchor(d: Decision) -> str:
+    return (
+        f"{d.named(d.node)} does not join {d.named(d.dominator)} any more: that kernel has a complex operator by now."
+    )
+
+
+def _met(d: Decision, node: int) -> str:
+    return "that" if node == d.dominator else f"{d.named(node)} on the way"
+
+
+def _start(d: Decision) -> str:
+    return {OUT_ELEMWISE: "a complex operator", INJECTIVE: "a rearranging operator"}.get(
+        d.own_kind, "a simple operator"
+    )
+
+
+def _list(d: Decision, nodes: list[int]) -> str:
+    named = [d.named(node) for node in nodes[:3]]
+    more = [f"{len(nodes) - 3} more"] if len(nodes) > 3 else []
+    words = named + more
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+_SAY = {code: globals()[f"_{code}"] for code in REASONS}

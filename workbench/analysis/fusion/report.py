@@ -1,0 +1,238 @@
+"""`explain_fusion`: the kernels that FuseOps makes of a graph, and each of its decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from workbench.analysis.dominance import known_node
+from workbench.analysis.fusion import relax, relay
+from workbench.analysis.fusion.decision import Decision
+from workbench.analysis.fusion.forward import OPAQUE, Forward
+from workbench.analysis.fusion.partition import NONE, Partition, Settings, TwoAnchors
+from workbench.analysis.fusion.why import Why, why
+from workbench.errors import WorkbenchError
+from workbench.graph.model import Graph
+
+FORWARD = {"relay": relay.forward, "relax": relax.forward}
+LIMITS = {"opencl": 128, "metal": 31}
+"Target kinds that have a limit of parameters unless told otherwise."
+
+
+def explain_fusion(
+    source: Any,
+    opt_level: int = 2,
+    max_depth: int = 256,
+    max_function_args: int | None = None,
+    target: str = "",
+) -> FusionReport:
+    """What FuseOps makes of a graph, and why. Needs no TVM.
+
+    Parameters
+    ----------
+    source
+        A Graph or a Workload, before FuseOps. Functions that are kernels already stay as they are.
+    opt_level
+        0 merges nothing; 1 and more are the same.
+    max_depth
+        Most nodes a kernel may count; `relay.FuseOps.max_depth` of a PassContext.
+    max_function_args
+        Most parameters a kernel may take, 0 for no limit; by default what the target says.
+    target
+        Kind of the target; `opencl` (128) and `metal` (31) limit the parameters. Relax has no such limit.
+
+    Raises
+    ------
+    WorkbenchError
+        The source is no graph of a known dialect, or a setting is out of range.
+    """
+    graph = source if isinstance(source, Graph) else getattr(source, "graph", lambda: source)()
+    if not isinstance(graph, Graph) or graph.dialect not in FORWARD:
+        raise WorkbenchError(
+            f"explain_fusion takes a Workload or a Graph of {' or '.join(FORWARD)}, not {type(source).__name__}; wb.load makes one"
+        )
+    if min(opt_level, max_depth, max_function_args or 0) < 0:
+        raise WorkbenchError("opt_level, max_depth and max_function_args must not be negative; 0 args means no limit")
+    if max_function_args is None:
+        max_function_args = LIMITS.get(target.split(" ")[0], 0) if graph.dialect == "relay" else 0
+    return FusionReport(graph, Settings(opt_level, max_depth, max_function_args))
+
+
+@dataclass(frozen=True)
+class FusedGroup:
+    """Nodes that became one kernel, or a node that stays outside of all."""
+
+    root: int
+    "the node whose value it returns"
+    nodes: tuple[int, ...]
+    "ascending"
+    ops: tuple[str, ...]
+    "names of its operators, in order"
+    is_kernel: bool
+    "whether TVM makes a function of it; parameters, constants and tuples alone are none"
+    given: bool = False
+    "whether it was a kernel before"
+
+
+@dataclass(frozen=True, eq=False)
+class FusionReport:
+    """The outcome of the fusion algorithm on one graph. Everything is made when it is first asked for."""
+
+    graph: Graph
+    settings: Settings
+
+    def __repr__(self) -> str:
+        fails = ", the pass fails" if self.failure else ""
+        return f"FusionReport({self.graph.name!r}, {self.settings}: {len(self.kernels)} kernels{fails})"
+
+    @cached_property
+    def forward(self) -> Forward:
+        return FORWARD[self.graph.dialect](self.graph)
+
+    @cached_property
+    def failure(self) -> str:
+        """Why the real pass fails on this graph; empty if it runs."""
+        return self._ran[1]
+
+    @property
+    def run(self) -> Partition:
+        return self._ran[0]
+
+    @cached_property
+    def _ran(self) -> tuple[Partition, str]:
+        run = Partition(self.forward, self.settings)
+        said = ""
+        try:
+            run.run()
+        except TwoAnchors as error:
+            ops = self.graph.nodes
+            said = (
+                f"FuseOps fails here: a merge that was put off would join {ops[error.node].op} (node {error.node}) to a "
+                "kernel that has a complex operator too; raise max_function_args or set max_depth to 1"
+            )
+        if self.forward.lacking:
+            named = sorted({self.graph.nodes[n].op for n in self.forward.lacking})
+            said = (
+                f"FuseOps fails on {', '.join(named)}: the operator registered no pattern kind; "
+                "run SimplifyInference (or qnn.Legalize for quantised operators) before it"
+            )
+        return run, said
+
+    @cached_property
+    def groups(self) -> tuple[FusedGroup, ...]:
+        """Every node in one group, in the order of their last nodes."""
+        frozen = set(self.forward.frozen)
+        made = [self._group(tuple(nodes)) for nodes in self.run.kernels() if nodes[-1] not in frozen]
+        if frozen:
+            made += self._given(frozen)
+            made.sort(key=lambda group: group.nodes[-1])
+        return tuple(made)
+
+    @cached_property
+    def kernels(self) -> tuple[FusedGroup, ...]:
+        """The groups that TVM makes kernels of."""
+        return tuple(group for group in self.groups if group.is_kernel)
+
+    def group_of(self, node: int) -> FusedGroup:
+        """The group that holds a node.
+
+        Raises
+        ------
+        UnknownNode
+            The graph has no such node.
+        """
+        return self.groups[self._place[known_node(self.graph, node)]]
+
+    @cached_property
+    def _place(self) -> dict[int, int]:
+        return {node: place for place, group in enumerate(self.groups) for node in group.nodes}
+
+    def _group(self, nodes: tuple[int, ...]) -> FusedGroup:
+        root = self.run.root(nodes[0])
+        ops = tuple(self.graph.nodes[n].op for n in nodes if self.graph.nodes[n].kind == "op")
+        field = self.graph.nodes[root].kind == "get_item" and self.graph.inputs[root][0] in nodes
+        return FusedGroup(root, nodes, ops, bool(ops) and (self.forward.computes[root] or field))
+
+    def _given(self, frozen: set[int]) -> Iterator[FusedGroup]:
+        held: dict[int | None, list[int]] = {}
+        for node in sorted(frozen):
+            held.setdefault(self.graph.kernel_of(node), []).append(node)
+        for group, nodes in held.items():
+            ops = tuple(self.graph.nodes[n].op for n in nodes if self.graph.nodes[n].kind == "op")
+            if group is None:
+                # a function that says SkipOptimization
+                yield from (FusedGroup(n, (n,), (), False, given=True) for n in nodes)
+                continue
+            output = self.graph.groups[group].output
+            yield FusedGroup(nodes[-1] if output is None else output, tuple(nodes), ops, bool(ops), given=True)
+
+    # -- decisions
+
+    @cached_property
+    def decisions(self) -> tuple[Decision, ...]:
+        """Every decision in the order it was made: first what no phase looks at, then the phases."""
+        nodes, run = self.graph.nodes, self.run
+        still = [Decision(None, n, None, code, data, (), run, nodes) for n, code, data in self._still()]
+        return (*still, *(Decision(*verdict, run, nodes) for verdict in run.verdicts))
+
+    @property
+    def frames(self) -> tuple[Decision, ...]:
+        """The decisions that a player shows: without those that only wait for another phase or find things done."""
+        return tuple(d for d in self.decisions if d.code not in ("phase", "together"))
+
+    def _still(self) -> Iterator[tuple[int, str, Any]]:
+        """What no phase looks at, operators and the like; parameters, constants and variables need no reason."""
+        seen, run, lacking = self.forward, self.run, set(self.forward.lacking)
+        for node in self.graph.nodes:
+            if node.kind in ("param", "constant", "function", "shape", "global"):
+                continue
+            id = node.id
+            if seen.held[id] == "kernel":
+                yield id, "kernel", None
+            elif id in lacking:
+                yield id, "lacking", None
+            elif self.settings.opt_level < 1:
+                yield id, "level", None
+            elif seen.kinds[id] == OPAQUE:
+                yield id, "opaque", None
+            elif run.dominator[id] == NONE:
+                held = seen.held[id]
+                yield id, "held" if held else "apart" if seen.users[id] else "unused", held or None
+
+    @cached_property
+    def _decisive(self) -> dict[int, Decision]:
+        """For each node the decision that settled it."""
+        found: dict[int, Decision] = {}
+        for decision in self.decisions:
+            known = found.get(decision.node)
+            if known is None or _weight(decision) >= _weight(known):
+                found[decision.node] = decision
+        return found
+
+    def decided(self, node: int) -> Decision | None:
+        """The decision that settled whether a node joins what follows; None for parameters and constants alone.
+
+        Raises
+        ------
+        UnknownNode
+            The graph has no such node.
+        """
+        return self._decisive.get(known_node(self.graph, node))
+
+    def why(self, a: int, b: int | None = None) -> Why:
+        """Why two nodes are in one kernel or are not; of one node, why its kernel is as large as it is.
+
+        Raises
+        ------
+        UnknownNode
+            The graph has no such node.
+        """
+        known_node(self.graph, a)
+        return why(self, a, None if b is None else known_node(self.graph, b))
+
+
+def _weight(decision: Decision) -> int:
+    """How much a decision settles: a merge, then finding it done, then a refusal, then waiting for a turn."""
+    return {"fused": 3, "together": 2, "phase": 0, "postponed": 0}.get(decision.code, 1)
