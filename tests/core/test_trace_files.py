@@ -91,6 +91,9 @@ def test_a_file_cut_short_is_refused(cut: int, tmp_path_factory: pytest.TempPath
         ({"start": 17}, "damaged"),
         ({"states": [{}]}, "damaged"),
         ({"steps": [{"name": "A"}]}, "damaged"),
+        ({"build": {"opt_level": "__import__('os')", "target": "llvm", "whole": True}}, "damaged"),
+        ({"build": {"opt_level": 3, "target": 3, "whole": True}}, "damaged"),
+        ({"build": {"nonsense": 1}}, "damaged"),
     ],
 )
 def test_another_format_version_or_shape_is_refused(trace: Trace, tmp_path: Path, change: dict, words: str) -> None:

@@ -10,8 +10,9 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import LoadError
+from workbench.errors import LoadError, MeasureError
 from workbench.graph.json import from_data, to_data
+from workbench.pipeline.config import Config
 from workbench.pipeline.trace import State, Step, Trace
 
 FORMAT = "tvm-workbench trace"
@@ -137,7 +138,21 @@ def _from_data(data: dict[str, Any]) -> Trace:
     states = [_state(row) for row in data["states"]]
     steps = tuple(_step(row, states) for row in data["steps"])
     start, level = states[data["start"]], int(data["opt_level"])
-    return Trace(str(data["name"]), str(data["dialect"]), steps, start, level, dict(data.get("build", {})))
+    return Trace(str(data["name"]), str(data["dialect"]), steps, start, level, _build(data.get("build", {})))
+
+
+def _build(row: dict[str, Any]) -> dict[str, Any]:
+    """How the compiler was called. It becomes code (`Trace.code`), so nothing but what belongs there is taken."""
+    if not row:
+        return {}
+    given = {key: value for key, value in row.items() if key not in ("target", "whole")}
+    try:
+        how = Config.of(given)
+    except MeasureError as error:
+        raise ValueError(str(error)) from None
+    if not isinstance(row["target"], str) or not isinstance(row["whole"], bool):
+        raise TypeError("build")
+    return {**how.to_data(), "target": row["target"], "whole": row["whole"]}
 
 
 def _state(row: dict[str, Any]) -> State:
