@@ -26,6 +26,7 @@ PARTS = {
     "extraction": RELAY,
     "toggle": MAIN,
     "page": MAIN,
+    "stability": RELAY,
     "stepper": MAIN,
     "layout": None,
 }
