@@ -26,6 +26,7 @@ REASONS = {
     "lacking": "the operator registered no pattern: the pass fails",
     "kernel": "in a function that the pass leaves as it is",
     "opaque": "never fused",
+    "unannotated": "no kind is known for it yet",
     "held": "its value is used from outside",
     "unused": "nothing uses its value",
     "apart": "its ways never meet again",
@@ -94,6 +95,10 @@ def _kernel(d: Decision) -> str:
 
 def _opaque(d: Decision) -> str:
     return f"{d.named(d.node)} stays alone: it is {WORDS[OPAQUE]}, and nothing is ever merged with such an operator."
+
+
+def _unannotated(d: Decision) -> str:
+    return f"{d.named(d.node)} stays alone: no kind is known for it; AnnotateTIROpPattern, after LegalizeOps, finds it."
 
 
 def _held(d: Decision) -> str:

@@ -196,7 +196,7 @@ class FusionReport:
             elif self.settings.opt_level < 1:
                 yield id, "level", None
             elif seen.kinds[id] == OPAQUE:
-                yield id, "opaque", None
+                yield id, "unannotated" if node.kind == "op" and node.pattern is None else "opaque", None
             elif run.dominator[id] == NONE:
                 held = seen.held[id]
                 yield id, "held" if held else "apart" if seen.users[id] else "unused", held or None

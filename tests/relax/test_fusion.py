@@ -1,0 +1,174 @@
+"""The fusion mirror agrees with Relax's own FuseOps, on the samples and on random programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import pytest
+import tvm
+from tvm import relax
+
+import workbench as wb
+from workbench.dialects import compat
+
+ROWS, COLUMNS = 4, 8
+UNARY = (relax.op.exp, relax.op.tanh, relax.op.nn.relu, relax.op.negative)
+BINARY = (relax.op.add, relax.op.multiply, relax.op.maximum)
+SETTINGS = [{"opt_level": level, "max_depth": depth} for level in (0, 1, 2) for depth in (1, 2, 4, 16, 256)]
+
+
+class Program:
+    """A main function of one or two dataflow blocks; every value has the shape (ROWS, COLUMNS)."""
+
+    def __init__(self, random: Random, size: int) -> None:
+        self.random = random
+        self.block = relax.BlockBuilder()
+        whole = compat.tensor_type((ROWS, COLUMNS), "float32")
+        self.row = relax.Var("row", compat.tensor_type((1, COLUMNS), "float32"))
+        self.weight = relax.Var("weight", compat.tensor_type((COLUMNS, COLUMNS), "float32"))
+        self.pool: list[Any] = [relax.Var(f"x{i}", whole) for i in range(random.randint(1, 2))]
+        made = (self.unary, self.binary, self.binary, self.stretched, self.constant, self.arranged, self.joined)
+        choices = (*made, *made, self.parts, self.reduced, self.complex, self.complex, self.opaque, self.pair)
+        with self.block.function("main", [*self.pool, self.row, self.weight]):
+            for _ in range(random.randint(1, 2)):
+                with self.block.dataflow():
+                    for _ in range(random.randint(1, size)):
+                        self.pool.append(random.choice(choices)())
+                    outputs = {id(value): value for value in (self.pool[-1], *self.some(random.randint(0, 2)))}
+                    kept = [self.block.emit_output(value) for value in outputs.values()]
+                # what is not an output of its block is seen in it only
+                self.pool = kept
+            self.block.emit_func_output(kept[0] if len(kept) == 1 else relax.Tuple(kept))
+
+    def module(self) -> tvm.IRModule:
+        return annotated(self.block.get())
+
+    def some(self, count: int) -> list[Any]:
+        return [self.old() for _ in range(count)]
+
+    def old(self) -> Any:
+        return self.pool[-1] if self.random.random() < 0.5 else self.random.choice(self.pool)
+
+    def unary(self):
+        return self.block.emit(self.random.choice(UNARY)(self.old()))
+
+    def binary(self):
+        return self.block.emit(self.random.choice(BINARY)(self.old(), self.old()))
+
+    def stretched(self):
+        return self.block.emit(self.random.choice(BINARY)(self.old(), self.row))
+
+    def constant(self):
+        return self.block.emit(relax.op.add(self.old(), relax.const(float(self.random.randint(0, 3)), "float32")))
+
+    def arranged(self):
+        return self.block.emit(relax.op.permute_dims(self.block.emit(relax.op.permute_dims(self.old()))))
+
+    def joined(self):
+        both = self.block.emit(relax.op.concat([self.old(), self.old()], axis=1))
+        return self.block.emit(relax.op.strided_slice(both, [1], [0], [COLUMNS]))
+
+    def parts(self):
+        both = self.block.emit(relax.op.split(self.old(), 2, axis=1))
+        halves = [self.block.emit(relax.TupleGetItem(both, i)) for i in (0, 1)]
+        return self.block.emit(relax.op.concat(halves, axis=1))
+
+    def reduced(self):
+        total = self.block.emit(relax.op.sum(self.old(), axis=[1], keepdims=True))
+        return self.block.emit(self.random.choice(BINARY)(self.old(), total))
+
+    def complex(self):
+        if self.random.random() < 0.3:
+            return self.block.emit(relax.op.nn.softmax(self.old()))
+        return self.block.emit(relax.op.matmul(self.old(), self.weight))
+
+    def opaque(self):
+        return self.block.emit(relax.op.cumsum(self.old(), axis=1))
+
+    def pair(self):
+        pair = self.block.emit(relax.Tuple([self.old(), self.old()]))
+        return self.block.emit(relax.op.add(*(self.block.emit(relax.TupleGetItem(pair, i)) for i in (0, 1))))
+
+
+def annotated(module: tvm.IRModule) -> tvm.IRModule:
+    """The module as FuseOps gets it in the default pipeline."""
+    passes = relax.transform
+    before = (
+        passes.DecomposeOpsForInference(),
+        passes.DeadCodeElimination(),
+        passes.LegalizeOps(),
+        passes.AnnotateTIROpPattern(),
+    )
+    return tvm.transform.Sequential(before)(module)
+
+
+Kernel = tuple[tuple[str, ...], frozenset[str]]
+
+
+def mirrored(graph: wb.Graph, **settings: int) -> list[Kernel]:
+    return [_kernel(graph, group.nodes, group.root) for group in wb.explain_fusion(graph, **settings).kernels]
+
+
+def real(module: tvm.IRModule, opt_level: int, max_depth: int) -> list[Kernel]:
+    with tvm.transform.PassContext(config={"relax.FuseOps.max_depth": max_depth}):
+        graph = wb.load(relax.transform.FuseOps(opt_level)(module)).graph()
+    held: dict[int | None, list[int]] = {}
+    for node in graph.ops():
+        held.setdefault(graph.kernel_of(node.id), []).append(node.id)
+    alone = [_kernel(graph, [node], node) for node in held.pop(None, [])]
+    return alone + [_kernel(graph, nodes, graph.groups[kernel].output) for kernel, nodes in held.items()]
+
+
+def _kernel(graph: wb.Graph, nodes: Any, root: int | None) -> Kernel:
+    """The operators, and the variables of all but the one that ends the kernel: TVM gives that another name."""
+    ops = [graph.nodes[n] for n in nodes if graph.nodes[n].kind == "op"]
+    return tuple(sorted(node.op for node in ops)), frozenset(node.name for node in ops if node.id != root)
+
+
+def agree(ours: list[Kernel], theirs: list[Kernel]) -> bool:
+    """Equal kernels by operators; and by variables, but that TVM makes equal kernels one, with the first one's variables."""
+    same = Counter(ops for ops, _ in ours) == Counter(ops for ops, _ in theirs)
+    return same and {names for _, names in theirs} <= {names for _, names in ours}
+
+
+def compare(modules: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    graphs = comparisons = kernels = 0
+    bad = []
+    for name, module in modules:
+        graphs += 1
+        graph = wb.load(module).graph()
+        for settings in SETTINGS:
+            ours, theirs = mirrored(graph, **settings), real(module, **settings)
+            comparisons += 1
+            kernels += len(theirs)
+            if not agree(ours, theirs):
+                bad.append((name, settings))
+    with capsys.disabled():
+        print(
+            f"\nfusion mirror (Relax): {graphs} graphs, {comparisons} comparisons, {kernels} groups, {len(bad)} disagreements"
+        )
+    assert graphs
+    assert not bad, bad[:5]
+
+
+def test_every_sample(capsys):
+    compare(((name, annotated(wb.samples.load(name).module)) for name in wb.samples.names("relax")), capsys)
+
+
+def test_random_programs(capsys):
+    compare(((seed, Program(Random(seed), 8).module()) for seed in range(40)), capsys)
+
+
+@pytest.mark.long
+def test_1000_random_programs(capsys):
+    compare(((seed, Program(Random(seed), 12).module()) for seed in range(100, 1100)), capsys)
+
+
+def test_before_AnnotateTIROpPattern_nothing_has_a_kind():  # noqa: N802  the pass is called so
+    module = relax.transform.LegalizeOps()(wb.samples.load("mlp").module)
+    report = wb.explain_fusion(wb.load(module))
+    assert all(len(group.ops) == 1 for group in report.kernels)
+    assert {report.decided(node.id).code for node in report.graph.ops()} == {"unannotated"}
+    assert "AnnotateTIROpPattern" in report.decided(report.kernels[0].root).sentence
