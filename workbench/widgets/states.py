@@ -70,6 +70,8 @@ class States:
         step = self._steps.get((before, after))
         if step is not None:
             return step.diff
+        if (before, after) == self.pair(WHOLE):
+            return self.trace.diff
         if (before, after) not in self._diffs:
             self._diffs[before, after] = diff(self.graph(before), self.graph(after))
         return self._diffs[before, after]
