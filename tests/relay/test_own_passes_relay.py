@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import tvm
 from tvm import relay
 from tvm.relay import dataflow_pattern as dfp
 
@@ -39,7 +40,19 @@ def test_a_pattern_callback_is_a_pass() -> None:
 def test_a_callback_that_makes_an_ill_typed_module_is_a_step_with_the_diagnosis() -> None:
     (step,) = wb.trace(wb.samples.load("conv_bias_batch_norm"), [Wrong()]).steps
     assert step.status == "error"
-    assert step.error
+    assert "does not type-check: " in step.error
+    assert "\n" not in step.error
+
+
+def test_an_ill_typed_module_says_what_did_not_fit() -> None:
+    x, y = relay.var("x", shape=(2, 3)), relay.var("y", shape=(4, 5))
+
+    def ill_typed(module: Any) -> Any:
+        return tvm.IRModule.from_expr(relay.Function([x, y], relay.add(x, y)))
+
+    (step,) = wb.trace(wb.samples.load("mlp"), [ill_typed]).steps
+    assert "Incompatible broadcast type TensorType([2, 3], float32) and TensorType([4, 5], float32)" in step.error
+    assert "unable to infer" not in step.error
 
 
 def test_a_pattern_callback_is_isolated_by_a_function_that_makes_it() -> None:

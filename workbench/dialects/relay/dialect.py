@@ -11,6 +11,7 @@ from tvm import relay
 
 from workbench.dialects.base import SAFE_DEPTH, PassInfo, Preset, Workload
 from workbench.dialects.relay import catalog
+from workbench.dialects.relay.diagnostics import told
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.presets import PRESETS, TOGGLES
 from workbench.dialects.relay.printed import constant_digests, parameter_names, print_module
@@ -101,7 +102,7 @@ class Relay:
             raise PipelineError(f"{name} cannot be made with {dict(options)}: {last_line(error)}") from None
 
     def apply(self, compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
-        with tvm.transform.PassContext(opt_level=opt_level):
+        with told(PipelineError), tvm.transform.PassContext(opt_level=opt_level):
             return tvm.transform.Sequential([relay.transform.InferType(), compiled, relay.transform.InferType()])(
                 module
             )
@@ -153,8 +154,9 @@ def _module_of(expr: relay.Expr) -> tvm.IRModule:
 
 def _typed(module: tvm.IRModule) -> tvm.IRModule:
     try:
-        return relay.transform.InferType()(module)
-    except (tvm.TVMError, tvm.error.DiagnosticError) as error:
+        with told(LoadError, "the module does not type-check: "):
+            return relay.transform.InferType()(module)
+    except tvm.TVMError as error:
         raise LoadError(f"the module does not type-check: {last_line(error)}") from None
 
 

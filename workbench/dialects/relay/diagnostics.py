@@ -1,0 +1,42 @@
+"""What TVM's diagnostics say. Their error says only that there were some, and the rest goes to the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import tvm
+from tvm.ir import diagnostics  # pyright: ignore[reportAttributeAccessIssue]  this is Relay's TVM
+
+from workbench.errors import WorkbenchError
+
+_CONSEQUENCE = "The type inference pass was unable"
+"said of everything downstream of what is wrong"
+MOST = 2
+"messages that are told; the others follow from them, as a rule"
+
+
+@contextmanager
+def told(kind: type[WorkbenchError], before: str = "") -> Iterator[None]:
+    """Turn a DiagnosticError into an error of that kind, with what the diagnostics said.
+
+    The renderer is the process's, so for the time of the block the terminal gets nothing.
+    """
+    messages: list[str] = []
+    diagnostics.override_renderer(lambda context: messages.extend(_said(context)))
+    try:
+        yield
+    except tvm.error.DiagnosticError:
+        telling = [message for message in messages if not message.startswith(_CONSEQUENCE)] or messages
+        text = "; ".join(dict.fromkeys(telling[:MOST])) or "TVM's diagnostics say no more"
+        raise kind(before + text) from None
+    finally:
+        diagnostics.override_renderer(None)
+
+
+def _said(context: diagnostics.DiagnosticContext) -> list[str]:
+    return [
+        " ".join(str(one.message).split())
+        for one in context.diagnostics
+        if one.level in (diagnostics.DiagnosticLevel.BUG, diagnostics.DiagnosticLevel.ERROR)
+    ]
