@@ -170,7 +170,7 @@ def click(view: View) -> list[Bar]:
 def frames(view: View, nodes: int) -> list[Bar]:
     """All groups open, constants shown; at reading zoom in the middle of the graph, and the whole graph in view."""
     view.notebook.run_cell(f"graphs[{nodes}] = transformer({nodes})")
-    opened = view.show(f'wb.GraphView(graphs[{nodes}], collapsed=[], show_constants=True)')
+    opened = view.show(f"wb.GraphView(graphs[{nodes}], collapsed=[], show_constants=True)")
     view.tell(f"view.show([graphs[{nodes}].ops()[len(graphs[{nodes}].ops()) // 2].id])")
     what = f"{nodes:,} nodes, all open"
     assert view.page.evaluate(_DRAWN) == view.notebook.python(f"len(graphs[{nodes}].nodes)"), "not all nodes are drawn"
