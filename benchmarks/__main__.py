@@ -24,6 +24,7 @@ MAIN, RELAY = ROOT / ".venv/bin/python", ROOT / ".venv-relay/bin/python"
 PARTS = {
     "start": MAIN,
     "extraction": RELAY,
+    "analysis": RELAY,
     "toggle": MAIN,
     "page": MAIN,
     "stability": RELAY,

@@ -106,8 +106,8 @@ def _copies(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iter
         if not shared or nodes[node].kind != "op":
             continue
         for user in users:
-            changed = copied(report.forward, node, user)
-            if _together(changed, report.settings, _moved(a, node), _moved(b, node)):
+            # the outcome can depend on when the algorithm comes to the copy: right after the first, or just before its use
+            if all(_works_copied(report, a, b, node, user, place) for place in {node, user - 1}):
                 used = f"{nodes[node].op} (node {node}) were used only by {nodes[user].op} (node {user})"
                 yield Change("copy", node, user, f"{used}, for instance computed twice")
 
@@ -140,16 +140,20 @@ def _shapes(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iter
             yield Change("shape", node, user, f"{ops[node].op} (node {node}) had the shape of {ops[user].op}'s result")
 
 
-def copied(forward: Forward, node: int, user: int) -> Forward:
-    """The forward graph with a copy of `node` right behind it, which has all uses but `user`'s."""
-    grown = _with_one_more(forward, node, forward.kinds[node])
-    mine = _moved(user, node)
-    uses = grown.users[node]
-    grown.users[node] = [use for use in uses if use[0] == mine]
-    grown.users[node + 1] = [use for use in uses if use[0] != mine]
-    grown.held[node], grown.held[node + 1] = "", grown.held[node]
-    for uses in grown.users[:node]:
-        uses += [(node + 1, kind) for other, kind in uses if other == node]
+def _works_copied(report: FusionReport, a: int, b: int, node: int, user: int, place: int) -> bool:
+    changed = copied(report.forward, node, user, place)
+    a = place + 1 if a == node else _moved(a, place)
+    return _together(changed, report.settings, a, _moved(b, place))
+
+
+def copied(forward: Forward, node: int, user: int, place: int) -> Forward:
+    """The forward graph with a copy of `node` right behind `place`, which `user` reads; others keep the first."""
+    grown = _with_one_more(forward, place, forward.kinds[node])
+    copy, mine, uses = place + 1, _moved(user, place), grown.users[node]
+    grown.users[copy] = [use for use in uses if use[0] == mine]
+    for other in grown.users[:node]:
+        other += [(copy, kind) for target, kind in other if target == node]
+    grown.users[node] = [use for use in uses if use[0] != mine]
     return grown
 
 
