@@ -7,7 +7,7 @@ export interface PassState {
   locked?: boolean;
   reason?: string;
   doc?: string;
-  status?: "changed" | "same" | "error" | "skipped" | "off";
+  status?: "changed" | "same" | "error" | "skipped" | "off" | "wrong";
   message?: string;
   seconds?: number | null;
   nodes?: number | null;

@@ -135,7 +135,9 @@ export function time(seconds: number): string {
 }
 
 function effectOf(step: StepState, counts: Counts | undefined, check: Check | undefined): (Node | string)[] {
-  const words: (Node | string)[] = failed(check) ? [h("span", { class: "wb-mark-removed wb-strong" }, "! other answer")] : check?.status === "same" ? [h("span", { class: "wb-mark-added", title: "the same answer" }, "✓")] : check?.status === "unknown" ? [h("span", { class: "wb-dim", title: check.text }, "?")] : [];
+  // What it did to the graph is beside the point then, and the name needs the room.
+  if (failed(check)) return [h("span", { class: "wb-mark-removed wb-strong", title: check!.text }, "! other answer")];
+  const words: (Node | string)[] = check?.status === "same" ? [h("span", { class: "wb-mark-added", title: "the same answer" }, "✓")] : check?.status === "unknown" ? [h("span", { class: "wb-dim", title: check.text }, "?")] : [];
   if (step.status === "error") return [h("span", { class: "wb-mark-removed wb-strong" }, "! failed"), ...words];
   if (step.status === "skipped" || step.status === "off") return [h("span", { class: "wb-dim" }, step.status), ...words];
   if (step.status !== "changed" || !counts) return words;

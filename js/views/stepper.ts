@@ -58,6 +58,9 @@ class Stepper {
   private drawn: Pair = [-1, -1];
   private target: Pair = [-1, -1];
   private shownAs = "";
+  /** What is to be shown, as `shownAs` says it. */
+  private asked = "";
+  private later = 0;
   /** Nodes to select when the picture that is being arranged is on the screen. */
   private wanted: { state: number; ids: number[] } | null = null;
   private problem: { title: string; text: string } | null = null;
@@ -111,7 +114,9 @@ class Stepper {
     const { stage, store, list, model } = this;
     store.onnews = (lost) => {
       if (lost !== "") this.fail("A part of the trace can't be had", lost);
-      this.show();
+      // What is waited for is drawn at once; what else comes changes numbers in the list, and they may come together.
+      if (this.shownAs !== this.asked) this.show();
+      else this.later ||= window.setTimeout(() => { this.later = 0; this.show(); }, 100);
       // between two pictures the stage's is still the one before
       if (key(this.drawn) !== key(this.target)) return;
       this.showText();
@@ -214,7 +219,7 @@ class Stepper {
     const checks = (this.model.get("checks") ?? {}) as Record<string, Check>;
     this.list.show({ steps: passes, step: this.comparing ? -2 : step, pinned: this.pinned, hide: this.model.get("hide_unchanged") !== false, checks });
     const on = this.onSlider();
-    this.steps.show({ passes: on.map((i) => ({ ...passes[i], status: failed(checks[i]) ? "error" : passes[i].status as never })), step: on.indexOf(step) } as State);
+    this.steps.show({ passes: on.map((i) => ({ ...passes[i], status: failed(checks[i]) ? "wrong" : passes[i].status as never })), step: on.indexOf(step) } as State);
     this.head();
     this.draw(states);
     this.prefetch(states);
@@ -238,11 +243,12 @@ class Stepper {
   /** What was clicked, as it can be typed. */
   private typed(): string {
     const { step, pinned, passes } = this;
-    const lines = [this.listing.code ?? "", `stepper = wb.PassStepper(t)`];
+    const lines = ["stepper = wb.PassStepper(t)"];
     if (this.comparing) lines.push(`stepper.compare(${pinned[0]}, ${pinned[1]})`, `wb.diff(${pinned.map((at) => (at < 0 ? "t.start.graph" : `t.steps[${at}].after`)).join(", ")})`);
     else if (step < 0) lines.push("stepper.step = -1", "t.diff");
     else lines.push(`stepper.step = ${step}`, `t.steps[${step}].diff    # ${passes[step]?.name ?? ""}`, `t.steps[${step}].text_after`);
-    return lines.filter(Boolean).join("\n");
+    const alone = this.listing.code ? ["", "# The same passes with TVM alone:", this.listing.code] : [];
+    return [...lines, ...alone].join("\n");
   }
 
   /** Draws the states if they are here; what is on the screen stays until they are. */
@@ -250,6 +256,7 @@ class Stepper {
     const [before, after] = states.map((state) => this.store.graph(state));
     const diff = this.store.diff(states);
     const now = `${key(states)} ${this.comparing} ${this.step}`;
+    this.asked = now;
     if (!before || !after || !diff) {
       if (now !== this.shownAs) this.shell.say("Reading the graphs of this step …");
       return;
@@ -360,6 +367,7 @@ class Stepper {
   }
 
   dispose(): void {
+    clearTimeout(this.later);
     for (const end of this.ends) end();
     this.store.dispose();
     this.text.dispose();

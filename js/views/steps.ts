@@ -65,7 +65,7 @@ export class Steps {
     const passes = this.state.passes ?? [];
     const pass = passes[step];
     const time = pass && typeof pass.seconds === "number" ? ` · ${(pass.seconds * 1000).toFixed(1)} ms` : "";
-    const what = { off: " · off", same: " · no change", error: " · failed", skipped: " · not reached", changed: "" }[pass?.status ?? "changed"];
+    const what = { off: " · off", same: " · no change", error: " · failed", skipped: " · not reached", wrong: " · other answer", changed: "" }[pass?.status ?? "changed"];
     const words = pass ? `${step + 1} / ${passes.length}  ${pass.name}${what}${time}` : `All ${passes.length} passes`;
     setText(this.words, words);
     this.slider.setAttribute("aria-valuetext", words);
