@@ -35,6 +35,7 @@ _HOMES = {
     "Config": "pipeline.config",
     "explore": "pipeline.explore",
     "parallel_branches": "analysis.branches",
+    "constant_chains": "analysis.chains",
     "cut": "pipeline.edits",
     "force": "pipeline.edits",
     "outline": "pipeline.edits",
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from workbench import plots as plots
     from workbench import samples as samples
     from workbench.analysis.branches import parallel_branches as parallel_branches
+    from workbench.analysis.chains import constant_chains as constant_chains
     from workbench.analysis.dominance import dominators as dominators
     from workbench.analysis.dominance import post_dominators as post_dominators
     from workbench.analysis.fusion import explain_fusion as explain_fusion
