@@ -19,7 +19,7 @@ import { BusyStrip, ErrorStrip } from "./strip.ts";
 import { type State } from "./state.ts";
 import { Tabs } from "./tabs.ts";
 import { TextDiff } from "./text_diff.ts";
-import { key, TraceStore, type Pair, type Place } from "./trace_store.ts";
+import { key, TraceStore, type Pair, type Place, type Wish } from "./trace_store.ts";
 
 interface Listing {
   title?: string;
@@ -321,8 +321,12 @@ class Stepper {
     const [before, after] = this.drawn;
     if (before < 0) return;
     const texts = [this.store.texts.get(before), this.store.texts.get(after)];
-    if (texts[0] && texts[1]) this.text.show(texts[0], texts[1], this.stage.picture);
-    else this.store.want([["text", before], ["text", after]], 2);
+    if (texts[0] && texts[1]) {
+      this.text.show(texts[0], texts[1], this.stage.picture);
+      // the next step's
+      const next = ([1, -1] as const).map((way) => this.passes[this.list.next(this.step, way)]).filter(Boolean);
+      this.store.want(next.flatMap((step): Wish[] => [["text", step.before], ["text", step.after]]));
+    } else this.store.want([["text", before], ["text", after]], 2);
   }
 
   // ---- history of a node -----------------------------------------------------------------------------------------

@@ -204,6 +204,15 @@ def test_lines_of_a_graph_that_was_not_read_from_text_are_found_by_name():
     assert list(lines(b.build(), text)) == [0, 3, 4]
 
 
+def test_a_name_is_looked_up_in_the_nodes_own_function():
+    b = GraphBuilder("g", "relax")
+    kernel = b.group("primitive", "fused_exp", None)
+    x = b.node("op", "add", (), name="lv")
+    b.outputs = [b.node("op", "exp", (x,), name="lv", group=kernel)]
+    text = "def fused_exp(x):\n    lv = R.exp(x)\ndef main(x):\n    lv = R.add(x, x)\n    gv = cls.fused_exp(lv)"
+    assert list(lines(b.build(), text)) == [4, 2]
+
+
 def test_bytes_are_put_beside_a_message_wherever_they_are():
     message, buffers = packed({"a": [b"1", {"b": b"2"}], "c": "text", "d": None})
     assert message == {"a": [{"buffer": 0}, {"b": {"buffer": 1}}], "c": "text", "d": None}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import threading
 from array import array
-from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -23,6 +22,7 @@ WHOLE = -1
 "the step number of the whole trace: its start against its end"
 _BINDING = re.compile(r"\s*([A-Za-z_]\w*)(?:: .+?)? = ")
 "a line of TVMScript that gives a value its name"
+_FUNCTION = re.compile(r"\s*def (\w+)\(")
 
 
 class States:
@@ -181,15 +181,28 @@ def printed(state: State) -> dict[str, Any]:
 def lines(graph: Graph, text: str) -> Iterator[int]:
     """For each node the line of the text that binds it, from 1; 0 where that is not known.
 
-    Where a graph was not read from text, a line that gives a value its name is the line of the one node of that name.
+    Where a graph was not read from text, it is the line that gives a value that name, in the function whose group the node is in;
+    outside of any such group, in the one function that has a line for it.
     """
     if any(node.line for node in graph.nodes):
         yield from (node.line for node in graph.nodes)
         return
+    functions = _bindings(text)
+    homes = [functions.get(group.name) for group in graph.groups]
+    elsewhere = [bound for name, bound in functions.items() if all(group.name != name for group in graph.groups)]
+    for node in graph.nodes:
+        inside = [home for group in graph.ancestors(node.group) if (home := homes[group.id]) is not None]
+        found = [bound[node.name] for bound in inside[:1] or elsewhere if node.name in bound]
+        yield found[0] if node.name and len(found) == 1 else 0
+
+
+def _bindings(text: str) -> dict[str, dict[str, int]]:
+    """For each function of a module in TVMScript, the lines that give a value a name."""
+    functions: dict[str, dict[str, int]] = {}
     bound: dict[str, int] = {}
-    names = Counter(node.name for node in graph.nodes)
     for number, line in enumerate(text.split("\n"), 1):
-        if found := _BINDING.match(line):
-            # 0: two functions bind that name
-            bound[found[1]] = 0 if found[1] in bound else number
-    yield from (bound.get(node.name, 0) if names[node.name] == 1 else 0 for node in graph.nodes)
+        if head := _FUNCTION.match(line):
+            bound = functions.setdefault(head[1], {})
+        elif found := _BINDING.match(line):
+            bound.setdefault(found[1], number)
+    return functions
