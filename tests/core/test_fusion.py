@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 import workbench as wb
+from workbench.analysis.fusion.assertions import as_test
 from workbench.analysis.fusion.reasons import REASONS
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
@@ -225,6 +226,27 @@ def test_frames_leave_out_what_only_waits():
     assert [d for d in report.decisions if d in report.frames] == list(report.frames)
 
 
+@pytest.mark.parametrize("settings", [{}, {"max_depth": 2}, {"max_function_args": 3}])
+def test_the_player_ends_at_the_groups_and_begins_with_each_node_alone(settings):
+    graph = attention()
+    report = wb.explain_fusion(graph, **settings)
+    assert report.roots_after(0) == tuple(range(len(graph.nodes)))
+    last = report.roots_after(len(report.decisions))
+    assert last == tuple(report.group_of(n).root for n in range(len(graph.nodes)))
+    kernels = [len(set(report.roots_after(count))) for count in range(len(report.decisions) + 1)]
+    assert kernels == sorted(kernels, reverse=True)
+
+
+def test_frames_are_found_by_reason_by_operator_and_by_outcome():
+    report = wb.explain_fusion(attention())
+    assert {d.code for d in report.find(code="dominator_kind")} == {"dominator_kind"}
+    assert all(
+        "add" in (report.graph.nodes[d.node].op, report.graph.nodes[d.dominator].op)
+        for d in report.find(op="add", fused=True)
+    )
+    assert {*report.find(fused=True), *report.find(fused=False)} == {*report.frames}
+
+
 def test_every_operator_is_settled_and_every_pair_has_a_card():
     graph = attention()
     report = wb.explain_fusion(graph)
@@ -271,6 +293,19 @@ def test_assert_fused_passes_over_what_is_in_one_kernel():
     wb.assert_fused(graph, ["nn.dense", "add", "nn.relu"])
     with pytest.raises(AssertionError, match="max_depth were"):
         wb.assert_fused(graph, ["nn.dense", "add", "nn.relu"], max_depth=2)
+
+
+def test_a_kernel_copied_as_a_test_passes_and_names_its_operators():
+    graph = attention()
+    report = wb.explain_fusion(graph)
+    snippets = [as_test(report, group.root) for group in report.kernels]
+    assert snippets == [
+        f"wb.assert_fused(w, [{ops}])" for ops in ('"nn.dense"', '"transpose"', '"nn.softmax", "add", "tanh"')
+    ]
+    for snippet in snippets:
+        eval(snippet, {"wb": wb, "w": graph})
+    with pytest.raises(WorkbenchError, match="in no kernel"):
+        as_test(report, 0)
 
 
 def test_assert_fused_fails_with_the_card():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -74,6 +75,28 @@ def assert_kernels(source: Any, *, at_most: int, **settings: Any) -> None:
     if len(report.kernels) > LISTED:
         lines.append(f"  and {len(report.kernels) - LISTED} more")
     raise AssertionError("\n".join(lines))
+
+
+def as_test(report: FusionReport, node: int) -> str:
+    """The `wb.assert_fused` that holds for the kernel of a node: its longest chain of operators.
+
+    Raises
+    ------
+    UnknownNode
+        The graph has no such node.
+    WorkbenchError
+        The node is in no kernel.
+    """
+    group = report.group_of(node)
+    if not group.is_kernel:
+        raise WorkbenchError(f"node {node} ({report.graph.nodes[node].op}) is in no kernel; choose an operator")
+    longest: dict[int, list[str]] = {}
+    for member in group.nodes:
+        found = report.graph.nodes[member]
+        before = max((longest[n] for n in report.graph.inputs[member] if n in longest), key=len, default=[])
+        longest[member] = [*before, found.op] if found.kind == "op" else before
+    chain = max(longest.values(), key=len)
+    return f"wb.assert_fused(w, [{', '.join(map(json.dumps, chain))}])"
 
 
 LISTED = 40

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from workbench.analysis.fusion.forward import OUT_ELEMWISE
 from workbench.analysis.fusion.reasons import REASONS, sentence
 from workbench.graph.model import PATTERNS, Node
 
@@ -29,8 +28,8 @@ class Decision:
     "what the test saw: a size, a node and its kind, (parameters, limit)"
     kinds: tuple[tuple[int, int], ...]
     "(node, pattern kind of its kernel then) for each node that the test looked at"
-    _run: Partition = field(repr=False)
-    _nodes: tuple[Node, ...] = field(repr=False)
+    _run: Partition = field(repr=False, compare=False)
+    _nodes: tuple[Node, ...] = field(repr=False, compare=False)
 
     @property
     def fused(self) -> bool:
@@ -80,10 +79,7 @@ class Decision:
 
     def complex_in_kernel_of(self, node: int) -> int | None:
         """The complex operator in the kernel that the node ended up in, if there is one."""
-        run = self._run
-        root = run.root(node)
-        found = (n for n, kind in enumerate(run.forward.kinds) if kind == OUT_ELEMWISE and run.root(n) == root)
-        return next(found, None)
+        return self._run.anchors.get(self._run.root(node))
 
     def named(self, node: int | None) -> str:
         """How sentences call a node."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from workbench.analysis.fusion.forward import (
@@ -301,6 +302,11 @@ class Partition:
             else:
                 self._merge(source, dominator)
                 self.verdicts.append(Verdict(phase, source, dominator, "fused", "postponed", ()))
+
+    @cached_property
+    def anchors(self) -> dict[int, int]:
+        """The complex operator in each kernel that has one, by the kernel's root, once the algorithm has run."""
+        return {self.root(n): n for n, kind in enumerate(self.forward.kinds) if kind == OUT_ELEMWISE}
 
     def kernels(self) -> Iterator[list[int]]:
         """The nodes of each kernel, ascending, in the order of their last node."""

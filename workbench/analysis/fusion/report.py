@@ -182,6 +182,32 @@ class FusionReport:
         """The decisions that a player shows: without those that only wait for another phase or find things done."""
         return tuple(d for d in self.decisions if d.code not in ("phase", "together"))
 
+    def find(self, code: str = "", op: str = "", fused: bool | None = None) -> tuple[Decision, ...]:
+        """The frames with this reason code, about this operator (as producer or post-dominator), or merges only, or none."""
+
+        def concerns(d: Decision) -> bool:
+            ends = (self.graph.nodes[d.node].op, "" if d.dominator is None else self.graph.nodes[d.dominator].op)
+            return (not code or d.code == code) and (not op or op in ends) and (fused is None or d.fused == fused)
+
+        return tuple(filter(concerns, self.frames))
+
+    def roots_after(self, count: int) -> tuple[int, ...]:
+        """For each node the one that its kernel was merged into, after so many of the decisions: a frame of the player."""
+        above = list(range(len(self.graph.nodes)))
+
+        def root(node: int) -> int:
+            while above[node] != node:
+                above[node] = above[above[node]]
+                node = above[node]
+            return node
+
+        for decision in self.decisions[:count]:
+            if decision.fused and decision.dominator is not None:
+                for node in (decision.node, *decision.between):
+                    if root(node) != root(decision.dominator):
+                        above[root(node)] = root(decision.dominator)
+        return tuple(map(root, above))
+
     def _still(self) -> Iterator[tuple[int, str, Any]]:
         """What no phase looks at, operators and the like; parameters, constants and variables need no reason."""
         seen, run, lacking = self.forward, self.run, set(self.forward.lacking)
