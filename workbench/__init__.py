@@ -25,6 +25,8 @@ _HOMES = {
     "assert_fused": "analysis.fusion.assertions",
     "assert_kernels": "analysis.fusion.assertions",
     "load": "dialects.registry",
+    "match": "dialects.matching",
+    "pattern_for": "dialects.matching",
     "Workload": "dialects.base",
     "passes": "dialects.passes",
     "samples": "samples",
@@ -89,6 +91,8 @@ if TYPE_CHECKING:
     from workbench.analysis.fusion.assertions import assert_kernels as assert_kernels
     from workbench.analysis.regions import regions as regions
     from workbench.dialects.base import Workload as Workload
+    from workbench.dialects.matching import match as match
+    from workbench.dialects.matching import pattern_for as pattern_for
     from workbench.dialects.passes import passes as passes
     from workbench.dialects.registry import load as load
     from workbench.graph.diff import diff as diff

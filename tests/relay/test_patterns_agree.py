@@ -1,0 +1,266 @@
+"""The matcher says what TVM's says: on every sample, and on random programs with patterns drawn from their own parts."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+import tvm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_structure import SMALL, TYPE, modules
+from tvm import relay
+from tvm.relay import dataflow_pattern as dfp
+
+import workbench as wb
+from workbench.analysis.patterns import Pattern
+from workbench.analysis.patterns_groups import attempts
+from workbench.analysis.patterns_matcher import Matcher
+from workbench.analysis.patterns_text import PatternError
+from workbench.dialects.relay.patterns import paired
+from workbench.dialects.relay.patterns_program import RelayProgram, programs
+
+TYPED = ("type", "shape", "dtype")
+ON_SAMPLES = [
+    'is_op("split")(None)',
+    "wildcard()",
+    "wildcard()(None)",
+    "wildcard()(wildcard(), wildcard())",
+    "is_constant()",
+    "is_var()",
+    'is_op("add")(wildcard(), is_constant())',
+    'is_op("add")(is_constant(), wildcard())',
+    "x = wildcard()\nis_op('add')(x, x)",
+    'is_op("multiply")(wildcard(), wildcard()).optional(lambda x: is_op("round")(x))',
+    'is_op("divide")(is_op("multiply")(wildcard(), wildcard()), wildcard())',
+    'is_tuple_get_item(is_op("split")(None), 1)',
+    'is_tuple_get_item(is_op("nn.batch_norm")(None))',
+    'wildcard()(None).has_attr({"axes": [0, 2, 1, 3]})',
+    'is_op("nn.conv2d")(None).has_attr({"strides": [2, 2], "groups": 1})',
+    'is_op("nn.conv2d").has_attr({"TOpPattern": 4})(None)',
+    'is_op("cast")(wildcard().has_dtype("float32"))',
+    'is_op("add")(wildcard().has_shape([4, 8, 16]), wildcard())',
+    'is_op("cast")(wildcard()) | is_op("clip")(wildcard())',
+    'is_op("nn.relu")(is_op("add")(is_op("nn.conv2d")(wildcard(), wildcard()), wildcard()))',
+    'is_op("add")(is_op("nn.dense")(wildcard(), wildcard()), wildcard())',
+    'dominates(is_op("split")(None), wildcard()(None), is_op("transpose")(None))',
+    'dominates(is_op("split")(None), wildcard(), is_op("transpose")(None))',
+    'dominates(is_op("nn.conv2d")(None), wildcard(), is_op("add")(wildcard(), wildcard()))',
+    'dominates(is_op("nn.relu")(wildcard()), wildcard(), is_op("nn.relu")(wildcard()))',
+    'dominates(is_op("reshape")(wildcard()), wildcard(), is_op("nn.softmax")(wildcard()))',
+    "FunctionPattern(None, wildcard())(None)",
+]
+
+tried: Counter[str] = Counter()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def figures(request):
+    yield
+    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        agreed = "no disagreement" if not request.session.testsfailed else "see the failures"
+        print(f"\npatterns against TVM: {dict(tried)}; {agreed}")
+
+
+def theirs_taken(program: RelayProgram, pattern: dfp.DFPattern, root: relay.Expr) -> list[int] | None:
+    """The rows whose matches TVM's partition takes; None where TVM fails."""
+    if isinstance(pattern, dfp.FunctionPattern):
+        # partition leaves it out with a warning, and printing the warning may end the process; rewrite takes it
+        return [row for row, _ in theirs_held(program, program.paired, root)]
+    taken: list[relay.Expr] = []
+    try:
+        pattern.partition(root, check=lambda expr: taken.append(expr) or False)
+    except tvm.TVMError:
+        return None
+    place = {expr: row for row, expr in enumerate(program.expressions)}
+    return sorted(place[expr] for expr in taken)
+
+
+def theirs_held(program: RelayProgram, both, root: relay.Expr) -> list[tuple[int, dict[int, set[int]]]]:
+    """What TVM's rewrite says that each sub-pattern holds, in each match it takes."""
+    place = {expr: row for row, expr in enumerate(program.expressions)}
+    found = []
+
+    class Callback(dfp.DFPatternCallback):
+        def __init__(self):
+            super().__init__(rewrite_once=True)
+            self.pattern = both.root
+
+        def callback(self, pre, post, node_map):
+            ids = {sub: id for id, sub in enumerate(both.objects)}
+            held = {ids[sub]: {place[each] for each in exprs} for sub, exprs in node_map.items() if sub in ids}
+            found.append((place[pre], held))
+            return post
+
+    Callback().rewrite(root)
+    return sorted(found, key=lambda each: each[0])
+
+
+def agree(program: RelayProgram, both, root: relay.Expr) -> None:
+    """Compare what is taken, and what it holds."""
+    program.paired = both
+    program.asked_operator = False
+    theirs = theirs_taken(program, both.root, root)
+    try:
+        made, _ = attempts(program, both.pattern)
+    except PatternError:
+        assert theirs is None, both.pattern
+        tried["both fail"] += 1
+        return
+    tried["expressions"] += len(program.rows)
+    tried["matches"] += sum(each.held is not None for each in made)
+    if theirs is None:
+        assert program.asked_operator or is_typed(both.pattern), both.pattern
+        tried["TVM fails on a type"] += 1
+        return
+    taken = {each.row: each.held for each in made if each.taken}
+    if any(node.kind == "dominates" for node in both.pattern.nodes):
+        tried["matches of dominates"] += sum(each.held is not None for each in made)
+    assert sorted(taken) == theirs, both.pattern
+    tried["taken"] += len(taken)
+    if taken:
+        ours = [(row, {id: set(rows) for id, rows in taken[row].items()}) for row in sorted(taken)]
+        assert ours == theirs_held(program, both, root), both.pattern
+
+
+def is_typed(pattern: Pattern) -> bool:
+    return any(node.kind in TYPED for node in pattern.nodes)
+
+
+@pytest.mark.parametrize("sample", sorted(SMALL))
+def test_on_samples_fused_and_not(sample):
+    before = wb.load(wb.samples.load(sample, **SMALL[sample]).module)
+    trace = wb.trace(before, "SimplifyInference,FuseOps{fuse_opt_level=2}")
+    for module in (before.module, trace.result):
+        for program in programs(module, sample):
+            for text in ON_SAMPLES:
+                tried["pairs"] += 1
+                agree(program, paired(text), module[program.name])
+
+
+class Drawn:
+    """Draws a pattern that looks like an expression, more or less."""
+
+    def __init__(self, draw, root) -> None:
+        self.draw = draw
+        self.expressions = [e for e in RelayProgram.of(root, {}, None, "").expressions if not isinstance(e, tvm.ir.Op)]
+        self.made: list[dfp.DFPattern] = []
+
+    def chance(self, of: int) -> bool:
+        return self.draw(st.integers(1, of)) == of
+
+    def some(self) -> relay.Expr:
+        return self.draw(st.sampled_from(self.expressions))
+
+    def like(self, expr: relay.Expr, depth: int) -> dfp.DFPattern:
+        if self.made and self.chance(10):
+            return self.draw(st.sampled_from(self.made))
+        made = dfp.wildcard() if depth <= 0 or self.chance(6) else self.exactly(expr, depth - 1)
+        if self.chance(8):
+            made = self.constrained(made, expr)
+        if self.chance(8):
+            other = self.like(self.some(), depth - 2)
+            made = (made | other) if self.chance(2) else (other | made)
+        self.made.append(made)
+        return made
+
+    def several(self, exprs, depth):
+        if self.chance(8):
+            return None
+        return [self.like(each, depth) for each in exprs][: len(exprs) - self.chance(20)]
+
+    def exactly(self, expr, depth) -> dfp.DFPattern:
+        if self.chance(10):
+            expr = self.some()
+        if self.chance(5) and depth > 0:
+            inner = [e for e in RelayProgram.of(expr, {}, None, "").expressions if isinstance(e, relay.Call)]
+            parent = self.draw(st.sampled_from(inner)) if inner else self.some()
+            path = self.like(self.some(), 1) if self.chance(3) else dfp.wildcard()
+            return dfp.dominates(self.like(parent, 1), path, self.like(expr, 1))
+        if isinstance(expr, relay.Call):
+            callee = dfp.is_op(expr.op.name) if isinstance(expr.op, tvm.ir.Op) else self.like(expr.op, depth)
+            arguments = list(expr.args)
+            if self.chance(3):
+                arguments.reverse()
+            return dfp.CallPattern(callee, self.several(arguments, depth))
+        if isinstance(expr, relay.Tuple):
+            return dfp.is_tuple(self.several(expr.fields, depth))
+        if isinstance(expr, relay.TupleGetItem):
+            return dfp.is_tuple_get_item(self.like(expr.tuple_value, depth), self.draw(st.sampled_from([None, 0, 1])))
+        if isinstance(expr, relay.If):
+            return dfp.is_if(*(self.like(e, depth) for e in (expr.cond, expr.true_branch, expr.false_branch)))
+        if isinstance(expr, relay.Let):
+            return dfp.is_let(*(self.like(e, depth) for e in (expr.var, expr.value, expr.body)))
+        if isinstance(expr, relay.Function):
+            return dfp.FunctionPattern(self.several(expr.params, depth), self.like(expr.body, depth))
+        if isinstance(expr, relay.Var):
+            return dfp.is_var(self.draw(st.sampled_from(["", expr.name_hint])))
+        if isinstance(expr, relay.Constant):
+            return dfp.is_constant() if self.chance(2) else dfp.is_expr(expr)
+        return dfp.wildcard()
+
+    def constrained(self, made, expr) -> dfp.DFPattern:
+        kind = self.draw(st.sampled_from(["type", "shape", "dtype", "attr"]))
+        if kind == "type":
+            return made.has_type(TYPE)
+        if kind == "shape":
+            return made.has_shape(self.draw(st.sampled_from([[2, 3], [], [2]])))
+        if kind == "dtype":
+            return made.has_dtype(self.draw(st.sampled_from(["float32", "bool"])))
+        attrs = self.draw(st.sampled_from([{"Primitive": 1}, {"TOpPattern": 0}, {"x": 1}]))
+        return made.has_attr(attrs)
+
+
+@st.composite
+def arithmetic(draw):
+    """Diamonds upon diamonds, of operators that the matcher has rules of its own for."""
+    x = relay.Var("x", TYPE)
+    pool = [relay.exp(x)]
+    for _ in range(draw(st.integers(1, 8))):
+        made = draw(st.sampled_from([relay.add, relay.multiply, relay.divide, relay.tanh, relay.nn.relu]))
+        count = 1 if made in (relay.tanh, relay.nn.relu) else 2
+        pool.append(made(*(draw(st.sampled_from(pool[-3:])) for _ in range(count))))
+    body = relay.Tuple(pool[-2:]) if draw(st.booleans()) else pool[-1]
+    return tvm.IRModule.from_expr(relay.Function([x], body))
+
+
+@st.composite
+def pairs(draw):
+    module = relay.transform.InferType()(draw(modules() | arithmetic()))
+    main = module["main"]
+    drawn = Drawn(draw, main)
+    return main, drawn.like(drawn.some(), 4)
+
+
+def compare(main, pattern):
+    both = paired(pattern)
+    tried["pairs"] += 1
+    agree(RelayProgram.of(main, {}, None, "main"), both, main)
+    for expr in Counter(e for e in RelayProgram.of(main, {}, None, "main").expressions if not isinstance(e, tvm.ir.Op)):
+        program = RelayProgram.of(expr, {}, None, "main")
+        program.paired = both
+        try:
+            theirs = bool(both.root.match(expr))
+        except tvm.TVMError:
+            theirs = None
+        try:
+            ours = Matcher(program, both.pattern).match(len(program.rows) - 1) is not None
+        except PatternError:
+            ours = None
+        tried["single matches compared"] += 1
+        if theirs is None and is_typed(both.pattern):
+            continue
+        assert ours == theirs, (both.pattern, expr)
+
+
+@given(pairs())
+@settings(max_examples=200)
+def test_on_random_programs(pair):
+    compare(*pair)
+
+
+@pytest.mark.long
+@given(pairs())
+@settings(max_examples=3000)
+def test_on_many_random_programs(pair):
+    compare(*pair)

@@ -1,0 +1,165 @@
+"""Patterns of dataflow, as TVM's pattern language says them, without TVM.
+
+A pattern is a table of PatternNodes that name their children by place, as a Graph is: one sub-pattern may stand in two
+places, and then TVM asks that it is the same value in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+KINDS = {
+    "wildcard": "any value",
+    "op": "the operator {name}",
+    "expr": "exactly {text}",
+    "var": "a variable",
+    "constant": "a constant",
+    "call": "a call",
+    "tuple": "a tuple",
+    "get_item": "a field of a tuple",
+    "function": "a function",
+    "if": "an if",
+    "let": "a let",
+    "alt": "either",
+    "attr": "with attributes {attrs}",
+    "type": "of type {type}",
+    "shape": "of shape {shape}",
+    "dtype": "of data type {dtype}",
+    "dominates": "dominates",
+}
+"What each kind of pattern asks for; braces stand for its fields."
+
+ROLES = {
+    "if": ("condition", "true branch", "false branch"),
+    "let": ("variable", "value", "body"),
+    "alt": ("either", "or"),
+    "dominates": ("parent", "path", "child"),
+    "get_item": ("of",),
+}
+"What the children of a pattern are to it, where they are not its arguments."
+
+
+@dataclass(frozen=True)
+class PatternNode:
+    """One sub-pattern."""
+
+    id: int
+    "place in `Pattern.nodes`; children come before what is made of them"
+    kind: str
+    "a key of KINDS"
+    label: str
+    "what it asks for, in words"
+    children: tuple[int, ...] = ()
+    "sub-patterns: a call's callee and arguments, a function's parameters and body, parent, path and child of dominates"
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    "name, attrs, shape, dtype, type, text, index; `any` where arguments, fields or parameters may be any"
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A pattern and all its sub-patterns."""
+
+    nodes: tuple[PatternNode, ...]
+    root: int
+
+    @cached_property
+    def shared(self) -> frozenset[int]:
+        """Sub-patterns that stand in more than one place, leaving out names of operators."""
+        uses = [0] * len(self.nodes)
+        for node in self.nodes:
+            for child in node.children:
+                uses[child] += 1
+        return frozenset(n.id for n in self.nodes if uses[n.id] > 1 and n.kind != "op")
+
+    def depth(self) -> int:
+        """The number of sub-patterns on the longest way from the root to a leaf."""
+        deepest = [1] * len(self.nodes)
+        for node in self.nodes:
+            if node.children:
+                deepest[node.id] = 1 + max(deepest[child] for child in node.children)
+        return deepest[self.root]
+
+    def lines(self) -> Iterator[tuple[int, int, str]]:
+        """The pattern as a tree, from the root down: (depth, sub-pattern, text); what was shown before is not opened again."""
+        shown: set[int] = set()
+        stack = [(0, self.root, "")]
+        while stack:
+            depth, id, role = stack.pop()
+            node = self.nodes[id]
+            again = id in shown and bool(node.children)
+            words = f"{role}: {node.label}" if role else node.label
+            mark = f" #{id}" if id in self.shared else ""
+            yield depth, id, words + mark + (" (as above)" if again else "")
+            if again:
+                continue
+            shown.add(id)
+            hidden = 1 if self.names_operator(node) else 0
+            rows = list(zip(node.children, self.roles(node), strict=True))[hidden:]
+            stack.extend((depth + 1, child, role) for child, role in reversed(rows))
+
+    def names_operator(self, node: PatternNode) -> bool:
+        """Whether it is a call whose label says the operator already."""
+        return node.kind == "call" and self.nodes[node.children[0]].kind == "op"
+
+    def roles(self, node: PatternNode) -> tuple[str, ...]:
+        """What each child is to its pattern."""
+        if node.kind == "call":
+            return ("callee", *(f"argument {i}" for i in range(len(node.children) - 1)))
+        if node.kind == "function":
+            return (*(f"parameter {i}" for i in range(len(node.children) - 1)), "body")
+        if node.kind == "tuple":
+            return tuple(f"field {i}" for i in range(len(node.children)))
+        return ROLES.get(node.kind, ("",) * len(node.children))
+
+    def __str__(self) -> str:
+        return "\n".join(f"{'  ' * depth}{text}" for depth, _, text in self.lines())
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values: {"root": id, "nodes": [{"id", "kind", "label", "children", "fields"}, ...]}."""
+        return {
+            "root": self.root,
+            "nodes": [
+                {"id": n.id, "kind": n.kind, "label": n.label, "children": list(n.children), "fields": dict(n.fields)}
+                for n in self.nodes
+            ],
+        }
+
+
+class PatternBuilder:
+    """Collects sub-patterns, children first."""
+
+    def __init__(self) -> None:
+        self.nodes: list[PatternNode] = []
+
+    def add(self, kind: str, children: tuple[int, ...] | list[int] = (), **fields: Any) -> int:
+        """Add a sub-pattern; gives its id."""
+        id = len(self.nodes)
+        self.nodes.append(PatternNode(id, kind, self._label(kind, children, fields), tuple(children), fields))
+        return id
+
+    def call(self, name: str, arguments: list[int] | None) -> int:
+        """Add a call of an operator; None for any arguments."""
+        callee = self.add("op", name=name)
+        return self.add("call", [callee, *(arguments or ())], any=arguments is None)
+
+    def build(self, root: int) -> Pattern:
+        return Pattern(tuple(self.nodes), root)
+
+    def _label(self, kind: str, children: tuple[int, ...] | list[int], fields: Mapping[str, Any]) -> str:
+        if kind == "call":
+            callee = self.nodes[children[0]]
+            of = callee.fields["name"] if callee.kind == "op" else f"a call of {callee.label}"
+            return f"{of}, any arguments" if fields["any"] else of
+        if kind == "var" and fields.get("name"):
+            return f"the variable {fields['name']}"
+        if kind == "get_item" and fields["index"] >= 0:
+            return f"field {fields['index']} of a tuple"
+        if kind == "tuple" and not fields["any"]:
+            return f"a tuple of {len(children)}"
+        if kind == "attr":
+            said = ", ".join(f"{k}={v}" for k, v in fields["attrs"].items())
+            return f"with {said}"
+        return KINDS[kind].format(**fields)

@@ -1,0 +1,391 @@
+"""Matching a pattern as TVM does it, keeping the furthest that an attempt came and what stopped it there.
+
+The rules are those of DFPatternMatcher in TVM 0.17 (src/relay/ir/dataflow_matcher.cc), order of attempts and memory included,
+since both show: a sub-pattern that has matched must match the same expression when it is met again; `add` and `multiply`
+try their arguments the other way round; `divide` of a `multiply` also matches the `multiply` of a `divide`; on the path of
+`dominates` nothing is remembered. Two things differ. A walk up a path does not enter an expression twice, where TVM walks
+every way (their number doubles with each diamond; `Matcher.steps` says how many ways TVM would walk). And where TVM
+ends with an internal error, this raises PatternError with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from workbench.analysis.patterns import Pattern, PatternNode
+from workbench.analysis.patterns_program import LEAVES, Program
+from workbench.analysis.patterns_text import PatternError
+
+Bindings = dict[int, tuple[int, ...]]
+"Sub-pattern -> the rows it holds."
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The furthest that one attempt came."""
+
+    pattern: int
+    "the sub-pattern that failed"
+    row: int
+    "the expression at which it failed"
+    reason: str
+    "a reason code"
+    words: str
+    "why, to follow the name of the expression"
+    held: Bindings
+    "what had matched until then"
+
+
+@dataclass
+class _Walk:
+    """The walk up from one expression."""
+
+    row: int
+    waiting: Iterator[int]
+    "its inputs that are still to be looked at"
+    steps: int = 1
+    "how many TVM takes"
+    pushed: set[int] = field(default_factory=set)
+    "sub-patterns of the path that matched on the way"
+
+    def takes(self, other: _Walk) -> None:
+        self.steps += other.steps
+        self.pushed |= other.pushed
+
+
+class Matcher:
+    """Matches one pattern against the expressions of one program."""
+
+    def __init__(self, program: Program, pattern: Pattern) -> None:
+        self.program = program
+        self.nodes: list[PatternNode] = list(pattern.nodes)
+        self.root = pattern.root
+        self.steps = 0
+        "upper bound of the steps that TVM takes up the paths of `dominates` in one attempt, so far"
+        self.failure: Failure | None = None
+        self._memo: dict[int, list[int]] = {}
+        self._order: list[int] = []
+        self._memoize = True
+        self._given = len(self.nodes)
+        self._visits: dict[str, Callable[[PatternNode, int], bool]] = {
+            "wildcard": self._wildcard,
+            "op": self._op,
+            "expr": self._leaf,
+            "var": self._var,
+            "constant": self._constant,
+            "call": self._call,
+            "tuple": self._tuple,
+            "get_item": self._get_item,
+            "function": self._function,
+            "if": self._parts,
+            "let": self._parts,
+            "alt": self._alt,
+            "attr": self._attr,
+            "type": self._typed,
+            "shape": self._typed,
+            "dtype": self._typed,
+            "dominates": self._dominates,
+        }
+
+    def match(self, row: int, pattern: int | None = None) -> Bindings | None:
+        """What each sub-pattern holds if the pattern matches this expression; None if not, and `failure` says why."""
+        self._memo, self._order, self.failure = {}, [], None
+        return self._held() if self._visit(self.root if pattern is None else pattern, row) else None
+
+    def _held(self) -> Bindings:
+        return {p: tuple(dict.fromkeys(rows)) for p, rows in self._memo.items() if p < self._given}
+
+    def _fail(self, pattern: PatternNode, row: int, reason: str, words: str) -> bool:
+        came = (sum(self.nodes[p].kind != "wildcard" for p in self._memo), len(self._memo))
+        best = self.failure
+        if best is None or came > (sum(self.nodes[p].kind != "wildcard" for p in best.held), len(best.held)):
+            self.failure = Failure(min(pattern.id, self._given - 1), row, reason, words, self._held())
+        return False
+
+    def _clear(self, mark: int) -> None:
+        for pattern in self._order[mark:]:
+            self._memo.pop(pattern, None)
+        del self._order[mark:]
+
+    def _visit(self, id: int, row: int) -> bool:
+        pattern = self.nodes[id]
+        if self._memoize and id in self._memo:
+            known = self._memo[id]
+            if len(known) != 1:
+                raise PatternError(
+                    f"TVM fails on this pattern: the sub-pattern `{pattern.label}` stands in the path of dominates and elsewhere; make two of it"
+                )
+            if known[0] == row:
+                return True
+            words = f"is not {self.program.named(known[0])}, and the sub-pattern stands for one value in both places"
+            return self._fail(pattern, row, "other-value", words)
+        mark = len(self._order)
+        if self._visits[pattern.kind](pattern, row):
+            self._memo.setdefault(id, []).append(row)
+            self._order.append(id)
+            return True
+        self._clear(mark)
+        return False
+
+    def _all(self, patterns: Iterator[int] | tuple[int, ...], rows: tuple[int, ...]) -> bool:
+        return all(self._visit(p, r) for p, r in zip(patterns, rows, strict=True))
+
+    # -- one kind of pattern each
+
+    def _wildcard(self, _: PatternNode, __: int) -> bool:
+        return True
+
+    def _op(self, pattern: PatternNode, row: int) -> bool:
+        here, name = self.program.rows[row], pattern.fields["name"]
+        if here.kind == "op" and here.name == name:
+            return True
+        return self._fail(pattern, row, "other-operator", f"is not the operator {name}")
+
+    def _leaf(self, pattern: PatternNode, row: int) -> bool:
+        """A pattern that the program answers itself."""
+        fault = self.program.fault(pattern, row)
+        return fault is None or self._fail(pattern, row, *fault)
+
+    def _var(self, pattern: PatternNode, row: int) -> bool:
+        here, name = self.program.rows[row], pattern.fields.get("name", "")
+        if here.kind != "var":
+            return self._fail(pattern, row, "no-variable", "is no variable: it is computed here, or a constant")
+        return name in ("", here.name) or self._fail(pattern, row, "other-name", f"is not named {name}")
+
+    def _constant(self, pattern: PatternNode, row: int) -> bool:
+        if self.program.rows[row].kind == "constant":
+            return True
+        words = "is no constant; a parameter becomes one when it is bound (BindParams), an expression when it is folded (FoldConstant)"
+        return self._fail(pattern, row, "no-constant", words)
+
+    def _alt(self, pattern: PatternNode, row: int) -> bool:
+        return any(self._visit(child, row) for child in pattern.children)
+
+    def _attr(self, pattern: PatternNode, row: int) -> bool:
+        return self._visit(pattern.children[0], row) and self._leaf(pattern, row)
+
+    def _typed(self, pattern: PatternNode, row: int) -> bool:
+        return self._leaf(pattern, row) and self._visit(pattern.children[0], row)
+
+    def _parts(self, pattern: PatternNode, row: int) -> bool:
+        """An `if` or a `let`."""
+        here = self.program.rows[row]
+        if here.kind != pattern.kind:
+            return self._fail(pattern, row, f"no-{pattern.kind}", f"is no {pattern.kind}")
+        return self._all(pattern.children, here.parts)
+
+    def _get_item(self, pattern: PatternNode, row: int) -> bool:
+        here, index = self.program.rows[row], pattern.fields["index"]
+        if here.kind != "get_item":
+            return self._fail(pattern, row, "no-field", "is no field of a tuple")
+        if index not in (-1, here.index):
+            return self._fail(pattern, row, "other-field", f"is not field {index}")
+        return self._visit(pattern.children[0], here.parts[0])
+
+    def _tuple(self, pattern: PatternNode, row: int) -> bool:
+        here = self.program.rows[row]
+        if here.kind != "tuple":
+            return self._fail(pattern, row, "no-tuple", "is no tuple")
+        if pattern.fields["any"]:
+            return True
+        if len(pattern.children) != len(here.parts):
+            words = f"has {len(here.parts)} fields, and the pattern {len(pattern.children)}"
+            return self._fail(pattern, row, "other-count", words)
+        return self._all(pattern.children, here.parts)
+
+    def _function(self, pattern: PatternNode, row: int) -> bool:
+        here = self.program.rows[row]
+        if here.kind != "function":
+            return self._fail(pattern, row, "no-function", "is no function")
+        *params, body = pattern.children
+        if pattern.fields["any"]:
+            return self._visit(body, here.parts[-1])
+        if len(pattern.children) != len(here.parts):
+            words = f"has {len(here.parts) - 1} parameters, and the pattern {len(params)}"
+            return self._fail(pattern, row, "other-count", words)
+        return self._all(pattern.children, here.parts)
+
+    # -- calls
+
+    def _call(self, pattern: PatternNode, row: int) -> bool:
+        here = self.program.rows[row]
+        if here.kind != "call":
+            return self._fail(pattern, row, "no-call", "is no call of an operator or function")
+        mark = len(self._order)
+        name = self._operator(pattern)
+        if self._visit(pattern.children[0], here.parts[0]):
+            arguments = pattern.children[1:]
+            if self._arguments(pattern, arguments, row):
+                return True
+            return name in ("add", "multiply") and self._arguments(pattern, arguments[::-1], row)
+        self._clear(mark)
+        if name == "divide":
+            return self._of_divided(pattern, row, mark)
+        return name == "multiply" and self._of_multiplied(pattern, row)
+
+    def _operator(self, pattern: PatternNode) -> str:
+        """The operator that a call pattern names, "" if it names none."""
+        callee = self.nodes[pattern.children[0]] if pattern.kind == "call" else pattern
+        return callee.fields["name"] if pattern.kind == "call" and callee.kind == "op" else ""
+
+    def _called(self, row: int) -> str:
+        here = self.program.rows[row]
+        return self.program.rows[here.parts[0]].name if here.kind == "call" else ""
+
+    def _arguments(self, pattern: PatternNode, arguments: tuple[int, ...], row: int) -> bool:
+        if pattern.fields["any"]:
+            return True
+        given = self.program.rows[row].parts[1:]
+        mark = len(self._order)
+        if len(arguments) != len(given):
+            words = f"has {len(given)} arguments, and the pattern {len(arguments)}"
+            return self._fail(pattern, row, "other-count", words)
+        if self._all(arguments, given):
+            return True
+        self._clear(mark)
+        return False
+
+    def _argument(self, pattern: PatternNode, place: int) -> int:
+        """One argument of a call pattern, which TVM looks at wherever the operator is another one."""
+        arguments = pattern.children[1:]
+        if place >= len(arguments):
+            name = self._operator(pattern)
+            raise PatternError(
+                f'TVM fails on is_op("{name}") without two arguments: it looks at them in every call of another operator; '
+                f'write is_op("{name}")(wildcard(), wildcard())'
+            )
+        return arguments[place]
+
+    def _add(self, callee: int, arguments: list[int]) -> int:
+        self.nodes.append(PatternNode(len(self.nodes), "call", "", (callee, *arguments), {"any": False}))
+        return len(self.nodes) - 1
+
+    def _has_argument(self, row: int, name: str) -> bool:
+        return name in [self._called(each) for each in self.program.rows[row].parts[1:3]]
+
+    def _of_divided(self, pattern: PatternNode, row: int, mark: int) -> bool:
+        """What reads (a * b) / c, as a * (b / c)."""
+        inner = self.nodes[self._argument(pattern, 0)]
+        there = self._operator(inner) == "multiply" and self._called(row) == "multiply"
+        if not there or not self._has_argument(row, "divide"):
+            return False
+        for place in (0, 1):
+            divided = self._add(pattern.children[0], [self._argument(inner, place), self._argument(pattern, 1)])
+            if self._visit(self._add(inner.children[0], [self._argument(inner, 1 - place), divided]), row):
+                return True
+            self._clear(mark)
+        return False
+
+    def _of_multiplied(self, pattern: PatternNode, row: int) -> bool:
+        """What reads a * (b / c), as (a * b) / c."""
+        for place in (0, 1):
+            inner = self.nodes[self._argument(pattern, place)]
+            there = self._operator(inner) == "divide" and self._called(row) == "divide"
+            if there and self._has_argument(row, "multiply"):
+                multiplied = self._add(
+                    pattern.children[0], [self._argument(inner, 0), self._argument(pattern, 1 - place)]
+                )
+                return self._visit(self._add(inner.children[0], [multiplied, self._argument(inner, 1)]), row)
+        return False
+
+    # -- dominates
+
+    def _dominates(self, pattern: PatternNode, row: int) -> bool:
+        parent, _, child = pattern.children
+        if not self._visit(child, row):
+            return False
+        reached = self._path(pattern, row)
+        self._memoize = True
+        return reached and (self._is_dominated(parent, row) or self._fail_escaping(pattern, row))
+
+    def on_path(self, row: int) -> tuple[int, ...]:
+        """The inputs of an expression that must lie on the path, or be the parent."""
+        here = self.program.rows[row]
+        if here.kind != "call":
+            return here.inputs
+        # an argument may be the callee too, and then TVM leaves out both
+        skipped = {here.parts[0]}
+        if self.program.skips_leaves:
+            skipped.update(i for i in here.inputs if self.program.rows[i].kind in LEAVES)
+        return tuple(i for i in here.inputs if i not in skipped)
+
+    def _path(self, pattern: PatternNode, start: int) -> bool:
+        """Whether every way up from the child leads, over the path, to the parent."""
+        parent, path, _ = pattern.children
+        remembers = not self._holds_dominates(path)
+        done: dict[int, _Walk] = {}
+        walks = [_Walk(start, iter(self.on_path(start)))]
+        if not self.on_path(start):
+            return self._fail_entering(pattern, start)
+        while walks:
+            walk = walks[-1]
+            source = next(walk.waiting, None)
+            if source is None:
+                done[walk.row] = walks.pop()
+                self.steps = max(self.steps, walk.steps)
+                if walks:
+                    walks[-1].takes(walk)
+                continue
+            self._memoize = True
+            before = self.failure
+            if self._visit(parent, source):
+                walk.steps += 1
+                continue
+            self.failure = before  # that this is not the parent is no failure while the path may go on
+            self._memoize = False
+            mark = len(self._order)
+            if not self._visit(path, source):
+                inner, self.failure = self.failure, before
+                return self._fail(self.nodes[path], source, "not-on-path", self._off_path(path, inner))
+            walk.pushed.update(self._order[mark:])
+            if remembers and source in done:
+                walk.takes(done[source])
+                self._push_again(done[source].pushed)
+                continue
+            above = self.on_path(source)
+            if not above:
+                return self._fail_entering(pattern, source)
+            walks.append(_Walk(source, iter(above)))
+        return True
+
+    def _push_again(self, patterns: set[int]) -> None:
+        """Leave in memory what walking the same ways again would: the sub-patterns of the path hold more than one value."""
+        for pattern in patterns:
+            self._memo[pattern].append(self._memo[pattern][-1])
+            self._order.append(pattern)
+
+    def _off_path(self, path: int, inner: Failure | None) -> str:
+        because = f": {self.program.named(inner.row)} {inner.words}" if inner else ""
+        return (
+            f"lies between child and parent, and the path pattern ({self.nodes[path].label}) does not match it{because}"
+        )
+
+    def _fail_entering(self, pattern: PatternNode, row: int) -> bool:
+        words = "is computed without the parent, so a value from outside enters on the way to the child"
+        return self._fail(pattern, row, "enters-from-outside", words)
+
+    def _fail_escaping(self, pattern: PatternNode, row: int) -> bool:
+        words = "does not dominate the parent: the parent's value also leaves by another way than through here"
+        return self._fail(pattern, row, "leaves-the-region", words)
+
+    def _holds_dominates(self, id: int) -> bool:
+        pattern = self.nodes[id]
+        return pattern.kind == "dominates" or any(self._holds_dominates(child) for child in pattern.children)
+
+    def _is_dominated(self, parent: int, child: int) -> bool:
+        """Whether a parent is post-dominated by the child; by now the parent is remembered, unless that was undone."""
+        known = self._memo.get(parent)
+        if known is not None and len(known) == 1:
+            return known[0] != child and self.program.dominated(known[0], child)
+        below: list[list[int]] = [[] for _ in self.program.rows]
+        for row in reversed(range(len(self.program.rows))):
+            if self.program.above[row] >= 0:
+                below[self.program.above[row]].append(row)
+        stack = [child]
+        while stack:
+            for row in below[stack.pop()]:
+                if self._visit(parent, row):
+                    return True
+                stack.append(row)
+        return False

@@ -1,0 +1,238 @@
+"""The expressions that a pattern is matched against, as a table, with post-dominators as TVM's matcher computes them.
+
+A Graph draws functions in place and leaves out `let` and operators as values; patterns speak about these too. So a dialect
+makes a Program of its own expressions, and tells which node shows each. Where there is no more than a Graph, the Graph is
+the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from workbench.analysis.patterns import PatternNode
+from workbench.graph.model import Graph, Node
+
+LEAVES = ("var", "constant")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One expression."""
+
+    kind: str
+    "call, op, var, constant, tuple, get_item, function, if, let; other kinds match wildcards only"
+    name: str = ""
+    "of an operator or a variable"
+    parts: tuple[int, ...] = ()
+    "sub-expressions as a pattern names them: callee and arguments; parameters and body; variable, value and body; ..."
+    inputs: tuple[int, ...] = ()
+    "where its value comes from, as TVM's dataflow has it: no parameters, no let-bound value; the value, for its variable"
+    index: int = 0
+    "which field, of a get_item"
+
+
+class Program:
+    """Expressions in TVM's post-DFS order, the root last. This one knows of each no more than its node in a Graph says."""
+
+    skips_leaves = True
+    "whether variables and constants may enter the path of `dominates` from anywhere (TVM since 0.17.0)"
+    closed: frozenset[int] = frozenset()
+    "expressions in functions that an earlier partition made, where TVM looks no more"
+    asked_operator = False
+    "whether an operator was asked for its type, which TVM's matcher does not survive"
+
+    def __init__(self, rows: Sequence[Row], nodes: Sequence[tuple[int, ...]], graph: Graph, name: str = "main") -> None:
+        self.rows = tuple(rows)
+        self.nodes = tuple(nodes)
+        self.graph = graph
+        self.name = name
+
+    def ask(self, pattern: Any) -> None:  # noqa: ARG002  what has more than a Graph overrides it
+        """Be told what is about to be matched; a dialect needs its own objects of it."""
+        self.asked_operator = False
+
+    def fault(self, pattern: PatternNode, row: int) -> tuple[str, str] | None:
+        """Why an expression is not what an expr, attr, type, shape or dtype pattern asks; (reason code, words), None if it is."""
+        node = self._node(row)
+        if pattern.kind == "expr":
+            return _other_constant(pattern, node)
+        if pattern.kind == "attr":
+            return _other_attribute(pattern, node, self.graph.dialect)
+        if node is None:
+            return "no-type", "has no type of its own"
+        return other_type(pattern, node.type)
+
+    def _node(self, row: int) -> Node | None:
+        return self.graph.nodes[self.nodes[row][0]] if self.nodes[row] else None
+
+    def named(self, row: int) -> str:
+        """The expression in words."""
+        here = self.rows[row]
+        at = f"node {self.nodes[row][0]}" if self.nodes[row] else here.kind
+        return f"{at} ({self.what(row)})" if self.nodes[row] else self.what(row)
+
+    def what(self, row: int) -> str:
+        """What kind of expression it is, or its operator."""
+        here = self.rows[row]
+        if here.kind == "call":
+            callee = self.rows[here.parts[0]]
+            return callee.name if callee.kind == "op" else f"a call of {self.what(here.parts[0])}"
+        if here.kind == "get_item":
+            return f"field {here.index} of {self.what(here.parts[0])}"
+        if here.kind == "var":
+            return f"the variable {here.name}"
+        return here.name or f"a {here.kind}"
+
+    @cached_property
+    def users(self) -> tuple[tuple[int, ...], ...]:
+        """Where the value of each expression goes."""
+        found: list[list[int]] = [[] for _ in self.rows]
+        for row, here in enumerate(self.rows):
+            for source in here.inputs:
+                found[source].append(row)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def above(self) -> tuple[int, ...]:
+        """Immediate post-dominator of each expression, -1 where there is none (src/relay/ir/indexed_graph.h, PostDom)."""
+        up, depth = [-1] * len(self.rows), [1] * len(self.rows)
+        for row in range(len(self.rows) - 2, -1, -1):
+            meeting = -1
+            for place, user in enumerate(self.users[row]):
+                meeting = user if not place else _common(meeting, user, up, depth)
+                if meeting < 0:
+                    break
+            up[row], depth[row] = meeting, depth[meeting] + 1 if meeting >= 0 else 1
+        return tuple(up)
+
+    def dominated(self, row: int, by: int) -> bool:
+        """Whether every way from the expression to the root leads through the other."""
+        while row >= 0 and row != by:
+            row = self.above[row]
+        return row == by
+
+
+def _common(a: int, b: int, up: list[int], depth: list[int]) -> int:
+    while a != b and a >= 0 and b >= 0:
+        if depth[a] >= depth[b]:
+            a, b = (up[a], up[b]) if depth[a] == depth[b] else (up[a], b)
+        else:
+            b = up[b]
+    return a if a == b else -1
+
+
+def of_graph(graph: Graph, skips_leaves: bool = True) -> list[Program]:
+    """The programs of a Graph alone, one for each function that is not drawn in place."""
+    homes = [next((g.id for g in reversed([*graph.ancestors(n.group)])), -1) for n in graph.nodes]
+    return [_of_group(graph, group, homes, skips_leaves) for group in sorted(set(homes))]
+
+
+@dataclass
+class _Rows:
+    rows: list[Row] = field(default_factory=list)
+    nodes: list[tuple[int, ...]] = field(default_factory=list)
+    callees: dict[str, int] = field(default_factory=dict)
+    of: dict[int, int] = field(default_factory=dict)
+
+    def add(self, row: Row, *nodes: int) -> int:
+        self.rows.append(row)
+        self.nodes.append(nodes)
+        return len(self.rows) - 1
+
+    def callee(self, node: Node) -> tuple[int, ...]:
+        """What a node calls: an operator or a global function; a call of any other value has it as its first input."""
+        if node.kind != "op" and not node.op.startswith("@"):
+            return ()
+        if node.op not in self.callees:
+            self.callees[node.op] = self.add(Row("op" if node.kind == "op" else "global", node.op))
+        return (self.callees[node.op],)
+
+
+def _of_group(graph: Graph, group: int, homes: list[int], skips_leaves: bool) -> Program:
+    table = _Rows()
+    held = [node for node in graph.nodes if homes[node.id] == group]
+    for node in held:
+        inputs = tuple(table.of[i] for i in graph.inputs[node.id] if i in table.of)
+        callee = table.callee(node) if node.kind in ("op", "call") else ()
+        table.of[node.id] = table.add(_row(node, callee, inputs), node.id)
+    program = Program(table.rows, table.nodes, graph, graph.groups[group].name if group >= 0 else graph.name)
+    program.skips_leaves = skips_leaves
+    return program
+
+
+def _row(node: Node, callee: tuple[int, ...], inputs: tuple[int, ...]) -> Row:
+    kind = {"op": "call", "param": "var"}.get(node.kind, node.kind)
+    if kind == "get_item":
+        place = node.op.lstrip(".")
+        # a graph from elsewhere may say anything, and what has no tuple is no field of one
+        return Row(
+            kind if inputs and place.isdecimal() else "other",
+            "",
+            inputs,
+            inputs,
+            int(place) if place.isdecimal() else 0,
+        )
+    if kind in ("var", "constant"):
+        return Row(kind, node.op if kind == "var" else "")
+    if kind == "call" and not (callee or inputs):
+        kind = "other"  # of a graph that was cut out of another
+    # a call of a function has its callee first already
+    return Row(kind, "", (*callee, *inputs), (*callee, *inputs))
+
+
+def _other_constant(pattern: PatternNode, node: Node | None) -> tuple[str, str] | None:
+    value = pattern.fields.get("value")
+    if node is None or node.kind != "constant":
+        return "expr-differs", f"is not {pattern.fields['text']}"
+    try:
+        same = float(node.op.rstrip("fhu").removesuffix("i64")) == float(value)  # pyright: ignore[reportArgumentType]
+    except (TypeError, ValueError):
+        same = False
+    return None if same else ("expr-differs", f"is {node.op}, not {pattern.fields['text']}")
+
+
+def _other_attribute(pattern: PatternNode, node: Node | None, dialect: str) -> tuple[str, str] | None:
+    if node is None or node.kind != "op":
+        return "no-attributes", "is no call of an operator, so it has no attributes"
+    for name, wanted in pattern.fields["attrs"].items():
+        if name not in node.attrs:
+            default = (
+                "; a Graph keeps only what differs from the default, so give the workload" if dialect == "relay" else ""
+            )
+            return "attribute-absent", f"says no attribute {name!r}{default}"
+        if node.attrs[name] != wanted:
+            return "attribute-differs", f"has {name}={node.attrs[name]}, not {wanted}"
+    return None
+
+
+def other_type(pattern: PatternNode, said: str) -> tuple[str, str] | None:
+    """Why a type, as it is printed, is not what a type, shape or dtype pattern asks; None if it is."""
+    wanted = pattern.fields[pattern.kind]
+    if pattern.kind == "type":
+        return None if said == wanted else ("type-differs", f"has type {said or 'unknown'}, not {wanted}")
+    shape, dtype = tensor_parts(said)
+    if dtype is None:
+        return "no-tensor", f"has type {said or 'unknown'}, which is no tensor"
+    if pattern.kind == "dtype":
+        return None if dtype == wanted else ("dtype-differs", f"has data type {dtype}, not {wanted}")
+    return None if shape == list(wanted) else ("shape-differs", f"has shape {shape}, not {list(wanted)}")
+
+
+def tensor_parts(said: str) -> tuple[list[int | str], str | None]:
+    """Shape and data type of a tensor type as Relay prints it; ([], None) where it is none."""
+    if said.startswith("Tensor[(") and said.endswith("]"):
+        shape, _, dtype = said[8:-1].rpartition("), ")
+        return [int(d) if d.isdigit() else d for d in shape.replace(" ", "").split(",") if d], dtype
+    return ([], said) if said.isalnum() else ([], None)
+
+
+def as_leaves(program: Program, rows: Mapping[int, Any] | frozenset[int]) -> Program:
+    """The program in which these expressions are variables: what an inspector asks "if it came in as an input"."""
+    changed = [Row("var", f"value of {program.what(i)}") if i in rows else row for i, row in enumerate(program.rows)]
+    other = object.__new__(type(program))
+    other.__dict__.update({k: v for k, v in program.__dict__.items() if k not in ("users", "above")})
+    other.rows = tuple(changed)
+    return other

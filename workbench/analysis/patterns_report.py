@@ -1,0 +1,288 @@
+"""Where a pattern matches in a graph, where it nearly does, and what stopped it: values, and the same as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from workbench.analysis.patterns import Pattern
+from workbench.analysis.patterns_groups import Attempt, attempts, computes
+from workbench.analysis.patterns_matcher import Bindings, Failure
+from workbench.analysis.patterns_program import Program
+from workbench.analysis.patterns_region import Domination, domination
+from workbench.graph.model import Graph
+
+Held = Mapping[int, tuple[int, ...]]
+
+SLOW = 1_000_000
+"Steps of TVM's matcher worth a warning: about a second."
+
+SHOWN = 5
+"How many near misses the text tells of."
+
+
+@dataclass(frozen=True)
+class Match:
+    """The pattern matches here."""
+
+    root: int
+    "node whose value the pattern describes"
+    nodes: tuple[int, ...]
+    "what a function made of the match would compute, inputs left out"
+    held: Held
+    "sub-pattern -> the nodes it holds; what no node shows (an operator itself, a let) is left out"
+    function: str
+    taken: bool
+    "whether partition, rewrite and MergeComposite use the match"
+    refused: str = ""
+    "why not, in a sentence"
+
+
+@dataclass(frozen=True)
+class NearMiss:
+    """Part of the pattern matches here; the furthest that TVM came."""
+
+    root: int
+    pattern: int
+    "the sub-pattern that failed"
+    node: int | None
+    "where it failed; None for what no node shows"
+    reason: str
+    "a code: other-operator, no-constant, other-count, attribute-differs, enters-from-outside, leaves-the-region, not-on-path, ..."
+    sentence: str
+    held: Held
+    "what had matched until then"
+    matched: int
+    "sub-patterns that had matched"
+    function: str
+    domination: Domination | None = None
+    "for a `dominates` that failed: every way by which the region is not closed, and the region that would do"
+
+
+@dataclass(frozen=True)
+class PatternReport:
+    """What `wb.match` gives; print it."""
+
+    pattern: Pattern
+    graph: Graph = field(repr=False)
+    matches: tuple[Match, ...]
+    "in topological order of their roots"
+    near_misses: tuple[NearMiss, ...]
+    "the nearest first"
+    notes: tuple[str, ...] = ()
+    "what else TVM does with this pattern: where it fails, or takes too long"
+
+    def __bool__(self) -> bool:
+        return bool(self.matches)
+
+    @property
+    def taken(self) -> tuple[Match, ...]:
+        """The matches that partition, rewrite and MergeComposite use."""
+        return tuple(match for match in self.matches if match.taken)
+
+    def at(self, node: int) -> Match | NearMiss | None:
+        """What happened when the pattern was tried at this node; None where not even a part of it matches."""
+        both: Iterable[Match | NearMiss] = (*self.matches, *self.near_misses)
+        return next((each for each in both if each.root == node), None)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, for a page."""
+        return {
+            "pattern": self.pattern.as_json(),
+            "matches": [_plain(match) for match in self.matches],
+            "near_misses": [_plain(miss) for miss in self.near_misses],
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+
+def report(programs: Iterable[Program], pattern: Pattern, graph: Graph) -> PatternReport:
+    """Try the pattern on every expression of these programs.
+
+    Raises
+    ------
+    PatternError
+        TVM fails on the pattern.
+    """
+    matches, misses, notes = list[Match](), list[NearMiss](), list[str]()
+    for program in programs:
+        made, matcher = attempts(program, pattern)
+        for attempt in made:
+            if attempt.held is not None:
+                matches.extend(_matched(program, attempt, attempt.held))
+            elif attempt.failure is not None and _is_near(program, pattern, attempt.row, attempt.failure):
+                misses.extend(_missed(program, pattern, attempt.row, attempt.failure))
+        notes.extend(_notes(program, matcher.steps))
+    matches.sort(key=lambda match: match.root)
+    misses.sort(key=lambda miss: (-_solid(pattern, miss.held), -miss.matched, miss.root))
+    if pattern.nodes[pattern.root].kind == "function":
+        notes.append(
+            "only rewrite uses this pattern: partition and MergeComposite pass over one that begins with a function, "
+            "and in some versions of TVM the warning they give ends the process"
+        )
+    return PatternReport(pattern, graph, tuple(matches), tuple(misses), tuple(dict.fromkeys(notes)))
+
+
+def _notes(program: Program, steps: int) -> Iterator[str]:
+    if program.asked_operator:
+        yield (
+            "partition and rewrite fail in TVM on this pattern, because they ask operators for their type too; "
+            "begin the pattern with a call, and ask the type of its arguments"
+        )
+    if steps > SLOW:
+        yield f"TVM walks {steps:,} steps at one child of dominates, one for each way through the diamonds above it"
+
+
+def _solid(pattern: Pattern, held: Mapping[int, Any]) -> int:
+    return sum(pattern.nodes[id].kind != "wildcard" for id in held)
+
+
+def _is_near(program: Program, pattern: Pattern, row: int, failure: Failure) -> bool:
+    return computes(program.rows[row]) and _solid(pattern, failure.held) > 0
+
+
+def _in_nodes(program: Program, held: Bindings) -> Held:
+    found = {id: tuple(sorted({n for row in rows for n in program.nodes[row][:1]})) for id, rows in held.items()}
+    return {id: nodes for id, nodes in sorted(found.items()) if nodes}
+
+
+def _matched(program: Program, attempt: Attempt, held: Bindings) -> Iterator[Match]:
+    computed = [row for row in attempt.inside if computes(program.rows[row])]
+    nodes = tuple(sorted({n for row in computed for n in program.nodes[row]}))
+    for root in program.nodes[attempt.row][:1]:
+        yield Match(root, nodes, _in_nodes(program, held), program.name, attempt.taken, _refusal(program, attempt))
+
+
+def _refusal(program: Program, attempt: Attempt) -> str:
+    if attempt.taken:
+        return ""
+    if attempt.refused is None:
+        return "the pattern holds this value as an input only, so there is nothing to put into a function"
+    why, row = attempt.refused
+    if why == "overlaps":
+        return f"it shares a value with the match at {program.named(row)}, which TVM takes first"
+    return f"the value of {program.named(row)}, inside the match, is used outside too, so TVM leaves the match alone"
+
+
+def _missed(program: Program, pattern: Pattern, row: int, failure: Failure) -> Iterator[NearMiss]:
+    failed = pattern.nodes[failure.pattern]
+    found = None
+    if failure.reason in ("enters-from-outside", "leaves-the-region", "not-on-path"):
+        found = _domination(program, pattern, failure)
+    sentence = f"{program.named(failure.row)} {failure.words}"
+    at = program.nodes[failure.row][:1]
+    held = {id: tuple(each) for id, each in _in_nodes(program, failure.held).items()}
+    for root in program.nodes[row][:1]:
+        yield NearMiss(
+            root,
+            failed.id,
+            at[0] if at else None,
+            failure.reason,
+            sentence,
+            held,
+            len(failure.held),
+            program.name,
+            found,
+        )
+
+
+def _domination(program: Program, pattern: Pattern, failure: Failure) -> Domination | None:
+    """Examine the innermost `dominates` that was being matched: the one that holds a child, and not itself."""
+    for node in pattern.nodes:
+        child = failure.held.get(node.children[2]) if node.kind == "dominates" else None
+        if child and node.id not in failure.held:
+            return domination(program, pattern, node.id, child[0])
+    return None
+
+
+# -- as text
+
+
+def _lines(told: PatternReport) -> Iterator[str]:
+    yield "pattern"
+    for depth, _, text in told.pattern.lines():
+        yield f"  {'  ' * depth}{text}"
+    yield ""
+    yield _headline(told)
+    for match in told.matches:
+        refused = f"; not taken: {match.refused}" if match.refused else ""
+        yield f"  {_named(told.graph, match.root)}: nodes {_ids(match.nodes)}{refused}"
+    if told.near_misses:
+        more = f", the nearest {SHOWN}" if len(told.near_misses) > SHOWN else ""
+        yield ""
+        yield f"near misses: {len(told.near_misses)}{more}"
+    for miss in told.near_misses[:SHOWN]:
+        yield from _miss_lines(told, miss)
+    for note in told.notes:
+        yield f"note: {note}"
+
+
+def _headline(told: PatternReport) -> str:
+    if not told.matches:
+        return "no match"
+    taken = len(told.taken)
+    said = "1 match" if len(told.matches) == 1 else f"{len(told.matches)} matches"
+    return f"{said}, {'all' if taken == len(told.matches) else taken or 'none'} taken by partition, rewrite and MergeComposite"
+
+
+def _miss_lines(told: PatternReport, miss: NearMiss) -> Iterator[str]:
+    of = len(told.pattern.nodes)
+    yield f"  {_named(told.graph, miss.root)}: {miss.matched} of {of} parts match, then [{miss.reason}]"
+    yield f"    wanted: {told.pattern.nodes[miss.pattern].label}"
+    yield f"    but {miss.sentence}"
+    if miss.domination is not None:
+        yield from (f"    {line}" for line in domination_lines(told.graph, miss.domination))
+
+
+def domination_lines(graph: Graph, told: Domination) -> Iterator[str]:
+    """Why a `dominates` failed at one child, a line each."""
+    constants = [escape for escape in told.escapes if escape.kind == "constant"]
+    for escape in told.escapes:
+        if escape.kind != "constant":
+            yield f"- {escape.words}"
+            if len(escape.path) > 2:
+                yield f"    the way: {' -> '.join(f'{n} {graph.nodes[n].op}' for n in escape.path)}"
+    if constants:
+        at = _ids(tuple(escape.through for escape in constants))
+        yield f"- {len(constants)} constants enter, at nodes {at}; this TVM counts them as values from outside, TVM 0.17.0 and newer do not"
+    if told.region is not None:
+        region = told.region
+        yield (
+            f"the region that would do: from {_named(graph, region.entry)} to {_named(graph, region.exit)}, {len(region.nodes)} nodes"
+            + "".join(
+                f"; {_named(graph, edge.source)} enters it at {_named(graph, edge.target)}" for edge in region.inputs
+            )
+        )
+        if told.would_match:
+            given = (
+                "if what enters were inputs of the function, the pattern would match"
+                if region.inputs
+                else "the pattern matches"
+            )
+            yield f"in TVM 0.17.0 and newer, {given} there; otherwise outline these nodes"
+        elif told.would_match is False:
+            yield "outline these nodes as one function: `dominates` would not match there, whatever its inputs were"
+
+
+def _named(graph: Graph, node: int) -> str:
+    return f"node {node} ({graph.nodes[node].op})"
+
+
+def _ids(nodes: tuple[int, ...]) -> str:
+    """Ids with runs written as a range: 3-7, 9."""
+    runs: list[list[int]] = []
+    for node in sorted(set(nodes)):
+        if runs and node == runs[-1][1] + 1:
+            runs[-1][1] = node
+        else:
+            runs.append([node, node])
+    return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def _plain(told: Match | NearMiss) -> dict[str, Any]:
+    plain = asdict(told)
+    plain["held"] = {str(id): list(nodes) for id, nodes in told.held.items()}
+    return plain

@@ -1,0 +1,250 @@
+"""A pattern for what was chosen: the smallest that TVM's matcher finds there and, if there is one, nowhere else.
+
+The pattern names each chosen operator and takes any value where one comes in from outside. Where that also matches other
+places, it asks for attributes, then for types too. Nothing is promised that was not matched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.analysis.patterns import Pattern, PatternBuilder
+from workbench.analysis.patterns_program import Program, tensor_parts
+from workbench.analysis.patterns_report import PatternReport
+from workbench.analysis.patterns_text import DEEPEST, PatternError, code
+from workbench.errors import UnknownNode
+from workbench.graph.model import Graph
+
+LEVELS = ("", "attributes", "attributes and types", "attributes, types and the names of inputs")
+"What a pattern asks for beside the operators, the least first."
+
+
+@dataclass(frozen=True)
+class SuggestedPattern:
+    """A pattern for chosen nodes."""
+
+    code: str
+    "Python for it, from the names of tvm.relay.dataflow_pattern"
+    nodes: tuple[int, ...]
+    "the chosen nodes, as the match holds them"
+    asks: str
+    "what it asks for beside the operators and their order, one of LEVELS"
+    elsewhere: tuple[int, ...]
+    "roots of other matches; empty if it matches the chosen nodes only"
+    taken: bool
+    "whether partition, rewrite and MergeComposite use the match"
+    refused: str
+    "why not"
+    report: PatternReport = field(repr=False)
+
+    def __str__(self) -> str:
+        return self.code
+
+    @property
+    def script(self) -> str:
+        """The code with its imports, the pattern named `pattern`."""
+        *names, last = self.code.split("\n")
+        used = "from tvm.relay import TensorType\n" if "TensorType(" in self.code else ""
+        return "\n".join(
+            [f"{used}from tvm.relay.dataflow_pattern import *  # noqa: F403", "", *names, f"pattern = {last}"]
+        )
+
+
+def suggest(
+    programs: Sequence[Program],
+    graph: Graph,
+    nodes: Iterable[int],
+    matched: Callable[[Pattern], PatternReport],
+    exact: bool = True,
+) -> SuggestedPattern:
+    """Find the pattern for these nodes, trying each with `matched`.
+
+    Raises
+    ------
+    UnknownNode
+        The graph has no such node.
+    PatternError
+        There is no such pattern; the message says why.
+    """
+    chosen = _checked(graph, nodes)
+    program, rows = _program_of(programs, graph, chosen)
+    root = _root(program, graph, rows)
+    first, why = None, ""
+    for asks in LEVELS:
+        pattern = _Writer(program, rows, asks).pattern(root)
+        report = matched(pattern)
+        here = next((each for each in report.matches if each.root == program.nodes[root][0]), None)
+        if here is None or not _same(graph, here.nodes, chosen):
+            why = why or _why_not(report, here, chosen)
+            continue
+        others = tuple(each.root for each in report.matches if each is not here)
+        found = SuggestedPattern(code(pattern), here.nodes, asks, others, here.taken, here.refused, report)
+        if not others:
+            return found
+        first = first or found
+    if first is not None and not exact:
+        return first
+    if first is not None:
+        raise PatternError(
+            f"every pattern that matches these nodes also matches {len(first.elsewhere)} other places (nodes "
+            f"{_few(first.elsewhere)}), which differ in nothing that a pattern can say; exact=False gives the one that matches them all"
+        )
+    raise PatternError(why)
+
+
+def _checked(graph: Graph, nodes: Iterable[int]) -> tuple[int, ...]:
+    chosen = tuple(sorted(set(nodes)))
+    for node in chosen:
+        if not 0 <= node < len(graph.nodes):
+            raise UnknownNode(node, len(graph.nodes))
+    if not any(graph.nodes[node].kind not in ("param", "constant") for node in chosen):
+        raise PatternError("there is no operator among the chosen nodes; choose at least one")
+    return chosen
+
+
+def _program_of(programs: Sequence[Program], graph: Graph, chosen: tuple[int, ...]) -> tuple[Program, frozenset[int]]:
+    """The function that holds all the chosen nodes, and their expressions."""
+    homes = {_function_of(graph, node): node for node in chosen}
+    if len(homes) > 1:
+        names = _few([graph.groups[home].name if home is not None else graph.name for home in homes])
+        raise PatternError(
+            f"the chosen nodes are in {len(homes)} functions ({names}), and a pattern matches within one"
+        )
+    for program in programs:
+        row_of = {node: row for row, held in enumerate(program.nodes) for node in held if _shows(program, row)}
+        if all(node in row_of for node in chosen):
+            return program, frozenset(row_of[node] for node in chosen)
+    raise PatternError("some of the chosen nodes stand for no expression that a pattern can describe; choose operators")
+
+
+def _function_of(graph: Graph, node: int) -> int | None:
+    """The innermost function around a node."""
+    return next((g.id for g in graph.ancestors(graph.nodes[node].group) if g.kind not in ("scope", "branch")), None)
+
+
+def _shows(program: Program, row: int) -> bool:
+    """Whether the node of a row is this row's own, not one that stands for a `let` or a call of a function drawn in place."""
+    here, node = program.rows[row], program.graph.nodes[program.nodes[row][0]]
+    if node.kind in ("op", "call"):
+        return here.kind == "call" and (program.rows[here.parts[0]].kind == "op") == (node.kind == "op")
+    return here.kind == {"param": "var"}.get(node.kind, node.kind)
+
+
+def _root(program: Program, graph: Graph, rows: frozenset[int]) -> int:
+    ends = [row for row in sorted(rows) if not any(user in rows for user in program.users[row])]
+    if len(ends) == 1:
+        return ends[0]
+    names = _few([f"{program.nodes[row][0]} ({graph.nodes[program.nodes[row][0]].op})" for row in ends])
+    if _pieces(program, rows) > 1:
+        raise PatternError(f"the chosen nodes are not connected; they end in nodes {names}, and a pattern has one end")
+    raise PatternError(
+        f"the chosen nodes give {len(ends)} values, of nodes {names}, and a pattern gives one; choose what joins them too, or less"
+    )
+
+
+def _pieces(program: Program, rows: Collection[int]) -> int:
+    left, pieces = set(rows), 0
+    while left:
+        pieces += 1
+        stack = [left.pop()]
+        while stack:
+            row = stack.pop()
+            near = {each for each in (*program.users[row], *program.rows[row].inputs) if each in left}
+            left -= near
+            stack.extend(near)
+    return pieces
+
+
+class _Writer:
+    """Writes the pattern that names the chosen expressions, each once."""
+
+    def __init__(self, program: Program, rows: frozenset[int], asks: str) -> None:
+        self.program = program
+        self.rows = rows
+        self.asks = asks
+        self.builder = PatternBuilder()
+        self.made: dict[int, int] = {}
+
+    def pattern(self, root: int) -> Pattern:
+        for row in sorted(self._needed()):
+            self.made[row] = self._constrained(row, self._made(row), row == root)
+        built = self.builder.build(self.made[root])
+        if built.depth() > DEEPEST:
+            raise PatternError(f"the chosen nodes are a chain of more than {DEEPEST}, deeper than a pattern should be")
+        return built
+
+    def _needed(self) -> set[int]:
+        """The chosen expressions and all that they use, operators too."""
+        return {*self.rows, *(part for row in self.rows for part in self.program.rows[row].parts)}
+
+    def _made(self, row: int) -> int:
+        here, add = self.program.rows[row], self.builder.add
+        if here.kind == "op":
+            return add("op", name=here.name)
+        if row not in self.rows:
+            return self._input(row)
+        parts = [self.made[part] for part in here.parts]
+        if here.kind == "call":
+            return add("call", parts, any=False)
+        if here.kind == "tuple":
+            return add("tuple", parts, any=False)
+        if here.kind == "get_item":
+            return add("get_item", parts, index=here.index)
+        if here.kind in ("if", "let"):
+            return add(here.kind, parts)
+        return add("constant") if here.kind == "constant" else self._input(row)
+
+    def _input(self, row: int) -> int:
+        here = self.program.rows[row]
+        named = here.kind == "var" and (row in self.rows or self.asks.endswith("inputs"))
+        return self.builder.add("var", name=here.name) if named else self.builder.add("wildcard")
+
+    def _constrained(self, row: int, made: int, is_root: bool) -> int:
+        here = self.program.rows[row]
+        if not self.asks or here.kind in ("op", "function", "global") or not self.program.nodes[row]:
+            return made
+        node = self.program.graph.nodes[self.program.nodes[row][0]]
+        attrs = _plain_attributes(node.attrs)
+        if attrs and here.kind == "call" and row in self.rows:
+            made = self.builder.add("attr", [made], attrs=attrs)
+        if is_root:
+            return made  # a pattern that begins with a type fails in TVM's partition, which asks operators for theirs
+        shape, dtype = tensor_parts(node.type)
+        if "types" in self.asks and dtype is not None and all(isinstance(each, int) for each in shape):
+            made = self.builder.add("dtype", [self.builder.add("shape", [made], shape=shape)], dtype=dtype)
+        return made
+
+
+def _plain_attributes(attrs: Any) -> dict[str, Any]:
+    """The attributes that a pattern can ask for: numbers, text, and lists of them."""
+    return {name: value for name, value in attrs.items() if _is_plain(value) and value not in ("", [])}
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(_is_plain(each) for each in value)
+    return isinstance(value, (int, float, str))
+
+
+def _same(graph: Graph, held: Collection[int], chosen: Collection[int]) -> bool:
+    """Whether a match computes just what was chosen; constants and parameters may be in either."""
+    return {n for n in held if _computes(graph, n)} == {n for n in chosen if _computes(graph, n)}
+
+
+def _computes(graph: Graph, node: int) -> bool:
+    """Whether a node is no parameter and no constant."""
+    return graph.nodes[node].kind not in ("param", "constant")
+
+
+def _why_not(report: PatternReport, here: Any, chosen: Collection[int]) -> str:
+    if here is not None:
+        more = sorted(set(here.nodes) - set(chosen))
+        return f"the pattern of these nodes also takes in nodes {_few(more)}; choose them too"
+    miss = report.near_misses[0] if report.near_misses else None
+    return f"TVM does not match the pattern of these nodes: {miss.sentence if miss else 'it has no call'}"
+
+
+def _few(names: Sequence[Any]) -> str:
+    return ", ".join([*map(str, names[:5]), *(["..."] if len(names) > 5 else [])])

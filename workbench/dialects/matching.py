@@ -1,0 +1,135 @@
+"""Where a dataflow pattern matches, why it nearly does, and which pattern matches what one has chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.analysis.patterns import Pattern
+from workbench.analysis.patterns_program import Program, of_graph
+from workbench.analysis.patterns_report import PatternReport, report
+from workbench.analysis.patterns_suggest import SuggestedPattern, suggest
+from workbench.analysis.patterns_text import PatternError, parse
+from workbench.dialects.base import Workload
+from workbench.errors import WorkbenchError
+from workbench.graph.model import Graph
+
+
+def match(source: Workload | Graph, pattern: Any) -> PatternReport:
+    """Find where a pattern matches, and where it nearly does, and why.
+
+    Parameters
+    ----------
+    source
+        A Workload: matches are exactly those of TVM's own matcher, in every function of the module. Or a Graph, with no
+        TVM: the same rules on what the graph says; attributes at their defaults and functions drawn in place are not in it.
+    pattern
+        A DFPattern of tvm.relay.dataflow_pattern or its text, `is_op("nn.conv2d")(wildcard(), is_constant())`; text is
+        read, not run.
+
+    Raises
+    ------
+    PatternError
+        The pattern cannot be read, or TVM rejects it or fails on it.
+    UnknownName
+        It uses a name that the pattern language does not have, or an operator that TVM does not have.
+
+    Examples
+    --------
+    >>> from workbench.graph.model import GraphBuilder
+    >>> builder = GraphBuilder("g", "relay")
+    >>> x = builder.node("param", "x")
+    >>> y = builder.node("op", "tanh", [builder.node("op", "exp", [x])])
+    >>> found = match(builder.build(), 'is_op("tanh")(is_op("exp")(wildcard()))')
+    >>> [each.nodes for each in found.matches]
+    [(1, 2)]
+    """
+    return _matcher(source).match(pattern)
+
+
+def pattern_for(source: Workload | Graph, nodes: Iterable[int], exact: bool = True) -> SuggestedPattern:
+    """The Python of a DFPattern that matches these nodes and nothing else, found by matching it.
+
+    Parameters
+    ----------
+    nodes
+        Node ids of `source.graph()`; one of them must use all the others, directly or not.
+    exact
+        Whether a pattern that matches other places too is an error; if not, `elsewhere` says where it does.
+
+    Raises
+    ------
+    UnknownNode
+        The graph has no such node.
+    PatternError
+        There is none: nothing is chosen, the nodes are not connected, give several values, are in two functions, or stand
+        in several places that no pattern can tell apart.
+
+    Examples
+    --------
+    >>> from workbench.graph.model import GraphBuilder
+    >>> builder = GraphBuilder("g", "relay")
+    >>> x = builder.node("param", "x")
+    >>> y = builder.node("op", "tanh", [builder.node("op", "exp", [x])])
+    >>> print(pattern_for(builder.build(), [1, 2]))
+    is_op('tanh')(is_op('exp')(wildcard()))
+    """
+    try:
+        chosen = [int(node) for node in nodes]
+    except (TypeError, ValueError):
+        raise PatternError("the nodes are given as a list of ids, whole numbers from g.nodes") from None
+    matcher = _matcher(source)
+    return suggest(matcher.programs, matcher.graph, chosen, matcher.match, exact)
+
+
+@dataclass(frozen=True)
+class _GraphMatcher:
+    """Matches with what a Graph says."""
+
+    graph: Graph
+    programs: Sequence[Program]
+
+    def match(self, pattern: Any) -> PatternReport:
+        return report(self.programs, _read(pattern), self.graph)
+
+
+class _RelayMatcher(_GraphMatcher):
+    """Matches with what TVM says of its expressions."""
+
+    def match(self, pattern: Any) -> PatternReport:
+        from workbench.dialects.relay.patterns import paired
+
+        both = paired(pattern)
+        for program in self.programs:
+            program.ask(both)
+        return report(self.programs, both.pattern, self.graph)
+
+
+def _matcher(source: Workload | Graph) -> _GraphMatcher:
+    graph = _graph(source)
+    if isinstance(source, Workload) and source.dialect == "relay":
+        from workbench.dialects.relay.patterns_program import programs
+
+        return _RelayMatcher(graph, programs(source.module, source.name))
+    return _GraphMatcher(graph, of_graph(graph))
+
+
+def _graph(source: Workload | Graph) -> Graph:
+    if isinstance(source, Workload):
+        return source.graph()
+    if isinstance(source, Graph):
+        return source
+    raise WorkbenchError(f"a {type(source).__name__} has no nodes to match; give a Workload (wb.load) or a Graph")
+
+
+def _read(pattern: Any) -> Pattern:
+    if isinstance(pattern, Pattern):
+        return pattern
+    if isinstance(pattern, str):
+        return parse(pattern)
+    if type(pattern).__module__ == "tvm.relay.dataflow_pattern":
+        from workbench.dialects.relay.patterns import paired
+
+        return paired(pattern).pattern
+    raise PatternError(f'a {type(pattern).__name__} is no pattern; give its text, such as is_op("nn.relu")(wildcard())')
