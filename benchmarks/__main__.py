@@ -26,6 +26,7 @@ PARTS = {
     "extraction": RELAY,
     "analysis": RELAY,
     "toggle": MAIN,
+    "passes": RELAY,
     "page": MAIN,
     "stability": RELAY,
     "stepper": MAIN,
