@@ -36,6 +36,19 @@ def test_what_enters_beside_the_entry_is_listed_and_nothing_leaves_but_by_the_ex
         assert all(e.source == region.exit for e in leaving)
 
 
+@given(networks(12))
+def test_a_region_goes_on_to_any_later_post_dominator(graph):
+    found = wb.regions(graph)
+    for entry in range(len(graph.nodes)):
+        for exit in range(len(graph.nodes)):
+            region = found.between(entry, exit)
+            assert (region is not None) == (exit in found.tree.above(entry))
+            if region is not None:
+                between = reached([entry], users(graph), None) & before(graph, exit)
+                assert set(region.nodes) == between
+                assert all(e.source == exit for e in graph.edges if e.source in region and e.target not in region)
+
+
 @given(networks(20))
 def test_the_entry_of_a_single_entry_region_dominates_all_of_it(graph):
     """But for what only constants reach, which is in no tree."""

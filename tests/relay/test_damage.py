@@ -55,7 +55,7 @@ def originals() -> tuple[str, ...]:
 
 def look(text: str) -> None:
     try:
-        graph = build_graph(parse(text), "damaged", lambda op: None)
+        graph = build_graph(parse(text), "damaged", lambda op, dynamic: None)
     except WorkbenchError:
         return
     assert len(graph.inputs) == len(graph.nodes)
@@ -64,7 +64,7 @@ def look(text: str) -> None:
 
 def test_the_originals_read():
     for text in originals():
-        assert build_graph(parse(text), "original", lambda op: None).nodes
+        assert build_graph(parse(text), "original", lambda op, dynamic: None).nodes
 
 
 def mutated(text: str, choose: random.Random) -> str:

@@ -168,3 +168,14 @@ def test_the_groups_of_bert_hold_each_node_once():
     assert len(report.kernels) == steps[1].after.kernels()
     assert sorted(n for group in report.groups for n in group.nodes) == list(range(len(steps[0].after.nodes)))
     assert all(report.group_of(n) is group for group in report.groups for n in group.nodes)
+
+
+def test_the_mask_is_what_enters_the_region_of_the_attention_between_split_and_the_last_transpose():
+    graph = wb.samples.load("attention").graph()
+    op = {node.op: node.id for node in graph.ops()}
+    region = wb.regions(graph).between(op["split"], op["transpose"])
+    assert region is not None
+    assert not region.single_entry
+    assert [(graph.nodes[e.source].op, graph.nodes[e.target].op) for e in region.inputs] == [("multiply", "add")]
+    assert [graph.nodes[n].op for n in region.nodes].count("transpose") == 5
+    assert len(wb.explain_fusion(graph).kernels) == 10

@@ -91,7 +91,7 @@ class Regions:
 
     def __iter__(self) -> Iterator[Region]:
         for entry in self.entries:
-            yield self._between(entry)
+            yield self._between(entry, self._exit(entry))
 
     def of(self, entry: int) -> Region | None:
         """The region from this node to its immediate post-dominator; None where that is only the virtual exit.
@@ -102,7 +102,19 @@ class Regions:
             The graph has no such node.
         """
         exit = self.tree.parent[known_node(self.graph, entry)]
-        return None if exit is None or exit == VIRTUAL else self._between(entry)
+        return None if exit is None or exit == VIRTUAL else self._between(entry, exit)
+
+    def between(self, entry: int, exit: int) -> Region | None:
+        """The region from a node to any node that post-dominates it; None where `exit` does not.
+
+        Raises
+        ------
+        UnknownNode
+            The graph has no such node.
+        """
+        known_node(self.graph, entry)
+        behind = entry != exit and self.tree.dominates(known_node(self.graph, exit), entry)
+        return self._between(entry, exit) if behind else None
 
     def around(self, node: int) -> tuple[Region, ...]:
         """The regions that hold the node, innermost (fewest nodes) first: the nest, stepped outward.
@@ -115,7 +127,7 @@ class Regions:
         known_node(self.graph, node)
         forks = set(self.entries)
         behind = sorted(_reaching(self.graph, node) & forks)
-        holding = [self._between(fork) for fork in behind if node <= self._exit(fork)]
+        holding = [self._between(fork, self._exit(fork)) for fork in behind if node <= self._exit(fork)]
         return tuple(sorted((r for r in holding if node in r), key=lambda r: (len(r.nodes), -r.entry)))
 
     def parent(self, region: Region) -> Region | None:
@@ -127,8 +139,8 @@ class Regions:
         assert exit is not None
         return exit
 
-    def _between(self, entry: int) -> Region:
-        exit, graph = self._exit(entry), self.graph
+    def _between(self, entry: int, exit: int) -> Region:
+        graph = self.graph
         held = {entry, exit}
         # every way from the entry leads to the exit, so walking on until the exit finds the region and nothing else
         waiting = [entry]

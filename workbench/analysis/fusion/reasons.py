@@ -169,7 +169,7 @@ def _dominator_kind(d: Decision) -> str:
             "and after a complex operator a kernel takes in only what works element by element."
         )
     return (
-        f"{d.named(d.node)} does not join {d.named(d.dominator)}: {_met(d, target)} is {WORDS[kind]} and needs "
+        f"{d.named(d.node)} does not join {d.named(d.dominator)}: {_met(d, target)} is {WORDS[kind]}, and needs "
         f"{d.named(source)} finished before it starts."
     )
 
