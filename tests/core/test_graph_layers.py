@@ -154,6 +154,35 @@ def test_nothing_that_repeats_gives_no_layers():
     assert different.layered is different
 
 
+def long_and_different(count: int) -> Graph:
+    """Operators of which no two are alike, each with a weight, and every seventh reading one far above it."""
+    m = Model()
+    made = [m.param("x")]
+    for i in range(count):
+        beside = [made[i // 2]] if i % 7 == 0 else []
+        # letters: numbers at the end of a name are not part of the operator
+        made.append(m.op("op_" + f"{i:b}".translate({48: "a", 49: "b"}), made[-1], m.param(f"p{i}"), *beside))
+    return m.done(made[-1])
+
+
+def test_a_long_graph_without_repetition_is_cut_into_parts_that_can_be_read():
+    graph = long_and_different(2000).layered
+    assert len(names(graph)) == 59
+    assert max(counts(graph)) == 34
+    sorter = graphlib.TopologicalSorter[int | None]()
+    for edge in graph.edges:
+        source, target = graph.nodes[edge.source].group, graph.nodes[edge.target].group
+        if source != target:
+            sorter.add(target, source)
+    sorter.prepare()
+    beside = [node for node in graph.nodes if node.group == 0]
+    assert len(beside) < 5, "weights are in the part that reads them"
+
+
+def test_what_can_be_read_at_once_is_not_cut():
+    assert names(long_and_different(300).layered) == []
+
+
 @pytest.mark.parametrize("at", [0, 5, 11])
 def test_an_odd_layer_is_a_layer_and_the_others_keep_their_names(at):
     m = Model()

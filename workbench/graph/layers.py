@@ -15,6 +15,7 @@ from itertools import groupby
 
 from workbench.graph.diff import GraphDiff
 from workbench.graph.model import Graph
+from workbench.graph.parts import parts
 from workbench.graph.paths import named_scopes
 from workbench.graph.repeats import Repeat, repeats
 from workbench.graph.scopes import Scope, Scopes, carried, function_of, settled, with_scopes
@@ -62,7 +63,7 @@ def layered_pair(before: Graph, after: Graph, changes: GraphDiff) -> tuple[Graph
 
 
 def repeated_layers(graph: Graph) -> Scopes:
-    """The layers that repeat in each function of a graph, in near-linear time; none where nothing repeats."""
+    """The layers that repeat in each function of a graph, in near-linear time; where nothing repeats, parts of what is long."""
     consumers = [[user for user, _ in uses] for uses in graph.consumers]
     home: list[int | None] = [None] * len(graph.nodes)
     scopes: list[Scope] = []
@@ -73,6 +74,8 @@ def repeated_layers(graph: Graph) -> Scopes:
         for chain in (chain for chains in reversed(rounds) for chain in chains):
             _add(graph, chain, scopes, home, nodes)
         _name(graph, scopes, home, first)
+        if len(scopes) == first:
+            _part(parts(graph, nodes), scopes, home)
     return settled(graph, Scopes(tuple(scopes), tuple(home)))
 
 
@@ -198,6 +201,13 @@ def _add(graph: Graph, chain: _Chain, scopes: list[Scope], home: list[int | None
         found = layer_of.get(chain.spine.home[id])
         if found is not None:
             home[id] = found
+
+
+def _part(part_of: dict[int, int], scopes: list[Scope], home: list[int | None]) -> None:
+    first = len(scopes)
+    scopes += [Scope(f"part {number}") for number in range(len(set(part_of.values())))]
+    for id, part in part_of.items():
+        home[id] = first + part
 
 
 def _name(graph: Graph, scopes: list[Scope], home: list[int | None], first: int) -> None:
