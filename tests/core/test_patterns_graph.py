@@ -144,3 +144,31 @@ def test_a_suggestion_matches_what_was_chosen(graph):
 def test_any_graph_can_be_asked(graph):
     for text in ("wildcard()(None)", DOMINATES, "is_op('add')(wildcard(), is_constant())"):
         assert str(wb.match(graph, text))
+
+
+def test_ways_that_double_with_each_diamond_are_counted_and_not_walked():
+    b = GraphBuilder("ladder", "relay")
+    value = b.node("op", "exp", [b.node("param", "x")])
+    for _ in range(40):
+        value = b.node("op", "add", [b.node("op", "tanh", [value]), b.node("op", "sqrt", [value])])
+    b.outputs = [b.node("op", "negative", [value])]
+    found = wb.match(b.build(), 'dominates(is_op("exp")(None), wildcard(), is_op("negative")(None))')
+    assert [len(match.nodes) for match in found.matches] == [122]
+    # a walk takes one step for its expression; a diamond's doubles that of what is above it: f(k) = 3 + 2 f(k - 1), f(0) = 1
+    assert f"TVM walks {2**42 - 2:,} steps" in found.notes[0]
+
+
+def test_an_operator_that_is_not_there_is_named():
+    found = wb.match(attention(), 'is_op("transposed")(None)')
+    assert found.notes == ("the graph has no transposed at all; did you mean transpose?",)
+
+
+def test_types_and_shapes_of_relax_are_read():
+    b = GraphBuilder("g", "relax")
+    x = b.node("param", "x", type='R.Tensor((2, 3), dtype="float32")')
+    shape = b.node("shape", "(3, 2)", type="R.Shape([3, 2])")
+    split = b.node("op", "relax.exp", [x])
+    b.outputs = [b.node("op", "relax.permute_dims", [b.node("op", "relax.reshape", [split, shape])])]
+    graph = b.build()
+    assert wb.match(graph, 'is_op("relax.exp")(wildcard().has_shape([2, 3]).has_dtype("float32"))').matches
+    assert wb.match(graph, 'dominates(is_op("relax.exp")(None), wildcard(), is_op("relax.permute_dims")(None))').matches

@@ -21,7 +21,7 @@ class Escape:
     """One way by which a region is not closed."""
 
     kind: str
-    "`enters`: a value computed without the parent; `constant`: a constant, or one computed of constants; `leaves`; `off-path`"
+    "`enters`: a value computed without the parent; `constant`: a constant; `leaves`; `off-path`"
     path: tuple[int, ...]
     "node ids in the direction of the data; from where it comes to the node inside, or from the parent to the node outside"
     through: int
@@ -131,19 +131,26 @@ class _Finder:
         while self._sources(way[-1]):
             # the way that leads to a variable says most about where the value comes from
             way.append(min(self._sources(way[-1]), key=self._of_constants))
-        constant = self._of_constants(source)
-        what = "a constant" if constant else "a value computed without the parent"
-        words = f"{what}, {self.program.named(source)}, enters at {self.program.named(row)}"
-        start = self.program.rows[way[-1]]
-        if not constant and start.kind == "var" and way[-1] != source:
+        words = f"{self.program.named(source)}, enters at {self.program.named(row)}"
+        start, kind = self.program.rows[way[-1]], self.program.rows[source].kind
+        if kind == "constant":
+            return Escape("constant", self._nodes(way[::-1]), self._node(row) or 0, f"a constant, {words}")
+        if self._of_constants(source):
+            words = f"a value computed from constants alone, {words}; FoldConstant makes one constant of it"
+        else:
+            words = f"a value computed without the parent, {words}"
+        if start.kind == "var" and way[-1] != source:
             words += f"; it comes from the input {start.name}"
-        return Escape("constant" if constant else "enters", self._nodes(way[::-1]), self._node(row) or 0, words)
+        return Escape("enters", self._nodes(way[::-1]), self._node(row) or 0, words)
 
     def _off_path(self) -> list[Escape]:
         found: list[Escape] = []
         for row in sorted(self.inside - {self.child}):
             if self.matcher.match(row, self.path_pattern) is None:
-                words = f"{self.program.named(row)} is on the way, and the path pattern ({self.pattern.nodes[self.path_pattern].label}) does not match it"
+                path = self.pattern.nodes[self.path_pattern].label
+                words = f"{self.program.named(row)} is on the way, and the path pattern ({path}) does not match it"
+                if self.program.rows[row].kind in ("get_item", "tuple"):
+                    words += "; wildcard() as the path matches tuples and their fields too"
                 found.append(Escape("off-path", self._nodes([row]), self._node(row) or 0, words))
         return found
 

@@ -15,8 +15,8 @@ from typing import Any
 from workbench.analysis.patterns import Pattern, PatternBuilder, PatternNode
 from workbench.errors import UnknownName, WorkbenchError
 
-DEEPEST = 200
-"Sub-patterns inside one another. TVM itself recurses into patterns."
+DEEPEST = 120
+"Sub-patterns inside one another: the matcher recurses into patterns, as TVM's does."
 
 _PREFIXES = ("tvm", "relay", "dataflow_pattern", "dfp", "df", "dp")
 _OPERATORS = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide"}
