@@ -2,6 +2,7 @@
 
 /** Values' names with their sign, numbers, words with dots, blanks, and every other sign by itself. */
 const TOKEN = /[%@]?[\p{L}\p{N}_][\p{L}\p{N}_.$]*|\s+|[^]/gu;
+const NAME = /%[\p{L}\p{N}_.$]+/gu;
 /** `%12 = `, `let %x: int = ` of Relay; `lv: R.Tensor(...) = ` of TVMScript. */
 const BINDING = /^\s*(?:let )?([%\p{L}_][\p{L}\p{N}_.$]*)(?:: .*?)? = /u;
 
@@ -20,7 +21,11 @@ export function isName(token: string): boolean {
 
 /** The line with values' names left out: lines that differ in numbering only have the same. */
 export function unnumbered(line: string): string {
-  return line.replace(/%[\p{L}\p{N}_.$]+/gu, "%");
+  return line.replace(NAME, "%");
+}
+
+export function valueNames(line: string): string[] {
+  return line.match(NAME) ?? [];
 }
 
 /** Where a function begins, and with it the numbering. */

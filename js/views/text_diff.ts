@@ -16,7 +16,7 @@ export interface PrintedModule {
 }
 
 /** Rows put into the page at a time; the next ones come when the end of these is near. */
-const CHUNK = 400;
+const CHUNK = 150;
 const SIGN = { same: "", changed: "~", removed: "−", added: "+", moved: "↕" } as const;
 
 export class TextDiff {
