@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from workbench.analysis import legality
@@ -34,11 +34,7 @@ def cut(workload: Workload, edge: AnyEdge | Iterable[AnyEdge]) -> Workload:
         There is no such edge, or nothing would be fused across it.
     """
     _only_relay(workload)
-    graph = workload.graph()
-    edges = legality.cut(graph, _listed(edge))
-    triples = [(e.source, e.target, e.index) for e in edges]
-    names = [graph.nodes[node].op for e in edges for node in (e.source, e.target)]
-    return _edited(workload, "CutFusion", {"edges": triples, "ops": names})
+    return _edited(workload, cut_step(workload.graph(), edge))
 
 
 def force(workload: Workload, nodes: Iterable[int]) -> Workload:
@@ -51,8 +47,7 @@ def force(workload: Workload, nodes: Iterable[int]) -> Workload:
         or a tuple, or are in different functions.
     """
     _only_relay(workload)
-    chosen = _operators(workload.graph(), nodes, legality.kernel)
-    return _edited(workload, "ForceFusion", chosen)
+    return _edited(workload, force_step(workload.graph(), nodes))
 
 
 def outline(workload: Workload, nodes: Iterable[int], name: str, compiler: str | None = None) -> Workload:
@@ -64,10 +59,28 @@ def outline(workload: Workload, nodes: Iterable[int], name: str, compiler: str |
         A path leaves them and comes back, or they are in different functions.
     """
     _only_relay(workload)
+    return _edited(workload, outline_step(workload.graph(), nodes, name, compiler))
+
+
+def cut_step(graph: Graph, edge: AnyEdge | Iterable[AnyEdge]) -> PassStep:
+    """The pass that makes this cut in a module of that graph; raises IllegalEdit as `cut` does."""
+    edges = legality.cut(graph, _listed(edge))
+    triples = [(e.source, e.target, e.index) for e in edges]
+    names = [graph.nodes[node].op for e in edges for node in (e.source, e.target)]
+    return PassStep("CutFusion", {"edges": triples, "ops": names})
+
+
+def force_step(graph: Graph, nodes: Iterable[int]) -> PassStep:
+    """The pass that makes these nodes one kernel; raises IllegalEdit as `force` does."""
+    return PassStep("ForceFusion", _operators(graph, nodes, legality.kernel))
+
+
+def outline_step(graph: Graph, nodes: Iterable[int], name: str, compiler: str | None = None) -> PassStep:
+    """The pass that outlines these nodes; raises IllegalEdit as `outline` does."""
     if not isinstance(name, str) or not name.strip():
         raise WorkbenchError("an outlined region needs a name, such as 'dnnl.conv2d_relu'")
-    options = {**_operators(workload.graph(), nodes, legality.region), "name": name}
-    return _edited(workload, "OutlineRegion", options | ({"compiler": compiler} if compiler else {}))
+    options = {**_operators(graph, nodes, legality.region), "name": name}
+    return PassStep("OutlineRegion", options | ({"compiler": compiler} if compiler else {}))
 
 
 def _only_relay(workload: Workload) -> None:
@@ -90,10 +103,9 @@ def _operators(graph: Graph, nodes: Iterable[int], check: Callable[..., legality
     return {"nodes": kept, "ops": [graph.nodes[i].op for i in kept]}
 
 
-def _edited(workload: Workload, name: str, options: Mapping[str, Any]) -> Workload:
-    step = PassStep(name, options)
+def _edited(workload: Workload, step: PassStep) -> Workload:
     here = dialect_of(workload)
     # at level 0, so that nothing but the edit happens
-    module = here.apply(here.make(name, options), workload.module, 0)
+    module = here.apply(here.make(step.name, step.options), workload.module, 0)
     edits = str(Pipeline([*Pipeline.parse(workload.edits), step]))
     return Workload(module, workload.params, workload.name, workload.dialect, list(workload.notes), edits)

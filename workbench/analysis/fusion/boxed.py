@@ -1,0 +1,58 @@
+"""What FuseOps would make, as a graph with its kernels as boxes, and the bytes that they hand to each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.analysis.fusion.report import FusedGroup, FusionReport
+from workbench.analysis.tensors import nbytes
+from workbench.graph.model import Edge, Graph, Group
+
+
+def boxed(report: FusionReport) -> Graph:
+    """The graph before fusion with a group around each kernel to be; node ids stay what they are.
+
+    Examples
+    --------
+    >>> from workbench.analysis.fusion import explain_fusion
+    >>> from workbench.graph.model import GraphBuilder
+    >>> b = GraphBuilder("two", "relay")
+    >>> x = b.node("param", "x", type="Tensor[(4), float32]")
+    >>> b.outputs = [b.node("op", "nn.relu", [b.node("op", "exp", [x], pattern=0)], pattern=0)]
+    >>> [group.name for group in boxed(explain_fusion(b.build())).groups]
+    ['fused_exp_nn_relu']
+    """
+    graph = report.graph
+    groups = list(graph.groups)
+    home = {node.id: node.group for node in graph.nodes}
+    for kernel in report.kernels:
+        if kernel.given:
+            continue
+        # a kernel stands where its result is: what a branch alone uses is computed in the branch
+        box = Group(len(groups), "primitive", called(kernel), graph.nodes[kernel.root].group, output=kernel.root)
+        groups.append(box)
+        home |= dict.fromkeys(kernel.nodes, box.id)
+    nodes = tuple(node if home[node.id] == node.group else replace(node, group=home[node.id]) for node in graph.nodes)
+    return replace(graph, nodes=nodes, groups=tuple(groups))
+
+
+def called(kernel: FusedGroup) -> str:
+    """The name that TVM gives a kernel, without the number that tells equal ones apart."""
+    return "_".join(["fused", *(op.replace(".", "_") for op in kernel.ops)])
+
+
+def boundaries(report: FusionReport) -> tuple[Edge, ...]:
+    """The edges by which one kernel hands a value to another."""
+    kernels = {node for kernel in report.kernels for node in kernel.nodes}
+    return tuple(
+        edge
+        for edge in report.graph.edges
+        if edge.source in kernels
+        and edge.target in kernels
+        and report.group_of(edge.source) is not report.group_of(edge.target)
+    )
+
+
+def handed(report: FusionReport) -> int:
+    """Bytes that kernels hand to kernels: each value that one writes and another reads, once; unknown shapes count 0."""
+    return sum(nbytes(report.graph.nodes[source].type) for source in {edge.source for edge in boundaries(report)})
