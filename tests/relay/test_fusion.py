@@ -179,3 +179,16 @@ def test_the_mask_is_what_enters_the_region_of_the_attention_between_split_and_t
     assert [(graph.nodes[e.source].op, graph.nodes[e.target].op) for e in region.inputs] == [("multiply", "add")]
     assert [graph.nodes[n].op for n in region.nodes].count("transpose") == 5
     assert len(wb.explain_fusion(graph).kernels) == 10
+
+
+def test_two_complex_operators_that_a_merge_put_off_would_join_end_the_pass_and_the_mirror_says_so():
+    x, weight = relay.Var("x", X), relay.var("w", shape=(8, 8))
+    late = relay.nn.dense(relay.cumsum(x, axis=1), relay.cumsum(weight, axis=1))
+    early = relay.nn.dense(x, weight)
+    last = relay.add(relay.add(late, early), early)
+    module = marked(tvm.IRModule.from_expr(relay.Function([x, weight], last)))
+    _, error = real(module, target="opencl -max_function_args=16")
+    assert "anchor_ref == nullptr" in error
+    report = wb.explain_fusion(wb.load(module), max_function_args=16)
+    assert "max_function_args" in report.failure
+    assert wb.explain_fusion(wb.load(module)).failure == ""
