@@ -195,6 +195,15 @@ def test_a_picture_is_of_the_step_that_is_shown(stepper, tmp_path: Path):
     assert "before Inner" in svg
 
 
+def test_a_notebook_without_a_kernel_shows_the_passes_and_fetches_no_graph(trace, stepper):
+    gone = Trace("<b>t</b>", "relay", (Step("<i>P</i>", trace.start, broken_state(), "changed"),), trace.start, 3)
+    shown = wb.PassStepper(gone)._repr_mimebundle_()
+    assert shown
+    assert "&lt;b&gt;t&lt;/b&gt;: 1 passes, 1 changed something" in shown[0]["text/html"]
+    assert "<li>&lt;i&gt;P&lt;/i&gt;: 0.0 ms</li>" in shown[0]["text/html"]
+    assert "<li>Broken: it broke</li>" in stepper._still()["text/html"]
+
+
 def test_lines_of_a_graph_that_was_not_read_from_text_are_found_by_name():
     b = GraphBuilder("g", "relax")
     x = b.node("param", "x", name="x")

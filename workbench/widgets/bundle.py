@@ -26,6 +26,7 @@ STILL_NODES = 150
 "most nodes of the still picture that a notebook keeps beside the widget: Graphviz draws them in about 0.03 s"
 STILL_SECONDS = 0.5
 "longest the still picture may hold up the widget on a busy machine"
+AGAIN = "Run the cell for the picture, or keep it with .save('picture.html')."
 SUFFIXES = (".html", ".svg", ".pdf", ".png")
 
 Shown = tuple[Graph] | tuple[Graph, Graph, GraphDiff]
@@ -125,12 +126,11 @@ def _dot(shown: Shown) -> Any:
 
 
 def _words(shown: Shown | None) -> str:
-    again = "Run the cell for the picture, or keep it with .save('picture.html')."
     if shown is None:
-        return f"A tvm-workbench widget. {again}"
+        return f"A tvm-workbench widget. {AGAIN}"
     if len(shown) == 1:
         (graph,) = shown
-        return f"{graph.name[:80] or 'Graph'}: {len(graph.nodes):,} nodes, {graph.kernels():,} kernels. {again}"
+        return f"{graph.name[:80] or 'Graph'}: {len(graph.nodes):,} nodes, {graph.kernels():,} kernels. {AGAIN}"
     before, after, changes = shown
     counts = ", ".join(f"{n:,} {kind}" for kind, n in changes.counts().items() if n)
-    return f"{after.name[:80] or 'Graph'}: {len(before.nodes):,} nodes before, {len(after.nodes):,} after ({counts}). {again}"
+    return f"{after.name[:80] or 'Graph'}: {len(before.nodes):,} nodes before, {len(after.nodes):,} after ({counts}). {AGAIN}"

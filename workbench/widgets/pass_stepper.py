@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import html
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from workbench.errors import WorkbenchError
 from workbench.pipeline.trace import Trace
 from workbench.widgets import messages, page
 from workbench.widgets.background import Background, Task
-from workbench.widgets.bundle import Shown
+from workbench.widgets.bundle import AGAIN, Shown
 from workbench.widgets.compare_view import Comparison
 from workbench.widgets.packing import packed
 from workbench.widgets.payload import encode_diff, encode_graph
@@ -234,6 +235,17 @@ class PassStepper(Comparison):
         pool = base64.b64encode(gzip.compress(everything, mtime=0)).decode()
         # the page takes them from the pool
         return {**super()._kept(), "before": {}, "after": {}, "diff": {}, "pool": pool}
+
+    def _still(self) -> dict[str, str]:
+        """The passes in words: a picture would fetch graphs before the first line is on the screen."""
+        steps = self.trace.steps
+        told = [step for step in steps if step.changed or step.error]
+        rows = [f"{step.name[:80]}: {step.error or f'{step.seconds * 1e3:.1f} ms'}" for step in told]
+        words = (
+            f"{self.trace.name[:80]}: {len(steps):,} passes, {sum(step.changed for step in steps):,} changed something."
+        )
+        items = "".join(f"<li>{html.escape(row)}</li>" for row in rows)
+        return {"text/html": f"<p>{html.escape(words)} {AGAIN}</p><ul>{items}</ul>"}
 
     def _titles(self) -> list[str]:
         if self.shows == "pinned" and len(self.pinned) == 2:
