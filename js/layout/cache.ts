@@ -16,19 +16,21 @@ export class LevelCache {
   private readonly buckets = new Map<number, Entry[]>();
   private picture = 0;
 
-  /** `make` is given a key of its own to keep; the one passed in may be overwritten afterwards. */
-  get(key: Uint32Array, make: (key: Uint32Array) => LevelLayout): LevelLayout {
-    const hash = hashOf(key);
-    const bucket = this.buckets.get(hash) ?? [];
-    for (const entry of bucket) {
+  /** What was put under an equal key. */
+  find(key: Uint32Array): LevelLayout | undefined {
+    for (const entry of this.buckets.get(hashOf(key)) ?? []) {
       if (!equal(entry.key, key)) continue;
       entry.used = this.picture;
       return entry.layout;
     }
-    const kept = key.slice(), layout = make(kept);
-    bucket.push({ key: kept, layout, used: this.picture });
-    this.buckets.set(hash, bucket);
-    return layout;
+    return undefined;
+  }
+
+  /** Keeps the key: it must not be written to afterwards. */
+  put(key: Uint32Array, layout: LevelLayout): void {
+    const hash = hashOf(key), entry = { key, layout, used: this.picture }, bucket = this.buckets.get(hash);
+    if (bucket) bucket.push(entry);
+    else this.buckets.set(hash, [entry]);
   }
 
   /** Call after every picture. */

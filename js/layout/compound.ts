@@ -6,8 +6,8 @@
  */
 import { LevelCache } from "./cache";
 import { buildHierarchy, type Hierarchy } from "./hierarchy";
-import { median, row, rowsBy, sizeOnGrid, type LevelLayout, type Rows } from "./level";
-import { levelOf } from "./level_keys";
+import { median, row, rowsBy, sizeOnGrid, type LevelLayout, type Rows, type Spacing } from "./level";
+import { levelOf, settledKey, withoutGive } from "./level_keys";
 import { LevelReader, type Placed } from "./levels";
 import { layoutLevel } from "./pipeline";
 import { Line } from "./routing";
@@ -17,7 +17,9 @@ import type { LayoutInput, LayoutOptions, LayoutResult } from "./types";
 const DEFAULTS: Required<LayoutOptions> = { nodeGap: 24, layerGap: 36, padding: 12, verticalPadding: 8 };
 
 export class LayoutEngine {
-  private readonly cache = new LevelCache();
+  private readonly asked = new LevelCache();
+  /** By the places that a layout gave: asked for with those, the same layout is the answer. */
+  private readonly settled = new LevelCache();
 
   layout(input: LayoutInput): LayoutResult {
     checkLengths(input);
@@ -34,7 +36,7 @@ export class LayoutEngine {
     const placed: Placed[] = new Array(groupCount + 1), reader = new LevelReader(input, hierarchy, placed);
     const place = (level: number): void => {
       const items = row(itemsOf, level), key = reader.read(items, row(wiresOf, level), seeds, options);
-      const layout = this.cache.get(key, (kept) => layoutLevel(levelOf(kept), options));
+      const layout = this.asked.find(key) ?? this.arrange(key.slice(), options);
       placed[level] = level === groupCount
         ? { layout, items, width: layout.width, height: layout.height, insetX: 0, insetY: 0, foot: 0 }
         : inGroup(layout, items, input.groups.headerHeight[level], input.groups.minWidth[level], options);
@@ -43,9 +45,19 @@ export class LayoutEngine {
     for (const level of bottomUp) place(level);
     const again = seeds?.squeeze(hierarchy, placed, input);
     if (again) for (const level of bottomUp) if (again[level]) place(level);
-    this.cache.tidy();
+    this.asked.tidy();
+    this.settled.tidy();
     const result = assemble(hierarchy, placed, wiresOf, reader.local);
     return { ...result, shiftX: commonShift(result.x, input.seed?.x), shiftY: commonShift(result.y, input.seed?.y) };
+  }
+
+  private arrange(key: Uint32Array, spacing: Spacing): LevelLayout {
+    const known = this.settled.find(withoutGive(key)), graph = levelOf(key), layout = known ?? layoutLevel(graph, spacing);
+    this.asked.put(key, layout);
+    // Without a previous picture a level is not asked how far it can give way.
+    const seeded = graph.seedY.some((y) => !Number.isNaN(y));
+    if (!known && seeded && layout.squeeze.every((by) => by === 0)) this.settled.put(settledKey(key, layout), layout);
+    return layout;
   }
 }
 

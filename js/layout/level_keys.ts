@@ -2,7 +2,8 @@
  * A level's whole content as one run of 32-bit words, written into a buffer that all levels share: it is compared with
  * what is remembered before anything else is made of it, so a level that is known costs no more than this.
  */
-import type { LevelGraph, Spacing } from "./level";
+import { BOX } from "./hierarchy";
+import type { LevelGraph, LevelLayout, Spacing } from "./level";
 
 const HEAD = 4;
 /** Columns in their order: floats by item and by wire, then words by item and by wire. */
@@ -64,4 +65,30 @@ export function levelOf(key: Uint32Array): LevelGraph {
     source: wordsByWire("source"), target: wordsByWire("target"), net: wordsByWire("net"),
     targetPort: wordsByWire("targetPort"), sourcePort: wordsByWire("sourcePort"),
   };
+}
+
+/** The key of the same level, when everything is where a layout has put it: that is no question any more, whatever could give way. */
+export function settledKey(key: Uint32Array, layout: LevelLayout): Uint32Array {
+  const out = withoutGive(key), { kind, seedX, seedY } = levelOf(out);
+  seedX.forEach((_, i) => { seedX[i] = kind[i] === BOX ? layout.x[i] : NaN; });
+  seedY.forEach((_, i) => { seedY[i] = kind[i] === BOX ? layout.y[i] : NaN; });
+  relate(seedX);
+  relate(seedY);
+  return out;
+}
+
+/** A copy of a key in which no group can give way. */
+export function withoutGive(key: Uint32Array): Uint32Array {
+  const out = key.slice();
+  levelOf(out).give.fill(0);
+  return out;
+}
+
+/** Seeds count only up to a translation: a layer that moved as a whole is the same layer. */
+export function relate(places: Float32Array): void {
+  let i = 0;
+  while (i < places.length && Number.isNaN(places[i])) i++;
+  if (i === places.length) return;
+  const origin = places[i];
+  for (; i < places.length; i++) places[i] = Math.round(16 * (places[i] - origin)) / 16;
 }

@@ -1,7 +1,7 @@
 /** Takes one level out of the hierarchy as a flat graph: finished groups become boxes with fixed ports. */
 import { ENTRY, type Hierarchy } from "./hierarchy";
 import type { LevelLayout, Spacing } from "./level";
-import { LevelWriter } from "./level_keys";
+import { LevelWriter, relate } from "./level_keys";
 import type { Seeds } from "./seeds";
 import type { LayoutInput } from "./types";
 
@@ -65,8 +65,8 @@ export class LevelReader {
         if (seeds?.mayGive) floats[at.give + i] = box.layout.give;
       } else words[at.kind + i] = stubKind[item - firstStub];
     }
-    relate(floats, at.seedX, items.length);
-    relate(floats, at.seedY, items.length);
+    relate(floats.subarray(at.seedX, at.seedX + items.length));
+    relate(floats.subarray(at.seedY, at.seedY + items.length));
   }
 
   private writeWires(wireIds: Uint32Array): void {
@@ -115,13 +115,4 @@ export class LevelReader {
 
 function clearly(depth: number, second: number): boolean {
   return depth > CLEARLY_DEEPER * second + 2;
-}
-
-/** Seeds count only up to a translation: a layer that moved as a whole is the same layer. */
-function relate(floats: Float32Array, from: number, count: number): void {
-  let i = from;
-  while (i < from + count && Number.isNaN(floats[i])) i++;
-  if (i === from + count) return;
-  const origin = floats[i];
-  for (; i < from + count; i++) floats[i] = Math.round(16 * (floats[i] - origin)) / 16;
 }
