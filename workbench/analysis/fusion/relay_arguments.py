@@ -55,9 +55,10 @@ def _cost(type: str) -> int:
 class _Counting:
     """Records of the nodes, and behind them of what a program has and its Graph does not draw.
 
-    That is calls of functions that are drawn in place, and lets that are used as values. Three things the Graph cannot
-    say, and the count then differs from TVM's: a value that is passed to a function drawn in place and captured by it
-    too, a value bound by a let that is used beside it, and a parameter whose type is wider than its argument's.
+    That is calls of functions that are drawn in place, and lets that are used as values. What the Graph cannot say, and
+    the count then differs from TVM's: that a value is both passed to a function drawn in place and captured by it, that
+    two drawings of one function capture it once, that a value bound by a let is used beside it too, and that a
+    parameter's type is wider than its argument's.
     """
 
     def __init__(self, graph: Graph) -> None:
