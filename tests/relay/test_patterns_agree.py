@@ -232,6 +232,22 @@ def pairs(draw):
     return main, drawn.like(drawn.some(), 4)
 
 
+@st.composite
+def dominations(draw):
+    """A `dominates` between two operators of a program without leaves, whose parent may have another way out."""
+    main = relay.transform.InferType()(draw(arithmetic()))["main"]
+    ends = {name: dfp.is_op(name)(None) for name in ("exp", "tanh", "nn.relu", "add")}
+    ends.update({name: dfp.is_op(name)(dfp.wildcard(), dfp.wildcard()) for name in ("multiply", "divide")})
+    last = main.body.fields[0] if isinstance(main.body, relay.Tuple) else main.body
+    inner = [e for e in RelayProgram.of(last, {}, None, "").expressions if isinstance(e, relay.Call)]
+    parent = ends[draw(st.sampled_from([inner[0], inner[0], *inner])).op.name]
+    child = ends[draw(st.sampled_from([last, *inner])).op.name]
+    path = draw(st.sampled_from([dfp.wildcard(), dfp.wildcard(), dfp.wildcard()(None), child, parent | child]))
+    pattern = dfp.dominates(parent, path, child)
+    # partition refuses what escapes for a reason of its own; inside a tuple, what `dominates` says shows
+    return main, dfp.is_tuple([pattern, dfp.wildcard()]) if draw(st.booleans()) else pattern
+
+
 def compare(main, pattern):
     both = paired(pattern)
     tried["pairs"] += 1
@@ -256,6 +272,19 @@ def compare(main, pattern):
 @given(pairs())
 @settings(max_examples=200)
 def test_on_random_programs(pair):
+    compare(*pair)
+
+
+@given(dominations())
+@settings(max_examples=150)
+def test_dominates_on_diamonds(pair):
+    compare(*pair)
+
+
+@pytest.mark.long
+@given(dominations())
+@settings(max_examples=2000)
+def test_dominates_on_many_diamonds(pair):
     compare(*pair)
 
 
