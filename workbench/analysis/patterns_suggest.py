@@ -46,10 +46,10 @@ class SuggestedPattern:
     def script(self) -> str:
         """The code with its imports, the pattern named `pattern`."""
         *names, last = self.code.split("\n")
-        used = "from tvm.relay import TensorType\n" if "TensorType(" in self.code else ""
-        return "\n".join(
-            [f"{used}from tvm.relay.dataflow_pattern import *  # noqa: F403", "", *names, f"pattern = {last}"]
-        )
+        relay = self.report.graph.dialect == "relay"
+        language = "tvm.relay.dataflow_pattern" if relay else "tvm.relax.dpl"
+        used = "from tvm.relay import TensorType\n" if relay and "TensorType(" in self.code else ""
+        return "\n".join([f"{used}from {language} import *  # noqa: F403", "", *names, f"pattern = {last}"])
 
 
 def suggest(
