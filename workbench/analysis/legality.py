@@ -1,8 +1,9 @@
 """Which cuts, kernels and regions a person may ask for on a graph, and in words why not, before TVM is asked.
 
 A region must be convex: no path may leave it and come back, or its function would need its own result. A kernel has one
-result and at most one complicated operator (a reduction or anything above it in TVM's order of pattern kinds), because
-TVM's code generator schedules a fused function around one operator (src/relay/backend/te_compiler_cache.cc).
+result and at most one complicated operator (a reduction or anything above it in TVM's order of pattern kinds), behind which
+only element-wise operators of its shape come, because TVM's code generator schedules a fused function around one operator
+(src/relay/backend/te_compiler_cache.cc).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.analysis.tensors import tensor
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Edge, Graph, Node
 
@@ -84,6 +86,12 @@ def kernel(graph: Graph, nodes: Iterable[int]) -> Selection:
             f"{_and(graph, complicated)} are all more complicated than element-wise, and a kernel is built around one such "
             "operator at most; leave all but one out, or outline the region instead"
         )
+    late = _not_element_wise_behind(graph, found, complicated)
+    if late is not None:
+        raise IllegalEdit(
+            f"{describe(graph, late)} follows {describe(graph, complicated[0])} and is not element-wise on its shape; "
+            "TVM's schedules for such a kernel take nothing else, so leave it out"
+        )
     if len(found.outputs) != 1:
         raise IllegalEdit(
             f"the values of {_and(graph, found.outputs)} are all used outside the selection, and a kernel gives one "
@@ -139,6 +147,21 @@ def describe(graph: Graph, id: int) -> str:
 
 def _rank(node: Node) -> int:
     return 8 if node.pattern is None else node.pattern
+
+
+def _not_element_wise_behind(graph: Graph, found: Selection, complicated: list[int]) -> int | None:
+    """The first operator made from the complicated one's value that changes its shape or is more than a broadcast."""
+    behind = set(complicated)
+    for i in found.nodes:
+        node = graph.nodes[i]
+        if i in behind or not any(source in behind for source in graph.inputs[i]):
+            continue
+        behind.add(i)
+        shapes = [tensor(graph.nodes[n].type) for n in (i, complicated[0])]
+        same = shapes[0] is not None and shapes[1] is not None and shapes[0].shape == shapes[1].shape
+        if node.kind != "op" or _rank(node) > 1 or not same:
+            return i
+    return None
 
 
 def _known(graph: Graph, nodes: Iterable[int]) -> list[int]:
