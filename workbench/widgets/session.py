@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from workbench.dialects.base import PassInfo, Preset
 from workbench.pipeline.config import Config
@@ -54,18 +55,21 @@ class Choice:
         return replace(bare, disabled=(*disabled, info.name))
 
 
-class History:
+Chosen = TypeVar("Chosen")
+
+
+class History(Generic[Chosen]):
     """Choices made, with undo and redo."""
 
-    def __init__(self, first: Choice) -> None:
+    def __init__(self, first: Chosen) -> None:
         self._choices = [first]
         self._place = 0
 
     @property
-    def current(self) -> Choice:
+    def current(self) -> Chosen:
         return self._choices[self._place]
 
-    def choose(self, choice: Choice) -> bool:
+    def choose(self, choice: Chosen) -> bool:
         """Take a new choice; whether it differs from the current one. What was undone is forgotten."""
         if choice == self.current:
             return False
