@@ -6,7 +6,7 @@
  */
 import { LevelCache } from "./cache";
 import { buildHierarchy, type Hierarchy } from "./hierarchy";
-import { median, row, rowsBy, sizeOnGrid, type LevelLayout, type Rows, type Spacing } from "./level";
+import { row, rowsBy, sizeOnGrid, type LevelLayout, type Rows, type Spacing } from "./level";
 import { levelOf, settledKey, withoutGive } from "./level_keys";
 import { LevelReader, type Placed } from "./levels";
 import { layoutLevel } from "./pipeline";
@@ -47,8 +47,7 @@ export class LayoutEngine {
     if (again) for (const level of bottomUp) if (again[level]) place(level);
     this.asked.tidy();
     this.settled.tidy();
-    const result = assemble(hierarchy, placed, wiresOf, reader.local);
-    return { ...result, shiftX: commonShift(result.x, input.seed?.x), shiftY: commonShift(result.y, input.seed?.y) };
+    return assemble(hierarchy, placed, wiresOf, reader.local);
   }
 
   private arrange(key: Uint32Array, spacing: Spacing): LevelLayout {
@@ -67,8 +66,8 @@ function inGroup(layout: LevelLayout, items: Uint32Array, header: number, minWid
 }
 
 /** Walks from the top level inwards, giving every level its origin, then strings the wires of each edge together. */
-function assemble(h: Hierarchy, placed: Placed[], wiresOf: Rows, local: Uint32Array): Omit<LayoutResult, "shiftX" | "shiftY"> {
-  const { nodeCount, groupCount, bottomUp, wires, path, pathOffset, reversed } = h;
+function assemble(h: Hierarchy, placed: Placed[], wiresOf: Rows, local: Uint32Array): LayoutResult {
+  const { nodeCount, groupCount, bottomUp, wires, path, pathStart, pathEnd, reversed } = h;
   const x = new Float32Array(nodeCount), y = new Float32Array(nodeCount), groupBox = new Float32Array(4 * groupCount);
   const originX = new Float64Array(groupCount + 1), originY = new Float64Array(groupCount + 1);
   for (let i = groupCount; i >= 0; i--) {
@@ -78,20 +77,24 @@ function assemble(h: Hierarchy, placed: Placed[], wiresOf: Rows, local: Uint32Ar
       const cx = originX[level] + layout.x[local[item]], cy = originY[level] + layout.y[local[item]];
       if (item < nodeCount) { x[item] = cx; y[item] = cy; continue; }
       const g = item - nodeCount, box = placed[g];
-      groupBox.set([cx - box.width / 2, cy - box.height / 2, box.width, box.height], 4 * g);
+      groupBox[4 * g] = cx - box.width / 2;
+      groupBox[4 * g + 1] = cy - box.height / 2;
+      groupBox[4 * g + 2] = box.width;
+      groupBox[4 * g + 3] = box.height;
       originX[g] = groupBox[4 * g] + box.insetX;
       originY[g] = groupBox[4 * g + 1] + box.insetY;
     }
   }
   const localWire = new Uint32Array(wires.level.length);
-  for (let level = 0; level <= groupCount; level++) row(wiresOf, level).forEach((w, k) => { localWire[w] = k; });
+  for (let level = 0; level <= groupCount; level++)
+    for (let k = wiresOf.offset[level]; k < wiresOf.offset[level + 1]; k++) localWire[wiresOf.items[k]] = k - wiresOf.offset[level];
 
-  const edgeCount = pathOffset.length - 1;
+  const edgeCount = reversed.length;
   const edgeOffset = new Uint32Array(edgeCount + 1);
   const points: number[] = [];
   for (let e = 0; e < edgeCount; e++) {
     const first = points.length, line = new Line(points);
-    for (let k = pathOffset[e]; k < pathOffset[e + 1]; k++) {
+    for (let k = pathStart[e]; k < pathEnd[e]; k++) {
       const w = path[k], level = wires.level[w], { points: local, offset } = placed[level].layout;
       for (let p = offset[localWire[w]]; p < offset[localWire[w] + 1]; p++)
         line.to(originX[level] + local[2 * p], originY[level] + local[2 * p + 1]);
@@ -100,13 +103,7 @@ function assemble(h: Hierarchy, placed: Placed[], wiresOf: Rows, local: Uint32Ar
     edgeOffset[e + 1] = points.length / 2;
   }
   const { width, height } = placed[groupCount];
-  return { x, y, groupBox, edgePoints: Float32Array.from(points), edgeOffset, width, height };
-}
-
-function commonShift(at: Float32Array, seed: Float32Array | undefined): number {
-  const shifts: number[] = [];
-  if (seed) for (let n = 0; n < at.length; n++) if (!Number.isNaN(seed[n])) shifts.push(at[n] - seed[n]);
-  return shifts.length === 0 ? 0 : median(shifts);
+  return { x, y, groupBox, edgePoints: new Float32Array(points), edgeOffset, width, height };
 }
 
 function turnRound(points: number[], first: number): void {

@@ -42,9 +42,10 @@ export interface Hierarchy {
   stubNet: number[];
   /** Nodes on the longest way from a source to the net's producer, in the whole graph; 0 for turned-round edges. */
   depthOfNet: (net: number) => number;
-  /** The wires of edge e, from its upper to its lower end. */
-  pathOffset: Uint32Array;
-  path: Uint32Array;
+  /** The wires of edge e, from its upper to its lower end: path[pathStart[e]] .. path[pathEnd[e] - 1]. */
+  pathStart: Uint32Array;
+  pathEnd: Uint32Array;
+  path: number[];
   /** 1 where an edge had to be turned upwards because the boxes it joins form a cycle. */
   reversed: Uint8Array;
 }
@@ -80,7 +81,7 @@ export function buildHierarchy(input: LayoutInput): Hierarchy {
   // Last net that made an entry or exit in a group: edges are visited net by net, so one slot is enough.
   const entryNet = new Int32Array(groupCount).fill(-1), entryStub = new Int32Array(groupCount);
   const exitNet = new Int32Array(groupCount).fill(-1), exitStub = new Int32Array(groupCount);
-  const paths: number[][] = new Array(edgeCount);
+  const path: number[] = [], pathStart = new Uint32Array(edgeCount), pathEnd = new Uint32Array(edgeCount);
   const firstStub = nodeCount + groupCount;
   const down: number[] = [];
 
@@ -91,8 +92,8 @@ export function buildHierarchy(input: LayoutInput): Hierarchy {
     (stubKind.push(kind), stubNet.push(net), stubWire.push(-1), stubGroup.push(group) - 1);
 
   for (const e of byNet(source, reversed, nodeCount)) {
-    const path: number[] = (paths[e] = []);
     if (source[e] === target[e]) continue;
+    pathStart[e] = path.length;
     const turned = reversed[e] === 1;
     const net = turned ? nodeCount + e : source[e];
     const from = turned ? target[e] : source[e], to = turned ? source[e] : target[e];
@@ -120,17 +121,12 @@ export function buildHierarchy(input: LayoutInput): Hierarchy {
       path.push(stubWire[k]);
       item = firstStub + k; itemStub = -1; level = group;
     }
-    path.push(wire(level, item, itemStub, to, -1, net, turned ? LAST_PORT : port[e]));
+    pathEnd[e] = path.push(wire(level, item, itemStub, to, -1, net, turned ? LAST_PORT : port[e]));
   }
-
-  const pathOffset = new Uint32Array(edgeCount + 1);
-  for (let e = 0; e < edgeCount; e++) pathOffset[e + 1] = pathOffset[e] + paths[e].length;
-  const path = new Uint32Array(pathOffset[edgeCount]);
-  for (let e = 0; e < edgeCount; e++) path.set(paths[e], pathOffset[e]);
   return {
     nodeCount, groupCount, home, bottomUp, wires, stubGroup, stubKind, stubNet,
     depthOfNet: (net) => (net < nodeCount ? valueDepth[net] : 0),
-    pathOffset, path, reversed,
+    path, pathStart, pathEnd, reversed,
   };
 }
 

@@ -6,7 +6,7 @@ import type { Builder } from "./testing/builder";
 import { collapse } from "./testing/collapse";
 import { without } from "./testing/edits";
 import { bert, randomDag, resnet } from "./testing/generators";
-import { violations } from "./testing/laws";
+import { commonShift, violations } from "./testing/laws";
 import { below, random } from "./testing/random";
 import type { LayoutInput, LayoutResult } from "./types";
 
@@ -21,7 +21,8 @@ function seeded(input: LayoutInput, before: LayoutResult, kept: [number, number]
 
 /** The median distance of kept nodes from where they were, in widths of a node, after the common shift is taken out. */
 function moved(input: LayoutInput, before: LayoutResult, after: LayoutResult, kept: [number, number][]): number {
-  const far = kept.map(([a, b]) => Math.hypot(after.x[b] - before.x[a] - after.shiftX, after.y[b] - before.y[a] - after.shiftY) / input.nodes.width[b]);
+  const dx = commonShift(before.x, after.x, kept), dy = commonShift(before.y, after.y, kept);
+  const far = kept.map(([a, b]) => Math.hypot(after.x[b] - before.x[a] - dx, after.y[b] - before.y[a] - dy) / input.nodes.width[b]);
   return far.sort((a, b) => a - b)[far.length >> 1];
 }
 
@@ -70,7 +71,8 @@ test("an edit in one place of a random graph with groups leaves most pictures wh
 });
 
 function middleRise(input: LayoutInput, before: LayoutResult, after: LayoutResult, kept: [number, number][]): number {
-  const far = kept.map(([a, b]) => Math.abs(after.y[b] - before.y[a] - after.shiftY) / input.nodes.width[b]);
+  const dy = commonShift(before.y, after.y, kept);
+  const far = kept.map(([a, b]) => Math.abs(after.y[b] - before.y[a] - dy) / input.nodes.width[b]);
   return far.sort((a, b) => a - b)[far.length >> 1];
 }
 

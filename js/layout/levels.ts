@@ -27,6 +27,8 @@ export class LevelReader {
   private readonly netNumber: Uint32Array;
   private readonly netStamp: Uint32Array;
   private stamp = 0;
+  private best = new Int32Array(64);
+  private second = new Float64Array(64);
 
   constructor(private readonly input: LayoutInput, private readonly h: Hierarchy, private readonly placed: Placed[]) {
     this.local = new Uint32Array(h.nodeCount + h.groupCount + h.stubGroup.length);
@@ -94,7 +96,11 @@ export class LevelReader {
   /** A wire or an entry is the main one if what it brings is clearly deeper in the whole graph than all it arrives with. */
   private markMain(items: Uint32Array, wireIds: Uint32Array): void {
     const { writer: { words, at }, h } = this;
-    const best = new Int32Array(items.length).fill(-1), second = new Float64Array(items.length);
+    if (this.best.length < items.length) {
+      this.best = new Int32Array(2 * items.length);
+      this.second = new Float64Array(2 * items.length);
+    }
+    const best = this.best.fill(-1, 0, items.length), second = this.second.fill(0, 0, items.length);
     const depth = (k: number): number => h.depthOfNet(h.wires.net[wireIds[k]]);
     for (let k = 0; k < wireIds.length; k++) {
       const t = words[at.target + k];

@@ -23,7 +23,8 @@ export class Seeds {
 
   found(group: number, { items, layout, insetX, insetY, width, height }: Placed, local: Uint32Array): void {
     const x: number[] = [], y: number[] = [];
-    for (const item of items) {
+    for (let i = 0; i < items.length; i++) {
+      const item = items[i];
       if (item >= this.x.length || Number.isNaN(this.x[item]) || Number.isNaN(this.y[item])) continue;
       x.push(this.x[item] - insetX - layout.x[local[item]]);
       y.push(this.y[item] - insetY - layout.y[local[item]]);

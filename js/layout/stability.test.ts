@@ -4,7 +4,7 @@ import { LayoutEngine, layout } from "./compound";
 import type { Builder } from "./testing/builder";
 import { without } from "./testing/edits";
 import { bert, randomDag, resnet } from "./testing/generators";
-import { violations } from "./testing/laws";
+import { commonShift, violations } from "./testing/laws";
 import type { LayoutInput, LayoutResult } from "./types";
 
 interface Moves { x: number; y: number }
@@ -12,9 +12,10 @@ interface Moves { x: number; y: number }
 /** Median distances that the kept nodes moved, after the one translation that the view takes out by panning. */
 function moves(before: LayoutResult, after: LayoutResult, kept: [number, number][]): Moves {
   const middle = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1];
+  const dx = commonShift(before.x, after.x, kept), dy = commonShift(before.y, after.y, kept);
   return {
-    x: middle(kept.map(([a, b]) => Math.abs(after.x[b] - before.x[a] - after.shiftX))),
-    y: middle(kept.map(([a, b]) => Math.abs(after.y[b] - before.y[a] - after.shiftY))),
+    x: middle(kept.map(([a, b]) => Math.abs(after.x[b] - before.x[a] - dx))),
+    y: middle(kept.map(([a, b]) => Math.abs(after.y[b] - before.y[a] - dy))),
   };
 }
 

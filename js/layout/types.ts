@@ -43,10 +43,4 @@ export interface LayoutResult {
   edgeOffset: Uint32Array;
   width: number;
   height: number;
-  /**
-   * With a seed, how far most kept nodes moved together (the picture always starts at 0, 0): pan by this and what
-   * did not change stays on its pixel. 0 without a seed.
-   */
-  shiftX: number;
-  shiftY: number;
 }

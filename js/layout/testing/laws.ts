@@ -1,4 +1,5 @@
 /** What every picture must obey, checked from the outside: a list of violations in words, empty when all is well. */
+import { median } from "../level";
 import type { LayoutInput, LayoutResult } from "../types";
 
 const EPSILON = 0.5;
@@ -132,4 +133,9 @@ class Grid {
     for (let k = Math.floor(box.y0 / this.stripe); k <= Math.floor(box.y1 / this.stripe); k++)
       for (const i of this.stripes.get(k) ?? []) visit(i);
   }
+}
+
+/** How far most kept nodes moved together along one axis, which is what the view pans by; pairs of their numbers before and after. */
+export function commonShift(before: Float32Array, after: Float32Array, kept: [number, number][]): number {
+  return median(kept.map(([a, b]) => after[b] - before[a])) || 0;
 }
