@@ -3,12 +3,12 @@
  * consumers, tuples and tuple gets become a mark on the edge, and a producer that feeds very many consumers
  * becomes a badge at each of them, since fifty long edges from one mask would hide everything else.
  */
-import { adjacency, cyclic, type Adjacency } from "./csr.ts";
-import { foldable } from "./fold.ts";
+import { basisOf } from "./basis.ts";
+import { cyclic, type Adjacency } from "./csr.ts";
 import { commonGroup, gaps } from "./gaps.ts";
 import { FOLDED, HIDDEN, gather, stub, type Badge } from "./links.ts";
-import { GroupKind, Kind } from "./payload.ts";
-import { sideOf, type Picture } from "./picture.ts";
+import { GroupKind } from "./payload.ts";
+import { type Picture } from "./picture.ts";
 
 export interface ViewOptions {
   collapsed: ReadonlySet<number>;
@@ -52,20 +52,19 @@ export interface Visible {
 }
 
 export function visible(picture: Picture, options: ViewOptions): Visible {
-  const inEdges = adjacency(picture.target, picture.nodeCount);
-  const outEdges = adjacency(picture.source, picture.nodeCount);
-  const hiding = outermostCollapsed(picture, options.collapsed);
+  const { inEdges, outEdges, elided, groupOrder, ...basis } = basisOf(picture);
+  const hiding = outermostCollapsed(picture, groupOrder, options.collapsed);
   const node: number[] = [];
   const collapsedGroup: number[] = [];
   const side: number[] = [];
   const itemOf = new Int32Array(picture.nodeCount).fill(HIDDEN);
   const groupItem = new Map<number, number>();
-  const folds = options.showConstants ? null : foldable(picture, inEdges, outEdges);
+  const folds = options.showConstants ? null : basis.folds;
 
   const gapItem = new Map<number, number>();
   const gapNodes = new Map<number, number[]>();
   const only = options.only;
-  const isElided = (u: number) => !options.showTuples && elided(picture, u, outEdges.offset[u + 1] > outEdges.offset[u]);
+  const isElided = (u: number) => !options.showTuples && elided[u] === 1;
   const within = only ? holding(picture, hiding, only) : null;
   const isFolded = (u: number) => folds !== null && folds[u] !== 0 && folds[u] === picture.side[u];
   const gapOf = only ? gaps(picture, only, (u) => isFolded(u) || isElided(u)) : null;
@@ -108,33 +107,30 @@ export function visible(picture: Picture, options: ViewOptions): Visible {
       side.push(picture.side[u] & ~(folds?.[u] ?? 0));
     }
   }
-  const { open, openParent, parent } = openGroups(picture, node, collapsedGroup, hiding, gapNodes);
-  const edges = gather(picture, itemOf, inEdges, node, folds);
-  stub(edges, node, options.fanOutLimit);
+  const { open, openParent, parent } = openGroups(picture, groupOrder, node, collapsedGroup, hiding, gapNodes);
+  const links = gather(picture, itemOf, inEdges, node, folds);
+  stub(links, node, options.fanOutLimit);
   settle(picture, itemOf, outEdges);
-  const kept = edges.list.filter((e) => !e.dropped);
-  const source = Uint32Array.from(kept, (e) => e.source);
-  const target = Uint32Array.from(kept, (e) => e.target);
+  const edges = links.columns();
   // Collapsed groups can wait for each other (a scope that is left and entered again), and so can the two sides.
-  const weak = cyclic(source, target, node.length, (e) => kept[e].weak || kept[e].side !== 2);
-  for (const badge of edges.badges.values()) badge.sort((x, y) => x.port - y.port || x.node - y.node);
+  const weak = cyclic(edges.source, edges.target, node.length, (e) => edges.weak[e] === 1 || edges.edgeSide[e] !== 2);
+  for (const badge of links.badges.values()) if (badge.length > 1) badge.sort((x, y) => x.port - y.port || x.node - y.node);
+  const gap = new Uint32Array(node.length);
+  for (const [item, nodes] of gapNodes) gap[item] = nodes.length;
   return {
-    picture, count: node.length,
-    node: Int32Array.from(node), collapsedGroup: Int32Array.from(collapsedGroup),
-    gap: Uint32Array.from(node, (_, i) => gapNodes.get(i)?.length ?? 0), side: Uint8Array.from(side),
-    parent, open, openParent, badges: edges.badges, itemOf,
-    edgeCount: kept.length, source, target,
-    port: Uint16Array.from(kept, (e) => e.port), edgeSide: Uint8Array.from(kept, (e) => e.side), weak,
-    edgeFold: Uint32Array.from(kept, (e) => e.fold), edgeBytes: Float64Array.from(kept, (e) => e.bytes),
-    edgeLabel: kept.map((e) => e.label), edgeType: kept.map((e) => e.type),
+    picture, count: node.length, node: new Int32Array(node), collapsedGroup: new Int32Array(collapsedGroup), gap, side: new Uint8Array(side),
+    parent, open, openParent, badges: links.badges, itemOf, ...edges, weak,
   };
 }
 
 /** For each group, the outermost collapsed group it is in (itself included), or -1. */
-function outermostCollapsed(picture: Picture, collapsed: ReadonlySet<number>): Int32Array {
+function outermostCollapsed(picture: Picture, order: Int32Array, collapsed: ReadonlySet<number>): Int32Array {
   const { parent, count } = picture.groups;
   const out = new Int32Array(count).fill(-1);
-  for (let g = 0; g < count; g++) for (let h = g; h >= 0; h = parent[h]) if (collapsed.has(h)) out[g] = h;
+  for (const g of order) {
+    const above = parent[g] >= 0 ? out[parent[g]] : -1;
+    out[g] = above < 0 && collapsed.has(g) ? g : above;
+  }
   return out;
 }
 
@@ -145,33 +141,25 @@ function holding(picture: Picture, hiding: Int32Array, only: Uint8Array): Uint8A
   return out;
 }
 
-function elided(picture: Picture, u: number, consumed: boolean): boolean {
-  const s = sideOf(picture, u, 1);
-  const kind = picture.sides[s].kind[picture.id[s][u]];
-  return (kind === Kind.tuple || kind === Kind.getItem) && (consumed || kind === Kind.tuple);
-}
-
 /** Open groups that hold something, parents first. A lone function around everything says nothing and is left out. */
-function openGroups(picture: Picture, node: number[], collapsedGroup: number[], hiding: Int32Array, gapNodes: Map<number, number[]>) {
+function openGroups(picture: Picture, order: Int32Array, node: number[], collapsedGroup: number[], hiding: Int32Array, gapNodes: Map<number, number[]>) {
   const { parent: above, kind, count } = picture.groups;
-  const used = new Uint8Array(count);
-  const gapHome = new Map([...gapNodes].map(([item, nodes]) => {
+  const home = new Int32Array(node.length);
+  for (let i = 0; i < node.length; i++) home[i] = node[i] >= 0 ? picture.group[node[i]] : collapsedGroup[i] >= 0 ? above[collapsedGroup[i]] : -1;
+  for (const [item, nodes] of gapNodes) {
     const g = commonGroup(picture, nodes);
     // What a collapsed group hides is beside it, not in it.
-    return [item, g >= 0 && hiding[g] >= 0 ? above[hiding[g]] : g] as const;
-  }));
-  const home = (i: number) => gapHome.get(i) ?? (node[i] >= 0 ? picture.group[node[i]] : above[collapsedGroup[i]]);
-  for (let i = 0; i < node.length; i++) for (let g = home(i); g >= 0 && !used[g]; g = above[g]) used[g] = 1;
-  const top: number[] = [];
-  for (let g = 0; g < count; g++) if (above[g] < 0) top.push(g);
+    home[item] = g >= 0 && hiding[g] >= 0 ? above[hiding[g]] : g;
+  }
+  const used = new Uint8Array(count);
+  for (let i = 0; i < home.length; i++) for (let g = home[i]; g >= 0 && !used[g]; g = above[g]) used[g] = 1;
+  const top = order.filter((g) => above[g] < 0);
   if (top.length === 1 && kind[top[0]] === GroupKind.function) used[top[0]] = 0;
-  const depths = new Int32Array(count);
-  for (let g = 0; g < count; g++) for (let h = above[g]; h >= 0; h = above[h]) depths[g]++;
-  const open = Int32Array.from([...used.keys()].filter((g) => used[g])).sort((x, y) => depths[x] - depths[y] || x - y);
+  const open = order.filter((g) => used[g] === 1);
   const place = new Int32Array(count).fill(-1);
-  open.forEach((g, i) => { place[g] = i; });
+  for (let i = 0; i < open.length; i++) place[open[i]] = i;
   const openParent = open.map((g) => (above[g] >= 0 ? place[above[g]] : -1));
-  const parent = Int32Array.from(node, (_, i) => (home(i) >= 0 ? place[home(i)] : -1));
+  const parent = home.map((g) => (g >= 0 ? place[g] : -1));
   return { open, openParent, parent };
 }
 
