@@ -1,12 +1,7 @@
 """Dominators and post-dominators of a Graph.
 
-A node dominates another if every way from where values enter to the other leads through it. In an acyclic graph whose
-nodes are met in topological order, a node's immediate dominator is the lowest common ancestor, in the tree made so far, of
-its producers: one pass, no iteration (Aho, Hopcroft, Ullman, "On finding lowest common ancestors in trees", SIAM J. Comput.
-5(1), 1976, doi:10.1137/0205011). The tree grows by leaves only, so each node keeps one jump pointer beside its parent, and
-an ancestor is found in O(log n) steps (Myers, "An applicative random-access stack", Inf. Process. Lett. 17(5), 1983,
-doi:10.1016/0020-0190(83)90106-0). Climbing parent by parent, as is usual, takes n steps a node on a long chain that many
-nodes close.
+A node dominates another if every way from where values enter to the other leads through it. One pass over the topological
+order finds each node's immediate dominator (workbench.graph.ancestors).
 """
 
 from __future__ import annotations
@@ -16,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from workbench.errors import UnknownNode
+from workbench.graph.ancestors import Ancestors
 from workbench.graph.model import Graph
 
 
@@ -145,33 +141,15 @@ class DominatorTree:
 
 def _tree(order: range, before: Sequence[Sequence[int]], entering: set[int]) -> DominatorTree:
     """The tree of an acyclic graph; `before` gives each node's neighbours that stand earlier in `order`."""
-    virtual = len(order)
-    # the virtual root is its own parent and its own jump
-    up, jump = [virtual] * (virtual + 1), [virtual] * (virtual + 1)
-    depth = [0] * (virtual + 1)
+    tree = Ancestors(len(order))
+    depth = tree.depth
     for node in order:
-        reached = [other for other in before[node] if depth[other]]
         if node in entering:
-            above = virtual
-        elif reached:
-            above = reached[0]
-            for other in reached[1:]:
-                above = _common(above, other, up, jump, depth)
-        else:
-            continue
-        up[node], depth[node] = above, depth[above] + 1
-        far = jump[above]
-        jump[node] = jump[far] if depth[above] - depth[far] == depth[far] - depth[jump[far]] else above
-    parent = tuple(None if not depth[n] else VIRTUAL if up[n] == virtual else up[n] for n in range(virtual))
-    return DominatorTree(parent, tuple(depth[:virtual]), order)
-
-
-def _common(a: int, b: int, up: list[int], jump: list[int], depth: list[int]) -> int:
-    """The lowest common ancestor; nodes of one depth jump equally far."""
-    if depth[a] < depth[b]:
-        a, b = b, a
-    while depth[a] > depth[b]:
-        a = jump[a] if depth[jump[a]] >= depth[b] else up[a]
-    while a != b:
-        a, b = (up[a], up[b]) if jump[a] == jump[b] else (jump[a], jump[b])
-    return a
+            tree.add(node, tree.root)
+        elif reached := [other for other in before[node] if depth[other]]:
+            tree.add(node, tree.common(reached))
+    parent = tuple(
+        None if not depth[node] else VIRTUAL if above == tree.root else above
+        for node, above in enumerate(tree.parent[:-1])
+    )
+    return DominatorTree(parent, tuple(depth[:-1]), order)

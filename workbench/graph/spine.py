@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from workbench.graph.ancestors import Ancestors
+
 OUTSIDE = -1
 LATEST = 4
 "The data may come in at this part of the longest chain from its end, at the latest."
@@ -118,35 +120,15 @@ def _reach(uses: list[list[int]], nodes: Iterable[int], sources: list[int]) -> d
 
 
 def _tree(uses: list[list[int]], root: int) -> tuple[dict[int, int], dict[int, int]]:
-    """Depth and parent in the post-dominator tree, for every node that leads to the root.
-
-    On a DAG one sweep finds the tree: a node's parent is the lowest common ancestor of its consumers (Cooper, Harvey,
-    Kennedy: A simple, fast dominance algorithm, 2001). Jump pointers keep each ancestor query logarithmic (Myers: An
-    applicative random-access stack, 1983).
-    """
-    depth, parent, jump = {root: 0}, {root: root}, {root: root}
-
-    def lift(node: int, to: int) -> int:
-        while depth[node] > to:
-            node = jump[node] if depth[jump[node]] >= to else parent[node]
-        return node
-
-    def common(a: int, b: int) -> int:
-        a, b = lift(a, depth[b]), lift(b, depth[a])
-        while a != b:
-            a, b = (jump[a], jump[b]) if jump[a] != jump[b] else (parent[a], parent[b])
-        return a
-
+    """Depth below the root and parent in the post-dominator tree, for every node that leads to the root."""
+    tree = Ancestors(root + 1)
+    tree.add(root, tree.root)
+    nodes = [root]
     for node in range(root - 1, -1, -1):
-        if not uses[node]:
-            continue
-        above = uses[node][0]
-        for user in uses[node][1:]:
-            above = common(above, user)
-        far = jump[above]
-        parent[node], depth[node] = above, depth[above] + 1
-        jump[node] = jump[far] if depth[above] - depth[far] == depth[far] - depth[jump[far]] else above
-    return depth, parent
+        if uses[node]:
+            tree.add(node, tree.common(uses[node]))
+            nodes.append(node)
+    return {node: tree.depth[node] - 1 for node in nodes}, {node: tree.parent[node] for node in nodes}
 
 
 def _hang_side_results(
