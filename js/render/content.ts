@@ -130,11 +130,37 @@ export interface Sizes {
   height: Float32Array;
 }
 
+/** A node's size, as it was when it had these badges: opening a group changes few of them. */
+interface Measured {
+  side: Uint8Array;
+  badges: (readonly Badge[] | undefined)[];
+  width: Float32Array;
+  height: Float32Array;
+}
+
+const measured = new WeakMap<Picture, { ruler: Ruler; nodes: Measured }>();
+
+function measuredNodes(picture: Picture, ruler: Ruler): Measured {
+  const known = measured.get(picture);
+  if (known?.ruler === ruler) return known.nodes;
+  const n = picture.nodeCount;
+  const nodes = { side: new Uint8Array(n), badges: new Array<undefined>(n), width: new Float32Array(n), height: new Float32Array(n) };
+  measured.set(picture, { ruler, nodes });
+  return nodes;
+}
+
 export function sizes(scene: Visible, ruler: Ruler): Sizes {
   const width = new Float32Array(scene.count);
   const height = new Float32Array(scene.count);
+  const nodes = measuredNodes(scene.picture, ruler);
   const known = new Map<string, [number, number]>();
   for (let i = 0; i < scene.count; i++) {
+    const [u, badges] = [scene.node[i], scene.badges.get(i)];
+    if (u >= 0 && nodes.side[u] === scene.side[i] && sameBadges(nodes.badges[u], badges)) {
+      width[i] = nodes.width[u];
+      height[i] = nodes.height[u];
+      continue;
+    }
     for (const s of [0, 1] as const) {
       if (!(scene.side[i] & (1 << s))) continue;
       const content = contentOf(scene, i, s);
@@ -144,8 +170,21 @@ export function sizes(scene: Visible, ruler: Ruler): Sizes {
       width[i] = Math.max(width[i], size[0]);
       height[i] = Math.max(height[i], size[1]);
     }
+    if (u < 0) continue;
+    nodes.side[u] = scene.side[i];
+    nodes.badges[u] = badges;
+    nodes.width[u] = width[i];
+    nodes.height[u] = height[i];
   }
   return { width, height };
+}
+
+function sameBadges(a: readonly Badge[] | undefined, b: readonly Badge[] | undefined): boolean {
+  if (a === b) return true;
+  return a?.length === b?.length && a!.every((x, k) => {
+    const y = b![k];
+    return x.node === y.node && x.side === y.side && x.kind === y.kind;
+  });
 }
 
 function measure(content: Content, ruler: Ruler): [number, number] {

@@ -3,29 +3,32 @@ export class Grid {
   private readonly cell: number;
   private readonly columns: number;
   private readonly rows: number;
-  private readonly offset: Uint32Array;
-  private readonly list: Uint32Array;
-  /** Boxes over so many cells that listing them everywhere would cost more than testing them each time. */
-  private readonly large: number[] = [];
+  private cells: Cells | null = null;
+  private asked = false;
   private readonly seen: Uint32Array;
   private stamp = 0;
 
-  constructor(private readonly boxes: Float32Array, width: number, height: number, mostCells = 24) {
+  constructor(private readonly boxes: Float32Array, width: number, height: number, private readonly mostCells = 24) {
     const count = boxes.length / 4;
     this.cell = Math.max(160, Math.sqrt((width * height) / Math.max(1, count)) || 160);
     this.columns = Math.max(1, Math.ceil(width / this.cell));
     this.rows = Math.max(1, Math.ceil(height / this.cell));
+    this.seen = new Uint32Array(count);
+  }
+
+  private sort(): Cells {
+    const count = this.seen.length;
     const counts = new Uint32Array(this.columns * this.rows + 1);
+    const large: number[] = [];
     for (let i = 0; i < count; i++) {
-      if (this.span(i) > mostCells) this.large.push(i);
-      else this.each(i, (cell) => counts[cell + 1]++);
+      if (this.span(i) > this.mostCells) large.push(i);
+      else this.each(i, counts, null);
     }
     for (let c = 0; c + 1 < counts.length; c++) counts[c + 1] += counts[c];
-    this.offset = counts;
-    this.list = new Uint32Array(counts[counts.length - 1]);
+    const list = new Uint32Array(counts[counts.length - 1]);
     const next = counts.slice();
-    for (let i = 0; i < count; i++) if (this.span(i) <= mostCells) this.each(i, (cell) => { this.list[next[cell]++] = i; });
-    this.seen = new Uint32Array(count);
+    for (let i = 0; i < count; i++) if (this.span(i) <= this.mostCells) this.each(i, next, list);
+    return { offset: counts, list, large };
   }
 
   private column(x: number): number {
@@ -41,12 +44,17 @@ export class Grid {
     return (this.column(b[4 * i + 2]) - this.column(b[4 * i]) + 1) * (this.row(b[4 * i + 3]) - this.row(b[4 * i + 1]) + 1);
   }
 
-  private each(i: number, visit: (cell: number) => void): void {
+  /** Counts a box in each of its cells, or puts it where the cell's next free place is. */
+  private each(i: number, places: Uint32Array, list: Uint32Array | null): void {
     const b = this.boxes;
+    const left = this.column(b[4 * i]);
     const right = this.column(b[4 * i + 2]);
     const bottom = this.row(b[4 * i + 3]);
     for (let r = this.row(b[4 * i + 1]); r <= bottom; r++) {
-      for (let c = this.column(b[4 * i]); c <= right; c++) visit(r * this.columns + c);
+      for (let c = r * this.columns + left; c <= r * this.columns + right; c++) {
+        if (list) list[places[c]++] = i;
+        else places[c + 1]++;
+      }
     }
   }
 
@@ -57,19 +65,33 @@ export class Grid {
 
   /** Every box that touches the rectangle, each once. */
   query(x0: number, y0: number, x1: number, y1: number, visit: (i: number) => void): void {
+    // Looking at all boxes once is quicker than sorting them, and the first frame of a new picture asks once.
+    if (!this.asked) {
+      this.asked = true;
+      for (let i = 0; i < this.seen.length; i++) if (this.touches(i, x0, y0, x1, y1)) visit(i);
+      return;
+    }
+    const { offset, list, large } = (this.cells ??= this.sort());
     this.stamp++;
-    for (const i of this.large) if (this.touches(i, x0, y0, x1, y1)) visit(i);
+    for (const i of large) if (this.touches(i, x0, y0, x1, y1)) visit(i);
     const right = this.column(x1);
     const bottom = this.row(y1);
     for (let r = this.row(y0); r <= bottom; r++) {
-      const from = this.offset[r * this.columns + this.column(x0)];
-      const to = this.offset[r * this.columns + right + 1];
+      const from = offset[r * this.columns + this.column(x0)];
+      const to = offset[r * this.columns + right + 1];
       for (let k = from; k < to; k++) {
-        const i = this.list[k];
+        const i = list[k];
         if (this.seen[i] === this.stamp) continue;
         this.seen[i] = this.stamp;
         if (this.touches(i, x0, y0, x1, y1)) visit(i);
       }
     }
   }
+}
+
+interface Cells {
+  offset: Uint32Array;
+  list: Uint32Array;
+  /** Boxes over so many cells that listing them everywhere would cost more than testing them each time. */
+  large: number[];
 }

@@ -48,7 +48,7 @@ export function layoutInput(visible: Visible, size: Sizes, ruler: Ruler, slots: 
       groups: {
         parent: visible.openParent,
         headerHeight: new Float32Array(visible.open.length).fill(HEADER),
-        minWidth: Float32Array.from(visible.open, (g) => headerWidth(groups.name[g], ruler)),
+        minWidth: new Float32Array(visible.open.length).map((_, i) => headerWidth(groups.name[visible.open[i]], ruler)),
       },
       options: { nodeGap: 22, layerGap: visible.picture.compares ? ROOM_FOR_KERNELS : 32, padding: PADDING },
       ...(seed ? { seed: at } : {}),
@@ -56,31 +56,40 @@ export function layoutInput(visible: Visible, size: Sizes, ruler: Ruler, slots: 
   };
 }
 
+const headers = new WeakMap<Ruler, Map<string, number>>();
+
 /** Room for a group's name and chevron; a very long name is cut rather than make its group wide. */
 function headerWidth(name: string, ruler: Ruler): number {
-  return Math.min(240, ruler.width(groupName(name), 11, true) + 40);
+  let known = headers.get(ruler);
+  if (!known) headers.set(ruler, (known = new Map()));
+  let width = known.get(name);
+  if (width === undefined) known.set(name, (width = Math.min(240, ruler.width(groupName(name), 11, true) + 40)));
+  return width;
 }
 
 function slotEdges(visible: Visible, slots: Slots): { edges: LayoutInput["edges"]; route: Int32Array } {
   const route = new Int32Array(visible.edgeCount).fill(-1);
+  const shared = slots.count < visible.count;
   const known = new Map<string, number>();
-  const source: number[] = [];
-  const target: number[] = [];
-  const port: number[] = [];
+  const source = new Uint32Array(visible.edgeCount);
+  const target = new Uint32Array(visible.edgeCount);
+  const port = new Uint16Array(visible.edgeCount);
+  let count = 0;
   for (let e = 0; e < visible.edgeCount; e++) {
     if (visible.weak[e]) continue;
-    const [s, t] = [slots.of[visible.source[e]], slots.of[visible.target[e]]];
-    const key = slots.count < visible.count ? `${s},${t},${visible.port[e]}` : "";
-    const same = key ? known.get(key) : undefined;
+    const s = slots.of[visible.source[e]];
+    const t = slots.of[visible.target[e]];
+    const key = shared ? `${s},${t},${visible.port[e]}` : "";
+    const same = shared ? known.get(key) : undefined;
     if (same !== undefined) {
       route[e] = same;
       continue;
     }
-    route[e] = source.length;
-    if (key) known.set(key, source.length);
-    source.push(s);
-    target.push(t);
-    port.push(visible.port[e]);
+    if (shared) known.set(key, count);
+    source[count] = s;
+    target[count] = t;
+    port[count] = visible.port[e];
+    route[e] = count++;
   }
-  return { route, edges: { source: Uint32Array.from(source), target: Uint32Array.from(target), port: Uint16Array.from(port) } };
+  return { route, edges: { source: source.slice(0, count), target: target.slice(0, count), port: port.slice(0, count) } };
 }

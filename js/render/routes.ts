@@ -28,45 +28,69 @@ export function straightWays(visible: Visible, boxes: Float32Array, items: Grid)
 
 export function edgePoints(visible: Visible, size: Sizes, x: Float32Array, y: Float32Array, route: Int32Array, result: LayoutResult, straight: Float32Array | null) {
   const offset = new Uint32Array(visible.edgeCount + 1);
-  const points: number[] = [];
+  const { edgePoints: path, edgeOffset } = result;
+  const free = (e: number) => route[e] < 0 || edgeOffset[route[e]] === edgeOffset[route[e] + 1];
+  let most = 0;
+  for (let e = 0; e < visible.edgeCount; e++) most += 2 + (free(e) ? 0 : edgeOffset[route[e] + 1] - edgeOffset[route[e]]);
+  const points = new Points(most);
   for (let e = 0; e < visible.edgeCount; e++) {
-    const [s, t] = [visible.source[e], visible.target[e]];
-    const from = { x: x[s], y: y[s] + size.height[s] / 2, half: size.width[s] / 2 - 6 };
-    const to = { x: x[t], y: y[t] - size.height[t] / 2, half: size.width[t] / 2 - 6 };
-    if (straight && !Number.isNaN(straight[e])) points.push(straight[e], from.y, straight[e], to.y);
-    else if (route[e] < 0) points.push(from.x, from.y, to.x, to.y);
-    else {
-      const path = result.edgePoints.subarray(2 * result.edgeOffset[route[e]], 2 * result.edgeOffset[route[e] + 1]);
-      const last = path.length - 2;
-      attach(points, path[0], path[1], from, false);
-      for (let p = 2; p < last; p += 2) points.push(path[p], path[p + 1]);
-      attach(points, path[last], path[last + 1], to, true);
+    const s = visible.source[e];
+    const t = visible.target[e];
+    const below = y[s] + size.height[s] / 2;
+    const above = y[t] - size.height[t] / 2;
+    if (straight && !Number.isNaN(straight[e])) {
+      points.put(straight[e], below);
+      points.put(straight[e], above);
+    } else if (free(e)) {
+      points.put(x[s], below);
+      points.put(x[t], above);
+    } else {
+      const first = edgeOffset[route[e]];
+      const last = edgeOffset[route[e] + 1] - 1;
+      // An item may be smaller than the place it shares; its edges go on to its own border.
+      points.put(within(path[2 * first], x[s], size.width[s] / 2 - 6), below);
+      if (Math.abs(path[2 * first + 1] - below) > 0.5) points.put(path[2 * first], path[2 * first + 1]);
+      for (let p = first + 1; p < last; p++) points.put(path[2 * p], path[2 * p + 1]);
+      if (Math.abs(path[2 * last + 1] - above) > 0.5) points.put(path[2 * last], path[2 * last + 1]);
+      points.put(within(path[2 * last], x[t], size.width[t] / 2 - 6), above);
     }
-    offset[e + 1] = points.length / 2;
+    offset[e + 1] = points.count;
   }
-  return { points: Float32Array.from(points), pointOffset: offset };
+  return { points: points.list.slice(0, 2 * points.count), pointOffset: offset };
 }
 
-/** An item may be smaller than the place it shares; its edges go on to its own border. */
-function attach(points: number[], px: number, py: number, end: { x: number; y: number; half: number }, arriving: boolean): void {
-  const x = Math.min(end.x + end.half, Math.max(end.x - end.half, px));
-  const apart = Math.abs(py - end.y) > 0.5;
-  if (!apart) points.push(x, end.y);
-  else if (arriving) points.push(px, py, x, end.y);
-  else points.push(x, end.y, px, py);
+function within(x: number, middle: number, half: number): number {
+  return Math.min(middle + half, Math.max(middle - half, x));
+}
+
+class Points {
+  readonly list: Float32Array;
+  count = 0;
+  constructor(most: number) { this.list = new Float32Array(2 * most); }
+
+  put(x: number, y: number): void {
+    this.list[2 * this.count] = x;
+    this.list[2 * this.count++ + 1] = y;
+  }
 }
 
 export function edgeBoxes(points: Float32Array, offset: Uint32Array): Float32Array {
   const boxes = new Float32Array(4 * (offset.length - 1));
   for (let e = 0; e + 1 < offset.length; e++) {
-    let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
+    let x0 = Infinity;
+    let y0 = Infinity;
+    let x1 = -Infinity;
+    let y1 = -Infinity;
     for (let p = offset[e]; p < offset[e + 1]; p++) {
       x0 = Math.min(x0, points[2 * p]);
       x1 = Math.max(x1, points[2 * p]);
       y0 = Math.min(y0, points[2 * p + 1]);
       y1 = Math.max(y1, points[2 * p + 1]);
     }
-    boxes.set([x0 - 4, y0 - 4, x1 + 4, y1 + 4], 4 * e);
+    boxes[4 * e] = x0 - 4;
+    boxes[4 * e + 1] = y0 - 4;
+    boxes[4 * e + 2] = x1 + 4;
+    boxes[4 * e + 3] = y1 + 4;
   }
   return boxes;
 }

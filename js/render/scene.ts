@@ -30,11 +30,16 @@ export interface Scene {
 
 export function buildScene(visible: Visible, size: Sizes, question: Question, result: LayoutResult): Scene {
   const { of } = question.slots;
-  const x = Float32Array.from(of, (slot) => result.x[slot]);
-  const y = Float32Array.from(of, (slot) => result.y[slot]);
+  const x = new Float32Array(visible.count);
+  const y = new Float32Array(visible.count);
   const boxes = new Float32Array(4 * visible.count);
   for (let i = 0; i < visible.count; i++) {
-    boxes.set([x[i] - size.width[i] / 2, y[i] - size.height[i] / 2, x[i] + size.width[i] / 2, y[i] + size.height[i] / 2], 4 * i);
+    x[i] = result.x[of[i]];
+    y[i] = result.y[of[i]];
+    boxes[4 * i] = x[i] - size.width[i] / 2;
+    boxes[4 * i + 1] = y[i] - size.height[i] / 2;
+    boxes[4 * i + 2] = x[i] + size.width[i] / 2;
+    boxes[4 * i + 3] = y[i] + size.height[i] / 2;
   }
   const items = new Grid(boxes, result.width, result.height);
   const straight = question.slots.count < visible.count || visible.picture.compares ? straightWays(visible, boxes, items) : null;

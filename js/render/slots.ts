@@ -12,7 +12,7 @@ export interface Slots {
 }
 
 export function ownSlots(visible: Visible): Slots {
-  return { count: visible.count, of: Uint32Array.from({ length: visible.count }, (_, i) => i) };
+  return { count: visible.count, of: new Uint32Array(visible.count).map((_, i) => i) };
 }
 
 /** Items that only one side has, paired where they follow the same place in the same group. */
