@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import math
 import time
 
@@ -15,6 +17,13 @@ PIPELINE = {
     "relay": "EliminateCommonSubexpr,FoldConstant,FuseOps",
     "relax": "EliminateCommonSubexpr,LegalizeOps,AnnotateTIROpPattern,FoldConstant,FuseOps",
 }
+
+
+@pytest.fixture(autouse=True)
+def config_home(tmp_path, monkeypatch):
+    """A person's own presets are kept in a folder of the test's own."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    return tmp_path / "tvm-workbench"
 
 
 @pytest.fixture
@@ -168,6 +177,245 @@ def test_of_many_toggles_the_newest_is_shown(bench):
     assert bench.state["busy"] is None
 
 
+# -- editing the pipeline
+
+
+def names(bench):
+    return [step.name for step in bench.pipeline]
+
+
+def test_the_catalogue_has_every_pass_with_its_options_and_reasons(bench, dialect):
+    passes = {entry["name"]: entry for entry in bench.catalog["passes"]}
+    assert set(passes) == {info.name for info in wb.passes(dialect)}
+    fields = {field["name"]: field for field in passes["FuseOps"]["options"]}
+    assert fields["fuse_opt_level"]["kind"] == "int"
+    assert fields["fuse_opt_level"]["default"] == "-1"
+    assert any(entry["reason"] for entry in passes.values())
+    assert any(entry["locked"] for entry in passes.values())
+
+
+def test_adding_duplicating_and_removing_a_pass_can_each_be_undone(bench):
+    before = names(bench)
+    says(bench, type="add", name="FoldConstant", index=0)
+    assert names(bench) == ["FoldConstant", *before]
+    says(bench, type="duplicate", index=1)
+    assert names(bench) == ["FoldConstant", MERGE, *before]
+    says(bench, type="remove", index=0)
+    assert names(bench) == [MERGE, *before]
+    assert bench.state["error"] is None
+    for _ in range(3):
+        says(bench, type="undo")
+    assert names(bench) == before
+
+
+def test_a_pass_that_only_python_can_make_is_refused_with_its_reason(bench):
+    reasoned = next(entry for entry in bench.catalog["passes"] if entry["reason"])
+    before = names(bench)
+    says(bench, type="add", name=reasoned["name"], index=0)
+    assert reasoned["reason"] in bench.state["error"]["text"]
+    assert names(bench) == before
+
+
+def test_a_pass_that_lacks_an_option_is_added_switched_off_and_says_what_it_needs(bench, dialect, monkeypatch):
+    name = {"relay": "CombineParallelOps", "relax": "Gradient"}[dialect]
+    bench._infos = {**bench._infos, name: dataclasses.replace(bench._infos[name], example={})}
+    says(bench, type="add", name=name, index=0)
+    assert statuses(bench)[0] == "off"
+    needs = bench.state["refused"]
+    assert (needs["form"], needs["field"]) == ("pass 0", {"relay": "op", "relax": "func_name"}[dialect])
+    assert "needs" in needs["text"]
+    says(bench, type="option", index=0, name=needs["field"], text={"relay": "nn.dense", "relax": "main"}[dialect])
+    assert bench.state["refused"] is None
+    assert bench.state["passes"][0]["options"][needs["field"]] in ("nn.dense", "main")
+
+
+def test_an_option_is_set_by_its_type_and_an_empty_field_is_its_default(bench):
+    fuse = len(bench.pipeline) - 1
+    says(bench, type="option", index=fuse, name="fuse_opt_level", text="0")
+    assert bench.pipeline[fuse].options == {"fuse_opt_level": 0}
+    unfused = bench.kernels
+    says(bench, type="option", index=fuse, name="fuse_opt_level", text=" ")
+    assert bench.pipeline[fuse].options == {}
+    assert bench.kernels < unfused
+
+
+@pytest.mark.parametrize("text", ["many", "2.5", "True", "[", "__import__('os')", "9" * 30])
+def test_a_wrong_value_is_answered_beside_its_field_and_the_picture_stays(bench, text):
+    fuse, before, seq = len(bench.pipeline) - 1, str(bench.pipeline), bench.seq
+    says(bench, type="option", index=fuse, name="fuse_opt_level", text=text)
+    refused = bench.state["refused"]
+    assert (refused["form"], refused["field"]) == (f"pass {fuse}", "fuse_opt_level")
+    assert refused["text"]
+    assert (str(bench.pipeline), bench.seq) == (before, seq)
+    assert bench.state["error"] is None
+    says(bench, type="toggle", index=0, enabled=False)
+    assert bench.state["refused"] is None
+
+
+# -- presets
+
+
+def test_a_preset_of_ones_own_outlives_the_workbench_and_can_be_deleted(bench, cast, config_home):
+    bench.toggle(MERGE)
+    says(bench, type="save_preset", name="no merging")
+    assert bench.state["presets"][-1] == {"name": "no merging", "doc": "yours", "own": True}
+    wanted = bench.choice
+    other = wb.Workbench(cast, "FoldConstant", auto_measure=False)
+    says(other, type="preset", name="no merging")
+    assert other.choice == wanted
+    says(other, type="delete_preset", name="no merging")
+    assert "no merging" not in other.presets
+    with pytest.raises(UnknownName, match="preset"):
+        other.use_preset("no merging")
+    other.close()
+    assert [path.name for path in config_home.iterdir()] == ["presets.json"]
+
+
+@pytest.mark.parametrize("name", ["", "   ", "compiler, opt level 3"])
+def test_a_preset_without_a_name_of_its_own_is_refused_beside_the_field(bench, name, config_home):
+    says(bench, type="save_preset", name=name)
+    assert bench.state["refused"]["form"] == "preset"
+    assert not config_home.exists()
+
+
+def test_a_python_function_cannot_be_kept_in_a_preset(bench):
+    bench.pipeline = wb.Pipeline([lambda module: module])
+    with pytest.raises(WorkbenchError, match="Python object"):
+        bench.save_preset("mine")
+
+
+ENTRY = {
+    "name": "x",
+    "dialect": "relay",
+    "mode": "pipeline",
+    "pipeline": "",
+    "opt_level": 3,
+    "disabled": [],
+    "required": [],
+    "options": {},
+}
+DAMAGED = [
+    "",
+    "{",
+    "[]",
+    "[" * 100_000,
+    '{"version": 2, "presets": []}',
+    '{"version": 1, "presets": [{"name": "x"}]}',
+    '{"version": 1, "presets": {"a": 1}}',
+    json.dumps({"version": 1, "presets": [{**ENTRY, "pipeline": "{{"}]}),
+    json.dumps({"version": 1, "presets": [{**ENTRY, "opt_level": True}]}),
+    json.dumps({"version": 1, "presets": [{**ENTRY, "mode": "other"}]}),
+]
+
+
+@pytest.mark.parametrize("text", DAMAGED, ids=range(len(DAMAGED)))
+def test_a_damaged_file_of_presets_is_told_in_words_and_never_lost(cast, dialect, config_home, text):
+    config_home.mkdir()
+    (config_home / "presets.json").write_text(text)
+    bench = wb.Workbench(cast, PIPELINE[dialect], auto_measure=False)
+    assert "presets.json" in bench.state["presets_note"]
+    assert not any(preset["own"] for preset in bench.state["presets"])
+    bench.save_preset("new")
+    assert (config_home / "presets.damaged-1.json").read_text() == text
+    assert bench.presets[-1] == "new"
+    assert bench.state["presets_note"] == ""
+    bench.close()
+
+
+def test_the_compilers_own_pipeline_at_each_opt_level_is_a_preset(bench):
+    for level in range(4):
+        bench.use_preset(f"compiler, opt level {level}")
+        assert (bench.choice.mode, bench.choice.opt_level) == ("context", level)
+
+
+# -- what would change the module here
+
+
+def test_exploring_lists_what_every_pass_would_do_and_a_row_can_be_previewed_and_added(bench, dialect):
+    bench._exploring._found[wb.Pipeline(), 3] = wb.explore(bench.workload, [MERGE, "FoldConstant"])
+    says(bench, type="explore", index=-1)
+    found = bench.exploration
+    assert (found["total"], found["running"], found["error"]) == (2, False, "")
+    row = next(row for row in found["rows"] if row["name"] == MERGE)
+    assert row["status"] == "changed"
+    assert row["nodes"] < 0
+    says(bench, type="preview", name=MERGE)
+    assert bench.state["preview"] == MERGE
+    assert bench.titles[1] == f"after {MERGE} (preview)"
+    says(bench, type="add", name=MERGE, index=0)
+    assert bench.state["preview"] is None
+    assert names(bench)[:2] == [MERGE, MERGE]
+
+
+def test_a_preview_of_what_was_not_found_to_change_anything_is_refused(bench):
+    says(bench, type="preview", name=MERGE)
+    assert "explore first" in bench.state["error"]["text"]
+
+
+def test_exploring_can_be_given_up_and_goes_on_where_it_stopped(bench):
+    bench._handle_custom_msg({"type": "explore", "index": 0}, [])
+    bench._handle_custom_msg({"type": "cancel"}, [])
+    assert bench.wait()
+    stopped = bench.exploration
+    assert not stopped["running"]
+    assert len(stopped["rows"]) < stopped["total"]
+
+
+def test_after_a_python_function_nothing_can_be_explored_and_that_is_said(bench):
+    bench.pipeline = wb.Pipeline([lambda module: module])
+    says(bench, type="explore", index=0)
+    assert "function" in bench.state["error"]["text"]
+
+
+# -- checks
+
+
+def test_checking_marks_the_steps_that_changed_something(bench):
+    says(bench, type="check")
+    changed = {str(i) for i, status in enumerate(statuses(bench)) if status == "changed"}
+    assert set(bench.checks) == changed
+    assert {check["status"] for check in bench.checks.values()} == {"same"}
+    assert bench.state["busy"] is None
+    bench.toggle(MERGE)
+    assert bench.checks == {}
+    assert bench.wait()
+
+
+PROGRAM = {
+    "relay": """#[version = "0.0.5"]
+def @main(%x: Tensor[(4, 4), float32]) {{ add({op}(%x), %x) }}""",
+    "relax": """# from tvm.script import ir as I
+# from tvm.script import relax as R
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4, 4), dtype="float32")) -> R.Tensor((4, 4), dtype="float32"):
+        with R.dataflow():
+            lv: R.Tensor((4, 4), dtype="float32") = R.{op}(x)
+            gv: R.Tensor((4, 4), dtype="float32") = R.add(lv, x)
+            R.output(gv)
+        return gv
+""",
+}
+
+
+def test_a_step_that_changed_the_answer_says_so_and_its_first_node_is_selected(dialect):
+    other = wb.load(PROGRAM[dialect].format(op="tanh"))
+
+    def wrong(module):
+        return other.module
+
+    bench = wb.Workbench(wb.load(PROGRAM[dialect].format(op="exp")), [wrong], auto_measure=False)
+    assert bench.wait()
+    says(bench, type="check")
+    check = bench.checks["0"]
+    assert check["status"] == "different", check
+    assert "differ" in check["text"]
+    says(bench, type="step", index=0)
+    assert bench.selection == {"before": [check["first"][0]], "after": [check["first"][1]]}
+    bench.close()
+
+
 # -- context mode
 
 
@@ -202,6 +450,46 @@ def test_other_opt_levels_are_other_choices(bench):
     assert bench.state["context"]["opt_level"] == 3
 
 
+SETTING = {"relay": "relay.FuseOps.max_depth", "relax": "relax.FuseOps.max_depth"}
+
+
+def test_a_config_key_reaches_the_compiler_and_the_measured_configuration(bench, dialect):
+    says(bench, type="mode", value="context")
+    fused = bench.kernels
+    says(bench, type="setting", name=SETTING[dialect], text="1")
+    assert bench.state["context"]["options"] == {SETTING[dialect]: "1"}
+    assert bench.state["refused"] is None
+    assert dict(bench.trace.build["options"]) == {SETTING[dialect]: 1}
+    assert bench.choice.config(()).options == {SETTING[dialect]: 1}
+    if dialect == "relay":
+        assert bench.kernels > fused
+    assert SETTING[dialect] in bench.state["code"]
+    compile(bench.state["code"], "code", "exec")
+    says(bench, type="setting", name=SETTING[dialect], text="")
+    assert bench.state["context"]["options"] == {}
+
+
+@pytest.mark.parametrize("text", ["deep", "1.5", "True", "[1]"])
+def test_a_wrong_config_value_is_answered_beside_its_field(bench, dialect, text):
+    says(bench, type="mode", value="context")
+    before = bench.seq
+    says(bench, type="setting", name=SETTING[dialect], text=text)
+    assert bench.state["refused"]["field"] == SETTING[dialect]
+    assert bench.state["refused"]["text"]
+    assert bench.choice.options == {}
+    assert bench.seq == before
+
+
+def test_what_tvm_itself_refuses_is_told_in_its_words(bench, dialect):
+    says(bench, type="mode", value="context")
+    name = {"relay": "tir.UnrollLoop", "relax": "tirx.UnrollLoop"}[dialect]
+    says(bench, type="setting", name=name, text="{'no_such_field': 1}")
+    assert "no_such_field" in bench.state["refused"]["text"]
+    says(bench, type="setting", name="no.such.key", text="1")
+    assert "no.such.key" in bench.state["refused"]["text"]
+    assert bench.choice.options == {}
+
+
 # -- what a broken or hostile page can send
 
 
@@ -231,6 +519,21 @@ MALFORMED = [
     {"type": "move", "index": 0},
     {"type": "move", "index": 99, "to": 0},
     {"type": "move", "index": 0, "to": "x"},
+    {"type": "add", "name": "NoSuchPass", "index": 0},
+    {"type": "add", "name": "FuseOps,FuseOps", "index": 0},
+    {"type": "add", "name": "FuseOps{", "index": 0},
+    {"type": "add", "name": "FuseOps", "index": 99},
+    {"type": "duplicate", "index": -1},
+    {"type": "remove", "index": 99},
+    {"type": "option", "index": 99, "name": "x", "text": "1"},
+    {"type": "option", "index": 0, "name": "no such option", "text": "1"},
+    {"type": "option", "index": 0, "name": "x", "text": 1},
+    {"type": "setting", "name": "x", "text": None},
+    {"type": "explore", "index": 99},
+    {"type": "explore", "index": "here"},
+    {"type": "preview", "name": "<img src=x onerror=alert(1)>"},
+    {"type": "save_preset", "name": 3},
+    {"type": "delete_preset", "name": "none of yours"},
     {"type": "painted"},
     {"type": "select", "side": "neither", "ids": "x"},
 ]

@@ -6,10 +6,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.dialects.base import PassInfo, Preset
+from workbench.dialects.base import Option, PassInfo, Preset
 from workbench.pipeline.spec import PassStep
 from workbench.pipeline.trace import Step, Trace
 from workbench.widgets.session import Choice
+from workbench.widgets.typed import kind, written
 
 
 def busy(what: str, fraction: float | None) -> dict[str, Any]:
@@ -17,7 +18,33 @@ def busy(what: str, fraction: float | None) -> dict[str, Any]:
     return {"what": what, "fraction": fraction, "since": time.time()}
 
 
-def context_state(choice: Choice, infos: Mapping[str, PassInfo], names: Sequence[str]) -> dict[str, Any]:
+def catalog(infos: Mapping[str, PassInfo], settings: Mapping[str, str]) -> dict[str, Any]:
+    """Every pass that can be added, with its options, and every key of PassContext's config."""
+    passes = [
+        {
+            "name": info.name,
+            "doc": info.doc,
+            "opt_level": info.opt_level,
+            "locked": info.locked,
+            "reason": info.reason,
+            "ours": info.ours,
+            "options": [_field(option) for option in info.options],
+        }
+        for info in infos.values()
+    ]
+    fields = [{"name": name, "type": type, "kind": kind(type), "default": ""} for name, type in settings.items()]
+    return {"passes": passes, "settings": fields}
+
+
+def _field(option: Option) -> dict[str, Any]:
+    default = "" if option.required or option.default is None else written(option.type, option.default)
+    shown = {"name": option.name, "type": option.type, "kind": kind(option.type), "default": default}
+    return {**shown, "required": option.required}
+
+
+def context_state(
+    choice: Choice, infos: Mapping[str, PassInfo], names: Sequence[str], settings: Mapping[str, str]
+) -> dict[str, Any]:
     """The PassContext, with a switch for each pass of the compiler's own pipeline."""
     toggles = [
         {
@@ -34,6 +61,7 @@ def context_state(choice: Choice, infos: Mapping[str, PassInfo], names: Sequence
         "opt_level": choice.opt_level,
         "disabled": list(choice.disabled),
         "required": list(choice.required),
+        "options": {name: written(settings.get(name, "any"), value) for name, value in choice.options.items()},
         "toggles": toggles,
     }
 
@@ -55,6 +83,7 @@ def _pass_state(chosen: PassStep, step: Step | None, infos: Mapping[str, PassInf
         "locked": False,
         "reason": info.locked if info else "",
         "doc": info.doc if info else "",
+        "options": _options(chosen, info),
         "status": "pending" if chosen.enabled else "off",
     }
     if step is None:
@@ -66,14 +95,20 @@ def _pass_state(chosen: PassStep, step: Step | None, infos: Mapping[str, PassInf
     return state
 
 
+def _options(step: PassStep, info: PassInfo | None) -> dict[str, str]:
+    types = {option.name: option.type for option in info.options} if info else {}
+    return {name: written(types.get(name, "any"), value) for name, value in step.options.items()}
+
+
 def code(choice: Choice, presets: Sequence[Preset], target: str) -> str:
     """Python that does what was clicked."""
     start = "import workbench as wb\n\nw = wb.load(module, params)\n"
     if choice.mode == "context":
-        return (
-            f"{start}k = wb.kernels(w, {target!r}, opt_level={choice.opt_level}, "
-            f"disabled={list(choice.disabled)!r}, required={list(choice.required)!r})\n"
+        context = (
+            f"opt_level={choice.opt_level}, disabled={list(choice.disabled)!r}, required={list(choice.required)!r}"
         )
+        config = f", config={dict(choice.options)!r}" if choice.options else ""
+        return f"{start}k = wb.kernels(w, {target!r}, {context}{config})\nt = wb.trace_build(w, {target!r}, {context}{config})\n"
     measured = {"pipeline": choice.config(presets).pipeline, "opt_level": choice.opt_level}
     return (
         f"{start}t = wb.trace(w, wb.Pipeline.parse({str(choice.pipeline)!r}), opt_level={choice.opt_level})\n"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
 
 from workbench.dialects.base import PassInfo, Preset
 from workbench.pipeline.config import Config
-from workbench.pipeline.spec import Pipeline
+from workbench.pipeline.spec import PassStep, Pipeline
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,14 @@ class Choice:
     opt_level: int = 3
     disabled: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    "PassContext config of `context`"
 
     def config(self, presets: Sequence[Preset]) -> Config:
         """The configuration to build; its name says what differs from the preset it started from."""
         if self.mode == "context":
-            return Config(opt_level=self.opt_level, disabled=self.disabled, required=self.required)
+            context = {"disabled": self.disabled, "required": self.required, "options": dict(self.options)}
+            return Config(opt_level=self.opt_level, **context)
         running = Pipeline(step for step in self.pipeline if step.enabled)
         return Config(name=self._name(presets), opt_level=self.opt_level, pipeline=str(running))
 
@@ -36,6 +39,21 @@ class Choice:
             if preset.opt_level == self.opt_level and [step.text for step in Pipeline.parse(preset.pipeline)] == passes:
                 return f"{preset.name} passes {off}".strip()
         return str(Pipeline(step for step in self.pipeline if step.enabled)) or "no passes"
+
+    def inserted(self, index: int, step: PassStep) -> Choice:
+        """The choice with one more pass, at that place."""
+        steps = self.pipeline.steps
+        return replace(self, mode="pipeline", pipeline=Pipeline([*steps[:index], step, *steps[index:]]))
+
+    def removed(self, index: int) -> Choice:
+        """The choice without the pass at that place."""
+        steps = self.pipeline.steps
+        return replace(self, pipeline=Pipeline([*steps[:index], *steps[index + 1 :]]))
+
+    def replaced(self, index: int, step: PassStep) -> Choice:
+        """The choice with another pass, or the same with other options, at that place."""
+        steps = self.pipeline.steps
+        return replace(self, pipeline=Pipeline([*steps[:index], step, *steps[index + 1 :]]))
 
     def runs(self, info: PassInfo) -> bool:
         """Whether the PassContext lets this pass run."""

@@ -1,0 +1,116 @@
+"""The configurations that were tried in the Workbench: a row each, measured one at a time beside the notebook."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.measure.local import failed_row, measure_one
+from workbench.pipeline.config import Config
+from workbench.widgets import page
+from workbench.widgets.background import Background, Task, Throttle
+
+UNDER_WAY = ("pending", "running")
+
+
+class Measurements:
+    """Rows by configuration.
+
+    Parameters
+    ----------
+    target, budget
+        As `wb.measure` takes them.
+    changed
+        Called when a row has changed.
+    busy
+        Told what is being done, and None at the end.
+    failed
+        Told of an error of ours.
+    """
+
+    def __init__(
+        self,
+        target: str,
+        budget: float,
+        changed: Callable[[], None],
+        busy: Callable[[dict[str, Any] | None], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        self.target = target
+        self.budget = budget
+        self._changed = changed
+        self._busy = busy
+        self._lock = threading.RLock()
+        self._rows: dict[Config, dict[str, Any]] = {}
+        self._work = Background("workbench-measures", failed)
+
+    def ask(self, config: Config, module: Callable[[], Workload | None], again: bool) -> None:
+        """Measure a configuration that has no row yet, or that is asked for again; `module` gives what is compiled."""
+        with self._lock:
+            self.forget_pending()
+            known = self._rows.get(config)
+            wanted = known is None or again or known["status"] == "cancelled"
+            if wanted:
+                self._rows[config] = {**(known or {}), "config": config.label, "status": "pending", "message": ""}
+        self._changed()
+        if wanted:
+            self._work.submit(lambda task: self._measure(config, module, task))
+
+    def forget_pending(self) -> None:
+        """A request that a newer one replaces, or that is cancelled, leaves its row as it was before."""
+        with self._lock:
+            waiting = {key: row for key, row in self._rows.items() if row["status"] == "pending"}
+            for key, row in waiting.items():
+                if "samples" in row:
+                    self._rows[key] = {**row, "status": "ok"}
+                else:
+                    del self._rows[key]
+
+    def cancel(self) -> None:
+        """Give up what is measured and what waits."""
+        self._work.cancel()
+        self.forget_pending()
+        self._changed()
+
+    def clear(self) -> None:
+        """Forget all rows but those under way."""
+        with self._lock:
+            self._rows = {key: row for key, row in self._rows.items() if row["status"] in UNDER_WAY}
+        self._changed()
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until everything is measured; whether that was in time."""
+        return self._work.wait(timeout)
+
+    def all(self) -> dict[Config, dict[str, Any]]:
+        """The rows as they stand."""
+        with self._lock:
+            return dict(self._rows)
+
+    def _measure(self, config: Config, module: Callable[[], Workload | None], task: Task) -> None:
+        workload = module()
+        if workload is None or task.cancelled():
+            gone = failed_row(config, self.target, "the passes gave no module")
+            self._set(config, gone | {"status": "cancelled"})
+            return
+        known = self.all().get(config, {"config": config.label})
+        self._set(config, {**known, "status": "running", "message": ""})
+        row = measure_one(
+            workload,
+            config,
+            self.target,
+            budget=self.budget,
+            progress=Throttle(lambda what, fraction: self._busy(page.busy(f"{what}: {config.label}", fraction))),
+            cancelled=task.cancelled,
+        )
+        if row["status"] == "failed" and task.cancelled():
+            row = {**row, "status": "cancelled", "message": "cancelled"}
+        self._set(config, row)
+        self._busy(None)
+
+    def _set(self, config: Config, row: dict[str, Any]) -> None:
+        with self._lock:
+            self._rows[config] = row
+        self._changed()

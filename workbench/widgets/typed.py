@@ -1,0 +1,58 @@
+"""Values as a person types them into a form: text in, a value of the field's type out, and the other way round."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from workbench.errors import WorkbenchError
+
+_WORDS = {"int": "a whole number", "float": "a number", "bool": "True or False", "list": "a list", "dict": "a dict"}
+_BOOLS = {"true": True, "1": True, "false": False, "0": False}
+
+
+def kind(type: str) -> str:
+    """What a field of that type is in a form: `bool`, `int`, `float`, `str`, or `any` for a Python literal."""
+    alone = type.removesuffix(" | None")
+    return alone if alone in (*_WORDS, "str") else "any"
+
+
+def read(type: str, text: str) -> Any:
+    """The value that a text stands for in a field of that type.
+
+    Raises
+    ------
+    WorkbenchError
+        It is of another type, or no Python literal.
+    """
+    wanted = kind(type)
+    text = text.strip()
+    if wanted == "str":
+        return text
+    if wanted == "bool" and text.lower() in _BOOLS:
+        return _BOOLS[text.lower()]
+    value = _literal(wanted, type, text)
+    if wanted in ("int", "float") and isinstance(value, bool):
+        # True is an int for isinstance
+        raise WorkbenchError(f"{text} is not {_WORDS[wanted]}")
+    if wanted == "float" and isinstance(value, int):
+        return float(value)
+    if wanted in _WORDS and not isinstance(value, _PYTHON[wanted]):
+        raise WorkbenchError(f"{text[:60]} is not {_WORDS[wanted]}")
+    return value
+
+
+def written(type: str, value: Any) -> str:
+    """A value as `read` takes it."""
+    return str(value) if kind(type) == "str" or isinstance(value, bool) else repr(value)
+
+
+_PYTHON: dict[str, type] = {"int": int, "float": float, "bool": bool, "list": list, "dict": dict}
+
+
+def _literal(wanted: str, type: str, text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        expected = _WORDS.get(wanted, f"a Python literal ({type})")
+        raise WorkbenchError(f"{text[:60] or 'an empty text'} is not {expected}") from None
