@@ -19,14 +19,14 @@ export const EXIT = 2;
 const LAST_PORT = 0xffff;
 
 export interface Wires {
-  level: number[];
-  source: number[];
-  target: number[];
+  level: Int32Array;
+  source: Int32Array;
+  target: Int32Array;
   /** The stub through which the wire leaves a source group or enters a target group, or -1. */
-  sourceStub: number[];
-  targetStub: number[];
-  net: number[];
-  port: number[];
+  sourceStub: Int32Array;
+  targetStub: Int32Array;
+  net: Int32Array;
+  port: Int32Array;
 }
 
 export interface Hierarchy {
@@ -45,7 +45,7 @@ export interface Hierarchy {
   /** The wires of edge e, from its upper to its lower end: path[pathStart[e]] .. path[pathEnd[e] - 1]. */
   pathStart: Uint32Array;
   pathEnd: Uint32Array;
-  path: number[];
+  path: Int32Array;
   /** 1 where an edge had to be turned upwards because the boxes it joins form a cycle. */
   reversed: Uint8Array;
 }
@@ -62,38 +62,47 @@ export function buildHierarchy(input: LayoutInput): Hierarchy {
   const meet = new Int32Array(edgeCount);
   const upper = new Int32Array(edgeCount);
   const lower = new Int32Array(edgeCount);
+  let most = edgeCount;
   for (let e = 0; e < edgeCount; e++) {
     let a = source[e], b = target[e];
     let la = home[a], lb = home[b];
-    while (la !== lb) {
+    for (; la !== lb; most++) {
       if (depth[la] >= depth[lb]) { a = nodeCount + la; la = home[a]; }
       else { b = nodeCount + lb; lb = home[b]; }
     }
     meet[e] = la; upper[e] = a; lower[e] = b;
   }
-  const bottomUp = deepestFirst(depth, groupCount);
+  const bottomUp = deepestFirst(depth);
   const reversed = breakCycles(upper, lower, meanNode(home, bottomUp, nodeCount, groupCount));
 
   const valueDepth = depthsOfValues(nodeCount, source, target);
 
-  const wires: Wires = { level: [], source: [], target: [], sourceStub: [], targetStub: [], net: [], port: [] };
+  // No more wires than borders crossed and edges, since nets share what they can.
+  const column = (): Int32Array => new Int32Array(most);
+  const wires: Wires = { level: column(), source: column(), target: column(), sourceStub: column(), targetStub: column(), net: column(), port: column() };
+  let wireCount = 0;
   const stubGroup: number[] = [], stubKind: number[] = [], stubNet: number[] = [], stubWire: number[] = [];
   // Last net that made an entry or exit in a group: edges are visited net by net, so one slot is enough.
   const entryNet = new Int32Array(groupCount).fill(-1), entryStub = new Int32Array(groupCount);
   const exitNet = new Int32Array(groupCount).fill(-1), exitStub = new Int32Array(groupCount);
-  const path: number[] = [], pathStart = new Uint32Array(edgeCount), pathEnd = new Uint32Array(edgeCount);
+  const path = column(), pathStart = new Uint32Array(edgeCount), pathEnd = new Uint32Array(edgeCount);
+  let steps = 0;
   const firstStub = nodeCount + groupCount;
   const down: number[] = [];
 
-  const wire = (level: number, s: number, ss: number, t: number, ts: number, net: number, p: number): number =>
-    (wires.source.push(s), wires.sourceStub.push(ss), wires.target.push(t), wires.targetStub.push(ts),
-    wires.net.push(net), wires.port.push(p), wires.level.push(level) - 1);
+  const wire = (level: number, s: number, ss: number, t: number, ts: number, net: number, p: number): number => {
+    wires.level[wireCount] = level;
+    wires.source[wireCount] = s; wires.sourceStub[wireCount] = ss;
+    wires.target[wireCount] = t; wires.targetStub[wireCount] = ts;
+    wires.net[wireCount] = net; wires.port[wireCount] = p;
+    return wireCount++;
+  };
   const stub = (group: number, kind: number, net: number): number =>
     (stubKind.push(kind), stubNet.push(net), stubWire.push(-1), stubGroup.push(group) - 1);
 
   for (const e of byNet(source, reversed, nodeCount)) {
     if (source[e] === target[e]) continue;
-    pathStart[e] = path.length;
+    pathStart[e] = steps;
     const turned = reversed[e] === 1;
     const net = turned ? nodeCount + e : source[e];
     const from = turned ? target[e] : source[e], to = turned ? source[e] : target[e];
@@ -104,7 +113,7 @@ export function buildHierarchy(input: LayoutInput): Hierarchy {
         const k = (exitStub[l] = stub(l, EXIT, net));
         stubWire[k] = wire(l, item, itemStub, firstStub + k, -1, net, 0);
       }
-      path.push(stubWire[exitStub[l]]);
+      path[steps++] = stubWire[exitStub[l]];
       item = nodeCount + l; itemStub = exitStub[l];
     }
     down.length = 0;
@@ -118,13 +127,14 @@ export function buildHierarchy(input: LayoutInput): Hierarchy {
         stubWire[k] = wire(level, item, itemStub, nodeCount + group, k, net, 0);
       }
       const k = entryStub[group];
-      path.push(stubWire[k]);
+      path[steps++] = stubWire[k];
       item = firstStub + k; itemStub = -1; level = group;
     }
-    pathEnd[e] = path.push(wire(level, item, itemStub, to, -1, net, turned ? LAST_PORT : port[e]));
+    path[steps++] = wire(level, item, itemStub, to, -1, net, turned ? LAST_PORT : port[e]);
+    pathEnd[e] = steps;
   }
   return {
-    nodeCount, groupCount, home, bottomUp, wires, stubGroup, stubKind, stubNet,
+    nodeCount, groupCount, home, bottomUp, wires: { ...wires, level: wires.level.subarray(0, wireCount) }, stubGroup, stubKind, stubNet,
     depthOfNet: (net) => (net < nodeCount ? valueDepth[net] : 0),
     path, pathStart, pathEnd, reversed,
   };
@@ -161,8 +171,9 @@ function depths(home: Int32Array, nodeCount: number, groupCount: number): Int32A
   return depth;
 }
 
-function deepestFirst(depth: Int32Array, groupCount: number): Int32Array {
-  return Int32Array.from({ length: groupCount + 1 }, (_, l) => l).sort((a, b) => depth[b] - depth[a] || a - b);
+function deepestFirst(depth: Int32Array): Int32Array {
+  const deepest = depth.reduce((a, b) => Math.max(a, b), 0);
+  return Int32Array.from(rowsBy(depth.map((d) => deepest - d), deepest + 1).items);
 }
 
 /** Longest ways from the sources (Kahn); what is left over lies on or below a cycle and counts from what is known. */

@@ -84,7 +84,5 @@ export function sizeOnGrid(size: number): number {
 
 /** The lower median. */
 export function median(values: number[]): number {
-  // Where nothing has moved they are all one.
-  if (values.every((value) => value === values[0])) return values[0];
   return values.sort((a, b) => a - b)[(values.length - 1) >> 1];
 }

@@ -72,8 +72,8 @@ export function settledKey(key: Uint32Array, layout: LevelLayout): Uint32Array {
   const out = withoutGive(key), { kind, seedX, seedY } = levelOf(out);
   seedX.forEach((_, i) => { seedX[i] = kind[i] === BOX ? layout.x[i] : NaN; });
   seedY.forEach((_, i) => { seedY[i] = kind[i] === BOX ? layout.y[i] : NaN; });
-  relate(seedX);
-  relate(seedY);
+  relate(seedX, 0, seedX.length);
+  relate(seedY, 0, seedY.length);
   return out;
 }
 
@@ -85,10 +85,10 @@ export function withoutGive(key: Uint32Array): Uint32Array {
 }
 
 /** Seeds count only up to a translation: a layer that moved as a whole is the same layer. */
-export function relate(places: Float32Array): void {
-  let i = 0;
-  while (i < places.length && Number.isNaN(places[i])) i++;
-  if (i === places.length) return;
-  const origin = places[i];
-  for (; i < places.length; i++) places[i] = Math.round(16 * (places[i] - origin)) / 16;
+export function relate(floats: Float32Array, from: number, count: number): void {
+  let i = from;
+  while (i < from + count && Number.isNaN(floats[i])) i++;
+  if (i === from + count) return;
+  const origin = floats[i];
+  for (; i < from + count; i++) floats[i] = Math.round(16 * (floats[i] - origin)) / 16;
 }

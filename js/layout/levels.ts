@@ -67,8 +67,8 @@ export class LevelReader {
         if (seeds?.mayGive) floats[at.give + i] = box.layout.give;
       } else words[at.kind + i] = stubKind[item - firstStub];
     }
-    relate(floats.subarray(at.seedX, at.seedX + items.length));
-    relate(floats.subarray(at.seedY, at.seedY + items.length));
+    relate(floats, at.seedX, items.length);
+    relate(floats, at.seedY, items.length);
   }
 
   private writeWires(wireIds: Uint32Array): void {

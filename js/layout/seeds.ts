@@ -14,24 +14,35 @@ export class Seeds {
   /** Whether groups may still be squeezed. */
   mayGive = true;
 
+  /** How far each member of a group would have to go. */
+  private readonly byX: Float64Array;
+  private readonly byY: Float64Array;
+
   constructor(seed: NonNullable<LayoutInput["seed"]>, private readonly nodeCount: number, groupCount: number) {
     this.x = new Float64Array(nodeCount + groupCount).fill(NaN);
     this.y = new Float64Array(nodeCount + groupCount).fill(NaN);
+    this.byX = new Float64Array(nodeCount + groupCount);
+    this.byY = new Float64Array(nodeCount + groupCount);
     this.x.set(seed.x);
     this.y.set(seed.y);
   }
 
   found(group: number, { items, layout, insetX, insetY, width, height }: Placed, local: Uint32Array): void {
-    const x: number[] = [], y: number[] = [];
+    const { byX, byY } = this;
+    let count = 0, together = true;
     for (let i = 0; i < items.length; i++) {
       const item = items[i];
       if (item >= this.x.length || Number.isNaN(this.x[item]) || Number.isNaN(this.y[item])) continue;
-      x.push(this.x[item] - insetX - layout.x[local[item]]);
-      y.push(this.y[item] - insetY - layout.y[local[item]]);
+      byX[count] = this.x[item] - insetX - layout.x[local[item]];
+      byY[count] = this.y[item] - insetY - layout.y[local[item]];
+      together &&= byX[count] === byX[0] && byY[count] === byY[0];
+      count++;
     }
-    if (x.length === 0) return;
-    this.x[group] = median(x) + width / 2;
-    this.y[group] = median(y) + height / 2;
+    if (count === 0) return;
+    // Most groups have moved as a whole.
+    const middle = (by: Float64Array): number => (together ? by[0] : median([...by.subarray(0, count)]));
+    this.x[group] = middle(byX) + width / 2;
+    this.y[group] = middle(byY) + height / 2;
   }
 
   /**

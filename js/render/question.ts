@@ -25,7 +25,6 @@ export interface Question {
 }
 
 export function layoutInput(visible: Visible, size: Sizes, ruler: Ruler, slots: Slots, seed: Seed | undefined): Question {
-  const { groups } = visible.picture;
   const width = new Float32Array(slots.count);
   const height = new Float32Array(slots.count);
   const group = new Int32Array(slots.count);
@@ -48,7 +47,7 @@ export function layoutInput(visible: Visible, size: Sizes, ruler: Ruler, slots: 
       groups: {
         parent: visible.openParent,
         headerHeight: new Float32Array(visible.open.length).fill(HEADER),
-        minWidth: new Float32Array(visible.open.length).map((_, i) => headerWidth(groups.name[visible.open[i]], ruler)),
+        minWidth: headerWidths(visible, ruler),
       },
       options: { nodeGap: 22, layerGap: visible.picture.compares ? ROOM_FOR_KERNELS : 32, padding: PADDING },
       ...(seed ? { seed: at } : {}),
@@ -59,12 +58,17 @@ export function layoutInput(visible: Visible, size: Sizes, ruler: Ruler, slots: 
 const headers = new WeakMap<Ruler, Map<string, number>>();
 
 /** Room for a group's name and chevron; a very long name is cut rather than make its group wide. */
-function headerWidth(name: string, ruler: Ruler): number {
-  let known = headers.get(ruler);
-  if (!known) headers.set(ruler, (known = new Map()));
-  let width = known.get(name);
-  if (width === undefined) known.set(name, (width = Math.min(240, ruler.width(groupName(name), 11, true) + 40)));
-  return width;
+function headerWidths({ open, picture }: Visible, ruler: Ruler): Float32Array {
+  const known = headers.get(ruler) ?? new Map<string, number>();
+  headers.set(ruler, known);
+  const out = new Float32Array(open.length);
+  for (let i = 0; i < open.length; i++) {
+    const name = picture.groups.name[open[i]];
+    let width = known.get(name);
+    if (width === undefined) known.set(name, (width = Math.min(240, ruler.width(groupName(name), 11, true) + 40)));
+    out[i] = width;
+  }
+  return out;
 }
 
 function slotEdges(visible: Visible, slots: Slots): { edges: LayoutInput["edges"]; route: Int32Array } {

@@ -12,7 +12,9 @@ export interface Slots {
 }
 
 export function ownSlots(visible: Visible): Slots {
-  return { count: visible.count, of: new Uint32Array(visible.count).map((_, i) => i) };
+  const of = new Uint32Array(visible.count);
+  for (let i = 0; i < of.length; i++) of[i] = i;
+  return { count: visible.count, of };
 }
 
 /** Items that only one side has, paired where they follow the same place in the same group. */

@@ -86,19 +86,37 @@ export class Minimap {
     context.scale(ratio, ratio);
     context.fillStyle = this.theme.surface;
     context.fillRect(0, 0, wide, high);
-    const toX = wide / Math.max(1, scene.width);
-    const toY = high / Math.max(1, scene.height);
-    // Marks last, over the calm rest.
-    for (const marked of [false, true]) {
-      for (let i = 0; i < scene.visible.count; i++) {
-        if (!(scene.visible.side[i] & this.sides)) continue;
-        const mark = markOf(frame, i);
-        if (mark > 0 !== marked) continue;
-        context.fillStyle = mark > 0 ? this.theme.mark[mark] : this.theme.boxLine;
-        const w = Math.max(mark > 0 ? 3 : 1.5, scene.size.width[i] * toX);
-        const hh = Math.max(mark > 0 ? 2 : 1, scene.size.height[i] * toY);
-        context.fillRect(scene.x[i] * toX - w / 2, scene.y[i] * toY - hh / 2, w, hh);
-      }
+    paintMap(context, frame, this.sides, wide / Math.max(1, scene.width), high / Math.max(1, scene.height), ratio);
+  }
+}
+
+/** All items in cells of one pixel, a mark over what is unmarked: thousands of boxes share a few hundred pixels, and each is painted once. */
+function paintMap(context: CanvasRenderingContext2D, frame: Frame, sides: number, toX: number, toY: number, ratio: number): void {
+  const { scene } = frame;
+  const [columns, rows] = [context.canvas.width, context.canvas.height];
+  /** 0 where nothing is, otherwise the mark and 1. */
+  const cells = new Uint8Array(columns * rows);
+  for (let i = 0; i < scene.visible.count; i++) {
+    if (!(scene.visible.side[i] & sides)) continue;
+    const mark = markOf(frame, i);
+    const w = Math.max(mark > 0 ? 3 : 1.5, scene.size.width[i] * toX) * ratio;
+    const h = Math.max(mark > 0 ? 2 : 1, scene.size.height[i] * toY) * ratio;
+    const left = Math.max(0, Math.round(scene.x[i] * toX * ratio - w / 2));
+    const right = Math.min(columns, Math.max(left + 1, Math.round(left + w)));
+    const top = Math.max(0, Math.round(scene.y[i] * toY * ratio - h / 2));
+    const bottom = Math.min(rows, Math.max(top + 1, Math.round(top + h)));
+    for (let row = top; row < bottom; row++) {
+      for (let c = row * columns + left; c < row * columns + right; c++) cells[c] = Math.max(cells[c], mark + 1);
+    }
+  }
+  for (let row = 0; row < rows; row++) {
+    for (let c = 0; c < columns;) {
+      const cell = cells[row * columns + c];
+      const from = c;
+      while (c < columns && cells[row * columns + c] === cell) c++;
+      if (cell === 0) continue;
+      context.fillStyle = cell > 1 ? frame.theme.mark[cell - 1] : frame.theme.boxLine;
+      context.fillRect(from / ratio, row / ratio, (c - from) / ratio, 1 / ratio);
     }
   }
 }
