@@ -26,6 +26,7 @@ import { type Ruler } from "./text.ts";
 import { asksToTheRight, swapped, turnedScene, turnedSizes } from "./turned.ts";
 
 const GLIDE_MS = 250;
+const FRAME_MS = 1000 / 60;
 
 /** Which way the data flows. */
 export type Direction = "down" | "right";
@@ -180,19 +181,19 @@ export class Stage {
       delta = item >= 0 ? moved(scene, was, item) : null;
     }
     const from = this.camera;
-    const first = openingCamera(scene, this.view);
-    const held = delta ? { ...from, x: from.x + delta[0], y: from.y + delta[1] } : first;
-    // Until somebody has moved the camera, a new picture is shown as a first one would be, unless that is where one is.
-    const to = this.touched || anchor !== undefined || near(held, first, this.view) ? held : first;
+    const held = delta && { ...from, x: from.x + delta[0], y: from.y + delta[1] };
     this.before = was;
-    this.animate(from, to);
+    if (held && (this.touched || anchor !== undefined)) return this.animate(from, held);
+    // Until somebody has moved the camera, a new picture is shown as a first one would be, unless that is where one is.
+    const first = openingCamera(scene, this.view);
+    this.animate(from, held && near(held, first, this.view) ? held : first);
   }
 
   private animate(from: Camera, to: Camera): void {
     const still = typeof matchMedia === "function" && matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.cameraFrom = from;
     this.cameraTo = to;
-    this.startedAt = performance.now();
+    this.startedAt = NaN;
     this.progress = still ? 1 : 0;
     if (still) this.camera = to;
     this.repaint();
@@ -201,6 +202,8 @@ export class Stage {
   /** Moves the clock of a glide; true while it still runs. */
   tick(now: number): boolean {
     if (this.progress >= 1) return false;
+    // The clock starts with the first frame, which is a step on its way: a frame of where things were would show nothing new.
+    if (Number.isNaN(this.startedAt)) this.startedAt = now - FRAME_MS;
     const part = Math.min(1, Math.max(0, (now - this.startedAt) / GLIDE_MS));
     this.progress = part >= 1 ? 1 : ease(part);
     if (this.cameraFrom && this.cameraTo) this.camera = between(this.cameraFrom, this.cameraTo, this.progress);
@@ -405,5 +408,7 @@ function carriedCollapse(old: Picture, next: Picture, nodes: Int32Array | null, 
 }
 
 function identity(count: number): Int32Array {
-  return Int32Array.from({ length: count }, (_, i) => i);
+  const out = new Int32Array(count);
+  for (let i = 0; i < count; i++) out[i] = i;
+  return out;
 }

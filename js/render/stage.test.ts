@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { single } from "../graph/picture.ts";
+import { graph } from "../graph/testing.ts";
+import { presence, type Frame } from "./frame.ts";
+import { Stage } from "./stage.ts";
+import { Ruler } from "./text.ts";
+
+/** The browser's next frame, when the test says so. */
+function frames(): (now: number) => void {
+  let waiting: FrameRequestCallback[] = [];
+  globalThis.requestAnimationFrame = (callback) => waiting.push(callback);
+  globalThis.cancelAnimationFrame = () => undefined;
+  return (now) => waiting.splice(0).forEach((callback) => callback(now));
+}
+
+test("the first frame after a group was opened shows what is in it, and the group's corner stays where it was", async () => {
+  const paint = frames();
+  const stage = new Stage(new Ruler(() => 0.5));
+  const inputs = [[], [0], [1], [2]];
+  const nodes = inputs.map((list, i) => ({ label: `op${i}`, inputs: list, ...(i === 1 || i === 2 ? { group: 0 } : {}) }));
+  const picture = single(graph(nodes, [{ kind: "scope", name: "layer" }]));
+  await stage.setPicture(picture, new Set([0]));
+  paint(0);
+  const closed = stage.scene!;
+  const item = closed.visible.collapsedGroup.indexOf(0);
+  const corner = [closed.x[item] - closed.size.width[item] / 2 - stage.camera.x, closed.y[item] - closed.size.height[item] / 2 - stage.camera.y];
+  await stage.setOptions({ collapsed: new Set() }, 0);
+  // A frame may be late: how far it is on its way does not depend on when the scene was built.
+  paint(5000);
+  const scene = stage.scene!;
+  const frame = { scene, t: stage.progress, earlier: stage.before } as Frame;
+  assert.ok(stage.progress < 0.3);
+  for (const u of [1, 2]) assert.ok(presence(frame, scene.visible.itemOf[u]) > 0.5);
+  assert.equal(presence(frame, scene.visible.itemOf[0]), 1);
+  for (let now = 5016; stage.progress < 1; now += 16) paint(now);
+  assert.deepEqual([scene.groupBox[0] - stage.camera.x, scene.groupBox[1] - stage.camera.y], corner);
+  stage.dispose();
+});
