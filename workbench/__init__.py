@@ -48,6 +48,7 @@ _HOMES = {
     "GraphView": "widgets.graph_view",
     "CompareView": "widgets.compare_view",
     "PassStepper": "widgets.pass_stepper",
+    "FusionInspector": "widgets.fusion_inspector",
     "Workbench": "widgets.workbench",
 }
 
@@ -110,6 +111,7 @@ if TYPE_CHECKING:
     from workbench.pipeline.spec import Pipeline as Pipeline
     from workbench.pipeline.trace import Trace as Trace
     from workbench.widgets.compare_view import CompareView as CompareView
+    from workbench.widgets.fusion_inspector import FusionInspector as FusionInspector
     from workbench.widgets.graph_view import GraphView as GraphView
     from workbench.widgets.pass_stepper import PassStepper as PassStepper
     from workbench.widgets.workbench import Workbench as Workbench

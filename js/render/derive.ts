@@ -1,5 +1,6 @@
 /** What is selected, found, linked and measured, from nodes of the picture to items of the present scene. */
 import { type Look } from "./look.ts";
+import { notesInItems, type Notes } from "./notes.ts";
 import { type Overlay } from "./overlay.ts";
 import { type Scene } from "./scene.ts";
 
@@ -8,6 +9,7 @@ export interface Chosen {
   hoveredNode: number;
   found: readonly number[] | null;
   overlay: Overlay | null;
+  notes: Notes | null;
 }
 
 /** Looking up partners of more than this would cost a frame, and mark half the picture. */
@@ -28,6 +30,7 @@ export function inItems(look: Look, scene: Scene, chosen: Chosen): Look {
     linked: new Set(itemsOf(scene, sources.flatMap((u) => visible.picture.partners.get(u) ?? []))),
     found: chosen.found ? new Set(itemsOf(scene, chosen.found)) : null,
     ...overlaid(scene, chosen.overlay),
+    notes: chosen.notes && notesInItems(chosen.notes, scene),
   };
 }
 

@@ -1,4 +1,5 @@
 /** Everything about a frame that is not the scene itself: what is selected, hovered, found, coloured. */
+import { type Notes } from "./notes.ts";
 import { type Overlay } from "./overlay.ts";
 
 export interface Look {
@@ -19,8 +20,10 @@ export interface Look {
   edges: "diff" | "dtype";
   /** Overlay value per item, summed over a group. */
   values: Map<number, number> | null;
+  /** A shaded region and signs, by item. */
+  notes: Notes | null;
 }
 
 export const PLAIN: Look = {
-  selected: new Set(), hovered: -1, hoveredGroup: -1, hoveredEdge: -1, linked: new Set(), found: null, mutedNodes: null, muted: null, overlay: null, edges: "diff", values: null,
+  selected: new Set(), hovered: -1, hoveredGroup: -1, hoveredEdge: -1, linked: new Set(), found: null, mutedNodes: null, muted: null, overlay: null, edges: "diff", values: null, notes: null,
 };

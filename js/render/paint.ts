@@ -1,6 +1,7 @@
 /** Draws a frame: boxes of groups, then edges, then nodes, so that nothing a person reads is crossed by a line. */
 import { type Frame, detail, window } from "./frame.ts";
 import { paintEdges, paintEdgeLabels } from "./paint_edges.ts";
+import { paintSigns, paintWash } from "./notes.ts";
 import { paintGroups, paintHeaders } from "./paint_groups.ts";
 import { paintNodes } from "./paint_nodes.ts";
 import { type Pen } from "./pen.ts";
@@ -20,8 +21,10 @@ export function paint(context: Pen, ratio: number, frame: Frame): void {
   if (items.length < 5000) items.sort((a, b) => a - b);
   const level = detail(frame.camera.scale);
   paintGroups(context, frame);
+  paintWash(context, frame);
   paintEdges(context, frame, level, [x0, y0, x1, y1]);
   paintHeaders(context, frame, level);
   paintNodes(context, frame, level, items);
   paintEdgeLabels(context, frame, level);
+  paintSigns(context, frame);
 }

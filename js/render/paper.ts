@@ -32,6 +32,6 @@ export const PAPER: Theme = {
   background: "#fff", surface: "#fff", box: "#fbfbfc", boxLine: "#b4b9c0", ink: "#212121", dim: "#616161", edge: "#a3a9b2",
   group: "#f7f8fa", groupLine: "#d5d9de", kernel: "#e9ecf1", kernelLine: "#aebccd", accent: "#1976d2",
   mark: ["#b4b9c0", "#0072b2", "#d55e00", "#009e73", "#b0578d", "#b0578d"],
-  orange: "#e69f00",
+  orange: "#e69f00", sky: "#56b4e9",
   font: "Helvetica, Arial, 'Liberation Sans', sans-serif",
 };

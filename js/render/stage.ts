@@ -18,6 +18,7 @@ import { Events } from "./events.ts";
 import { extent, near, openingCamera } from "./first_view.ts";
 import { PLAIN, type Look } from "./look.ts";
 import { earlier, ease, moved, nearestKept, shift, type Earlier } from "./motion.ts";
+import { type Notes } from "./notes.ts";
 import { type Overlay } from "./overlay.ts";
 import { layoutInput } from "./question.ts";
 import { around, buildScene, type Scene } from "./scene.ts";
@@ -64,6 +65,7 @@ export class Stage {
   view: Size = { width: 600, height: 400 };
   private found: number[] | null = null;
   private overlay: Overlay | null = null;
+  private notes: Notes | null = null;
   private muted: readonly string[] = [];
   private readonly painters = new Set<() => void>();
   private readonly arranger = new Arranger();
@@ -336,6 +338,12 @@ export class Stage {
     this.repaint();
   }
 
+  setNotes(notes: Notes | null): void {
+    this.notes = notes;
+    this.lookAgain();
+    this.repaint();
+  }
+
   /** Opens whatever hides some nodes, then selects and shows them. */
   async reveal(nodes: number[], zoom = true): Promise<void> {
     const collapsed = new Set(this.options.collapsed);
@@ -364,8 +372,8 @@ export class Stage {
   }
 
   private lookAgain(): void {
-    const { scene, selection, hoveredNode, found, overlay } = this;
-    if (scene) this.look = inItems(this.look, scene, { selection, hoveredNode, found, overlay });
+    const { scene, selection, hoveredNode, found, overlay, notes } = this;
+    if (scene) this.look = inItems(this.look, scene, { selection, hoveredNode, found, overlay, notes });
   }
 
   // ---- painting ------------------------------------------------------------------------------------------------

@@ -17,6 +17,8 @@ export interface Theme {
   /** By mark: kept, changed, removed, added, merged, split. */
   mark: string[];
   orange: string;
+  /** Regions. */
+  sky: string;
   font: string;
 }
 
@@ -43,7 +45,7 @@ export function readTheme(root: HTMLElement): Theme {
     group: mix(get("background"), get("tint"), dark ? 0.06 : 0.05),
     kernel: mix(get("background"), get("tint"), dark ? 0.2 : 0.13),
     mark: [get("box-line"), get("changed"), get("removed"), get("added"), get("merged"), get("merged")],
-    orange: get("orange"),
+    orange: get("orange"), sky: get("sky"),
     font: style.fontFamily || "system-ui, sans-serif",
   };
 }

@@ -24,6 +24,8 @@ export class Pane {
   readonly canvas: HTMLCanvasElement;
   /** Told of keys the pane has no use for (search, undo, help ...). */
   onkey: (event: KeyboardEvent) => boolean = () => false;
+  /** Told of a click on an edge; false where it is to select both ends. */
+  onedge: (edge: number) => boolean = () => false;
   private readonly context: CanvasRenderingContext2D;
   private readonly tooltip: Tooltip;
   private readonly minimap: Minimap | null;
@@ -193,6 +195,7 @@ export class Pane {
     if (found.item >= 0) return this.pick(nodesOf(this.stage, found.item), more);
     if (found.group >= 0) return this.pick(nodesIn(this.stage, found.group), more);
     if (found.edge >= 0) {
+      if (!more && this.onedge(found.edge)) return;
       const { source, target } = this.stage.scene!.visible;
       return this.pick([source[found.edge], target[found.edge]].flatMap((i) => nodesOf(this.stage, i)), more);
     }

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from workbench.analysis.fusion.report import FusedGroup, FusionReport
 from workbench.analysis.tensors import nbytes
-from workbench.graph.model import Edge, Graph, Group
+from workbench.graph.model import Graph, Group
 
 
 def boxed(report: FusionReport) -> Graph:
@@ -41,18 +41,22 @@ def called(kernel: FusedGroup) -> str:
     return "_".join(["fused", *(op.replace(".", "_") for op in kernel.ops)])
 
 
-def boundaries(report: FusionReport) -> tuple[Edge, ...]:
-    """The edges by which one kernel hands a value to another."""
-    kernels = {node for kernel in report.kernels for node in kernel.nodes}
-    return tuple(
-        edge
-        for edge in report.graph.edges
-        if edge.source in kernels
-        and edge.target in kernels
-        and report.group_of(edge.source) is not report.group_of(edge.target)
-    )
+def boundaries(report: FusionReport) -> tuple[tuple[int, int], ...]:
+    """(producer, consumer) pairs of different kernels, the first's value read by the second, tuples and cuts passed over."""
+    graph, place = report.graph, {n: at for at, kernel in enumerate(report.kernels) for n in kernel.nodes}
+    # what stands between kernels and is none hands on what it is made of
+    given: dict[int, tuple[int, ...]] = {}
+    found: dict[tuple[int, int], None] = {}
+    for node in graph.nodes:
+        sources = tuple(dict.fromkeys(s for at in graph.inputs[node.id] for s in given.get(at, ())))
+        if node.id not in place:
+            given[node.id] = sources
+            continue
+        found |= dict.fromkeys((s, node.id) for s in sources if place[s] != place[node.id])
+        given[node.id] = (node.id,)
+    return tuple(found)
 
 
 def handed(report: FusionReport) -> int:
     """Bytes that kernels hand to kernels: each value that one writes and another reads, once; unknown shapes count 0."""
-    return sum(nbytes(report.graph.nodes[source].type) for source in {edge.source for edge in boundaries(report)})
+    return sum(nbytes(report.graph.nodes[source].type) for source in {source for source, _ in boundaries(report)})

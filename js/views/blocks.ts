@@ -1,0 +1,121 @@
+/** What Python describes (workbench/widgets/blocks.py) as elements. All texts are text; a block that stays the same keeps its element. */
+import { oneLine } from "../render/text.ts";
+import { type Stage } from "../render/stage.ts";
+import { button, h } from "./dom.ts";
+import { type Send } from "./state.ts";
+
+interface Row { text: string; nodes: number[]; small: string; sign: string; look: string; act: string; arg: string; drop?: string }
+
+export interface Block {
+  t: "h" | "p" | "rows" | "act" | "in" | "code" | "table";
+  text?: string;
+  look?: string;
+  name?: string;
+  rows?: (Row | string[])[];
+  label?: string;
+  act?: string;
+  arg?: string;
+  title?: string;
+  off?: string;
+  field?: string;
+  kind?: string;
+  value?: string | number | boolean;
+  options?: (string | number | [string, string])[];
+  min?: number;
+  max?: number;
+  hint?: string;
+  show?: string;
+}
+
+type Field = HTMLInputElement | HTMLSelectElement;
+
+export class Blocks {
+  private known: { key: string; name?: string; element: HTMLElement }[] = [];
+
+  constructor(readonly element: HTMLElement, private readonly stage: Stage, private readonly send: Send) {
+    element.classList.add("wb-blocks");
+  }
+
+  show(blocks: unknown): void {
+    this.known = (Array.isArray(blocks) ? (blocks as Block[]) : []).map((block, i) => {
+      const key = JSON.stringify(block);
+      const was = this.known[i];
+      if (was?.key === key) return was;
+      // A field that one is in keeps the focus, and a slider its drag.
+      if (was && block.t === "in" && was.name === block.name && block.kind !== "select") return { ...was, key: update(was.element, block, key) };
+      return { key, name: block.t === "in" ? block.name : undefined, element: this.make(block) };
+    });
+    const { children } = this.element;
+    this.known.forEach(({ element }, i) => {
+      if (!children[i]) this.element.append(element);
+      else if (children[i] !== element) children[i].replaceWith(element);
+    });
+    while (children.length > this.known.length) this.element.lastChild!.remove();
+  }
+
+  private make(block: Block): HTMLElement {
+    const id: Record<string, string> = block.name ? { "data-testid": block.name } : {};
+    switch (block.t) {
+      case "h": return h("h4", {}, oneLine(block.text ?? "", 200));
+      case "rows": return h("ul", { class: "wb-links wb-rows-list", ...id }, (block.rows as Row[]).map((row) => this.row(row)));
+      case "act": return this.action(block);
+      case "in": return this.field(block);
+      case "code": return code(block.text ?? "", id);
+      case "table": return h("table", { class: "wb-facts-table", ...id }, (block.rows as string[][]).map((row, i) => h("tr", {}, row.map((text, j) => h(i && j ? "td" : "th", {}, oneLine(text, 300))))));
+      default: return h("p", { class: `wb-said-${block.look || "plain"}`, ...id }, oneLine(block.text ?? "", 2000));
+    }
+  }
+
+  private row(row: Row): HTMLElement {
+    const choose = () => {
+      if (row.nodes.length > 0) void this.stage.reveal(row.nodes);
+      if (row.act) this.act(row.act, row.arg);
+    };
+    const words = oneLine(row.text, 400);
+    return h("li", {}, row.sign ? h("span", { class: `wb-sign wb-look-${row.look}` }, row.sign) : null,
+      row.nodes.length > 0 || row.act ? h("button", { type: "button", class: "wb-link", onclick: choose }, words) : h("span", {}, words),
+      row.drop ? button("×", "Take this edit away", () => this.act("drop", row.drop!), { class: "wb-button wb-small" }) : null,
+      row.small ? h("div", { class: "wb-said-small" }, oneLine(row.small, 600)) : null);
+  }
+
+  private act(what: string, arg = ""): void {
+    this.send({ type: "act", what, arg });
+  }
+
+  private action(block: Block): HTMLElement {
+    const text = block.field ? h("input", { class: "wb-input", value: block.field, "aria-label": "Name", disabled: Boolean(block.off), "data-testid": `${block.act}-name` }) : null;
+    const press = button(block.label ?? "", block.off || block.title || block.label || "", () => this.act(block.act!, text ? text.value : block.arg), {
+      class: "wb-button wb-primary", disabled: Boolean(block.off), "data-testid": `act-${block.act}`,
+    });
+    // Why it can't be pressed is said, not only shown to a pointer that rests on it.
+    return h("div", { class: "wb-action" }, press, text, block.off && (block.label ?? "").length > 1 ? h("span", { class: "wb-said-small" }, oneLine(block.off, 600)) : null);
+  }
+
+  private field(block: Block): HTMLElement {
+    const tell = () => this.send({ type: "set", name: block.name, value: input.type === "checkbox" ? String((input as HTMLInputElement).checked) : input.value });
+    const shared = { "data-testid": block.name, "aria-label": block.label || block.name };
+    const input: Field = block.kind === "select"
+      ? h("select", { class: "wb-select", ...shared, onchange: tell }, block.options!.map((o) => h("option", { value: Array.isArray(o) ? o[0] : o }, oneLine(Array.isArray(o) ? o[1] : String(o), 80))))
+      : h("input", { class: "wb-input", type: block.kind === "check" ? "checkbox" : block.kind!, min: block.min, max: block.max, placeholder: block.hint, ...shared, [block.kind === "range" ? "oninput" : "onchange"]: tell });
+    const label = h("label", { class: `wb-label wb-field-${block.kind}` }, block.label ?? "", input, h("span", { class: "wb-dim" }));
+    update(label, block, "");
+    return label;
+  }
+}
+
+function update(label: HTMLElement, block: Block, key: string): string {
+  const input = label.querySelector<Field>("input, select")!;
+  if (block.kind === "range") (input as HTMLInputElement).max = String(block.max);
+  if (block.kind === "check") (input as HTMLInputElement).checked = block.value === true;
+  else if (!input.matches(":active")) input.value = String(block.value);
+  label.lastElementChild!.textContent = block.show ?? "";
+  return key;
+}
+
+function code(text: string, id: Record<string, string>): HTMLElement {
+  const press = button("Copy", "Copy the code", () => {
+    const done = (words: string) => { press.textContent = words; };
+    navigator.clipboard?.writeText(text).then(() => done("Copied"), () => done("Select it and copy"));
+  });
+  return h("div", { class: "wb-code-block" }, press, h("pre", { class: "wb-code", tabindex: "0", ...id }, text));
+}

@@ -1,0 +1,91 @@
+/** The FusionInspector: the graph with its kernels to be, the card that says why, and beneath it what if, branches, chains, the player. */
+import { readNotes } from "../render/notes.ts";
+import { Blocks } from "./blocks.ts";
+import { button, h } from "./dom.ts";
+import { icon } from "./icons.ts";
+import { Inspector } from "./inspector.ts";
+import { watch, write, type Model } from "./model.ts";
+import { oneGraph } from "./one_graph.ts";
+import { panel } from "./panel.ts";
+import { Shell } from "./shell.ts";
+import { type State } from "./state.ts";
+import { BusyStrip, ErrorStrip } from "./strip.ts";
+import { Tabs } from "./tabs.ts";
+
+const TABS = [["edits", "What if"], ["branches", "Branches"], ["chains", "Constants"], ["player", "Decisions"], ["code", "Code"]];
+const ACTS: Record<string, string> = { x: "cut", r: "region", R: "outward", u: "undo", U: "redo", j: "on", k: "back" };
+
+export function fusion(model: Model, el: HTMLElement): () => void {
+  const shell = new Shell(el, "fusion");
+  // A saved page has no kernel to ask.
+  const send = (message: Record<string, unknown>) => { if (model.get("saved") !== true) model.send(message); };
+  const act = (what: string) => send({ type: "act", what, arg: "" });
+  const graph = oneGraph(model, shell, ({ key }) => {
+    if (key === "Escape") act("unregion");
+    else if (ACTS[key]) act(ACTS[key]);
+    return key in ACTS;
+  });
+  const { stage } = graph;
+  const blocks = () => new Blocks(h("div", {}), stage, send);
+  const parts = { head: blocks(), card: blocks(), tab: blocks() };
+  const busy = new BusyStrip(send);
+  const errors = new ErrorStrip();
+  // One panel of words, moved into whichever tab is open: Python makes the open one only.
+  const homes = TABS.map(([name, title]) => ({ name, title, element: h("div", {}) }));
+  const tabs = new Tabs(homes, -1);
+  graph.pane.onedge = (edge) => {
+    const { picture, itemOf, source, target } = stage.scene!.visible;
+    // A drawn edge may stand for several, and for a way through tuples that are not drawn: the first one's ends.
+    for (let e = 0; e < picture.edgeCount; e++) {
+      if (itemOf[picture.source[e]] === source[edge] && itemOf[picture.target[e]] === target[edge]) {
+        stage.select([picture.source[e], picture.target[e]]);
+        return true;
+      }
+    }
+    return false;
+  };
+
+  parts.card.element.dataset.testid = "card";
+  parts.head.element.classList.add("wb-header");
+  const body = h("div", { class: "wb-panel-body" }, parts.card.element, h("details", {}, h("summary", { class: "wb-dim" }, "The node"), new Inspector(stage).element));
+  const bar = h("div", { class: "wb-bar", role: "toolbar", "aria-label": "Graph" }, graph.legend.toggle,
+    button(icon("undo"), "Undo (u)", () => act("undo"), { "data-testid": "undo" }), button(icon("redo"), "Redo (U)", () => act("redo"), { "data-testid": "redo" }),
+    shell.status, h("span", { class: "wb-space" }), graph.search, graph.zoom);
+  const main = h("div", { class: "wb-main" }, h("div", { class: "wb-centre" }, bar, errors.element, graph.panes, busy.element),
+    panel("Why", "right", body, shell, () => shell.root.clientWidth < 700));
+  shell.root.append(parts.head.element, main, tabs.element);
+
+  const place = () => homes.find(({ name }) => name === tabs.current)?.element.append(parts.tab.element);
+  tabs.onpick = (name) => {
+    place();
+    // The player is about all of the graph.
+    if (name === "player") stage.fit();
+    write(model, "tab", name);
+  };
+  const shown: [string, () => void][] = [
+    ["height", () => { main.style.height = `${Math.max(240, Number(model.get("height")) || 640)}px`; }],
+    ["tab", () => {
+      const name = String(model.get("tab") ?? "");
+      if (name !== tabs.current) tabs.toggle(name || tabs.current);
+      place();
+    }],
+    ["panels", () => {
+      const panels = (model.get("panels") ?? {}) as Record<string, unknown>;
+      for (const [name, part] of Object.entries(parts)) part.show(panels[name]);
+    }],
+    ["status", () => {
+      const status = (model.get("status") ?? {}) as State;
+      busy.show(status.busy);
+      errors.show(status.error);
+    }],
+    ["marks", () => stage.setNotes(readNotes(model.get("marks")))],
+  ];
+  graph.start();
+  for (const [, show] of shown) show();
+  const ends = shown.map(([name, show]) => watch(model, [name], show));
+  return () => {
+    for (const end of ends) end();
+    busy.dispose();
+    graph.end();
+  };
+}

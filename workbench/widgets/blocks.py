@@ -1,0 +1,81 @@
+"""What a page is told to show, as small values: words, rows that select nodes, buttons, fields. js/views/blocks.ts draws them.
+
+A block never holds markup: its texts reach the page as text, whatever is in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+Block = dict[str, Any]
+
+
+def heading(text: str) -> Block:
+    """A heading within a panel."""
+    return {"t": "h", "text": text}
+
+
+def words(text: str, look: str = "", name: str = "") -> Block:
+    """A paragraph. `look`: `strong` for what is read first, `small` for what is there for those who know, `bad`."""
+    return {"t": "p", "text": text, "look": look, "name": name}
+
+
+def row(
+    text: str,
+    nodes: Iterable[int] = (),
+    *,
+    small: str = "",
+    sign: str = "",
+    look: str = "",
+    act: str = "",
+    arg: str = "",
+    drop: str = "",
+) -> Block:
+    """A line of a list: a click selects its nodes, and does `act` if it has one. `look` colours the sign.
+
+    `drop` gives the line a button that takes it away, with this argument.
+    """
+    found = {"text": text, "nodes": list(nodes), "small": small, "sign": sign, "look": look, "act": act, "arg": arg}
+    return found | ({"drop": drop} if drop else {})
+
+
+def rows(items: Iterable[Block], name: str = "") -> Block:
+    """A list."""
+    return {"t": "rows", "rows": list(items), "name": name}
+
+
+def action(label: str, act: str, *, title: str = "", off: str = "", arg: str = "", field: str = "") -> Block:
+    """A button. `off` says why it cannot be pressed; `field` is a text with a field of its own, the argument's first value."""
+    return {"t": "act", "label": label, "act": act, "title": title, "off": off, "arg": arg, "field": field}
+
+
+def entry(kind: str, name: str, label: str, value: Any, **more: Any) -> Block:
+    """A field: `number`, `text`, `check`, `range` or `select`. What is entered comes as `set` with its name."""
+    return {"t": "in", "kind": kind, "name": name, "label": label, "value": value, **more}
+
+
+def code(text: str, name: str = "") -> Block:
+    """Code with a button that copies it."""
+    return {"t": "code", "text": text, "name": name}
+
+
+def table(head: Sequence[str], lines: Iterable[Sequence[str]], name: str = "") -> Block:
+    """A small table of texts."""
+    return {"t": "table", "rows": [list(head), *(list(line) for line in lines)], "name": name}
+
+
+def size(count: int) -> str:
+    """Bytes in words."""
+    if abs(count) < 10_000:
+        return f"{count:,} bytes"
+    for unit in ("kB", "MB", "GB"):
+        count_in = count / 1000 ** ("kB", "MB", "GB").index(unit) / 1000
+        if abs(count_in) < 999.5 or unit == "GB":
+            return f"{count_in:.3g} {unit}"
+    raise AssertionError
+
+
+def signed(number: int, text: str) -> str:
+    """`+2 kB` for a difference, `no change` for none."""
+    return "no change" if number == 0 else f"{'+' if number > 0 else '-'}{text.lstrip('-')}"

@@ -1,0 +1,300 @@
+"""The card beside the graph: why two nodes are two kernels, why a kernel is as large as it is, what may be done here.
+
+Words come first, and what TVM calls things after them, in small type.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from workbench.analysis import legality
+from workbench.analysis.fusion.assertions import as_test
+from workbench.analysis.fusion.boxed import boundaries
+from workbench.analysis.fusion.changes import Change
+from workbench.analysis.fusion.decision import Decision
+from workbench.analysis.fusion.forward import OUT_ELEMWISE
+from workbench.errors import WorkbenchError
+from workbench.graph.model import PATTERNS
+from workbench.pipeline.edits import force_step, outline_step
+from workbench.widgets.blocks import Block, action, code, heading, row, rows, words
+from workbench.widgets.fusion_bench import Fused
+
+KIND_WORDS = {
+    0: "element by element",
+    1: "stretches its input",
+    2: "moves data",
+    3: "reduces",
+    4: "complex",
+    7: "tuple",
+    8: "never fused",
+}
+LISTED = 12
+"rows that a card shows of a list"
+
+
+def card(fused: Fused, chosen: Sequence[int], changes: Sequence[Change] | None = ()) -> list[Block]:
+    """What is said about the selection; `changes` is None while they are being worked out."""
+    if fused.report.failure:
+        return _failed(fused)
+    chosen = [n for n in chosen if fused.graph.nodes[n].kind not in ("function", "global", "shape")]
+    if not chosen:
+        return _nothing(fused)
+    roots = {fused.report.group_of(n).root for n in chosen}
+    if len(roots) == 1:
+        shown = _joined(fused, *chosen) if len(chosen) == 2 else _kernel(fused, chosen[0])
+        return [*shown, *actions(fused, chosen)]
+    if len(chosen) == 2:
+        return _two(fused, chosen[0], chosen[1], changes)
+    return [*_several(fused, chosen, roots), *actions(fused, chosen)]
+
+
+def _failed(fused: Fused) -> list[Block]:
+    made = [words("The pass fails on this graph.", "strong"), words(fused.report.failure, name="failure")]
+    if "SimplifyInference" in fused.report.failure and fused.program.workload is not None:
+        made.append(action("Run SimplifyInference first", "before", arg="SimplifyInference"))
+    return made
+
+
+def _nothing(fused: Fused) -> list[Block]:
+    count = len(boundaries(fused.report))
+    return [
+        words("Click an edge between two boxes to read why they are two kernels.", "strong"),
+        words("Click a box for why it is as large as it is; a node and r for the region that it opens."),
+        words(f"{fused.kernels} kernels, {count} edges between them.", "small"),
+    ]
+
+
+def _two(fused: Fused, a: int, b: int, changes: Sequence[Change] | None) -> list[Block]:
+    why = fused.report.why(a, b)
+    first, *others = why.decisions or (None,)
+    made = [heading("Why are these two kernels?")]
+    made.append(words(plainly(first.sentence) if first else why.headline, "strong", "why"))
+    if others:
+        made += [words(plainly(d.sentence)) for d in others[:3] if d]
+        made.append(words(f"{len(why.decisions)} boundaries lie between the two.", "small"))
+    if first is not None:
+        made += [*_path(fused, first), words(tested(first), "small", "test")]
+    made += _would(fused, changes)
+    return [*made, *actions(fused, [a, b])]
+
+
+def _would(fused: Fused, changes: Sequence[Change] | None) -> list[Block]:
+    title = heading("They would be one kernel if")
+    if changes is None:
+        return [title, words("trying …", "small")]
+    if not changes:
+        return [words("No single change that was tried makes them one kernel.", "small", "changes")]
+    offered: list[Block] = []
+    for change in changes[:4]:
+        nodes = [n for n in (change.node, change.value if change.kind in ("copy", "shape") else None) if n is not None]
+        doable = change.kind in ("opt_level", "max_depth", "max_function_args") or (
+            change.kind == "cut" and fused.program.workload is not None
+        )
+        offered.append(
+            row(
+                change.sentence,
+                nodes,
+                sign="→",
+                act="change" if doable else "",
+                arg=f"{change.kind}={change.node if change.kind == 'cut' else change.value}" if doable else "",
+            )
+        )
+    return [title, rows(offered, "changes")]
+
+
+def _joined(fused: Fused, a: int, b: int) -> list[Block]:
+    """Two nodes of one kernel: what made them one."""
+    decision = fused.report.decided(min(a, b))
+    if decision is None or not decision.fused:
+        return _kernel(fused, a)
+    return [
+        heading("Why are these one kernel?"),
+        words(plainly(decision.sentence), "strong", "why"),
+        *_path(fused, decision),
+        words(tested(decision), "small", "test"),
+        words(fused.report.why(a).headline, "small"),
+        code(as_test(fused.report, a), "test-code"),
+    ]
+
+
+def _kernel(fused: Fused, node: int) -> list[Block]:
+    why, group = fused.report.why(node), fused.report.group_of(node)
+    if not group.is_kernel:
+        return [heading(fused.graph.nodes[node].op[:80] or "node"), words(why.headline, name="why")]
+    made = [heading("Why is this kernel as large as it is?"), words(why.headline, "strong", "why")]
+    ends = [d for d in why.decisions if not d.fused]
+    joined = [d for d in why.decisions if d.fused]
+    if ends:
+        made += [words(plainly(ends[-1].sentence), name="end"), words(tested(ends[-1]), "small", "test")]
+    if joined:
+        made += [heading("What joined"), rows((_merge(fused, d) for d in joined[:LISTED]), "joined")]
+        if len(joined) > LISTED:
+            made.append(words(f"and {len(joined) - LISTED} more", "small"))
+    return [*made, heading("As a test"), code(as_test(fused.report, node), "test-code")]
+
+
+def _merge(fused: Fused, decision: Decision) -> Block:
+    ops = [fused.graph.nodes[n].op for n in (decision.node, decision.dominator) if n is not None]
+    return row(" → ".join(ops), [n for n, _ in decision.path], small=f"phase {decision.phase}")
+
+
+def _several(fused: Fused, chosen: Sequence[int], roots: set[int]) -> list[Block]:
+    groups = [fused.report.group_of(root) for root in sorted(roots)]
+    kernels = [group for group in groups if group.is_kernel]
+    listed = rows((row(" + ".join(g.ops[:6]), g.nodes) for g in kernels[:LISTED]), "kernels")
+    more = [words(f"and {len(kernels) - LISTED} more", "small")] if len(kernels) > LISTED else []
+    said = f"{len(chosen)} nodes in {len(kernels)} kernels."
+    return [
+        words(said, "strong", "why"),
+        listed,
+        *more,
+        code(f"wb.assert_kernels(w, at_most={fused.kernels})", "test-code"),
+    ]
+
+
+def actions(fused: Fused, chosen: Sequence[int]) -> list[Block]:
+    """What may be done with a selection: each legal, or with the reason why not."""
+    if fused.program.workload is None:
+        return [words("A graph alone cannot be changed; give the inspector the workload.", "small")]
+    if fused.program.workload.dialect != "relay":
+        return [words("Cuts, kernels and regions are made in Relay; in Relax, FuseOpsByPattern does it.", "small")]
+    made = [heading("What if")]
+    if len(chosen) == 2:
+        refused = why_not(lambda: fused.cut_step(chosen))
+        made.append(action("Cut", "cut", title="Keep the two ends apart (x)", off=refused))
+    if len(chosen) > 1 or fused.report.group_of(chosen[0]).is_kernel:
+        refused = why_not(lambda: force_step(fused.graph, chosen))
+        made.append(action("Make it one kernel", "force", title="Force these nodes into one kernel", off=refused))
+        refused = why_not(lambda: outline_step(fused.graph, chosen, "region"))
+        made.append(
+            action(
+                "Outline as", "outline", title="Put these nodes into a composite function", off=refused, field="region"
+            )
+        )
+    if len(chosen) == 1:
+        opens = fused.regions.of(chosen[0]) is not None
+        off = "" if opens else f"what uses {legality.describe(fused.graph, chosen[0])} never meets again"
+        made.append(action("Shade its region", "region", title="From here to where all its uses meet (r)", off=off))
+    return made if len(made) > 1 else []
+
+
+def why_not(make: Callable[[], Any]) -> str:
+    """What stands against an edit; empty if it is legal."""
+    try:
+        make()
+    except WorkbenchError as refused:
+        return str(refused)
+    return ""
+
+
+def region_card(fused: Fused, node: int, outward: int) -> list[Block]:
+    """The region that is shaded: what is in it and what enters it beside its entry."""
+    nest = fused.nest(node)
+    region = nest[outward]
+    nodes, named = fused.graph.nodes, legality.describe
+    entering = {e.source: e for e in region.inputs}
+    kernels = len({fused.report.group_of(n).root for n in region.nodes if fused.report.group_of(n).is_kernel})
+    made = [
+        heading("The region"),
+        words(
+            f"From {named(fused.graph, region.entry)} to {named(fused.graph, region.exit)}: all that leaves the first passes through the second.",
+            "strong",
+            "region",
+        ),
+        words(f"{sum(nodes[n].kind == 'op' for n in region.nodes)} operators in {kernels} kernels."),
+    ]
+    if entering:
+        made.append(
+            words(
+                f"{len(entering)} values enter it from outside:"
+                if len(entering) > 1
+                else "One value enters it from outside:"
+            )
+        )
+        made.append(
+            rows(
+                (
+                    row(
+                        named(fused.graph, e.source),
+                        [e.source, e.target],
+                        sign="→",
+                        small=f"into {named(fused.graph, e.target)}",
+                    )
+                    for e in list(entering.values())[:LISTED]
+                ),
+                "entering",
+            )
+        )
+    else:
+        made.append(words("Nothing else enters it: single entry, single exit."))
+    made.append(
+        action(
+            "Step outward",
+            "outward",
+            title="The region around this one (R)",
+            off="" if outward + 1 < len(nest) else "no region is around this one",
+        )
+    )
+    return [*made, action("Select it", "select_region"), action("Close", "unregion", title="Take the shading away")]
+
+
+def _path(fused: Fused, decision: Decision) -> list[Block]:
+    """The node, what lies on its ways, and where they meet; what stopped the merge bears the sign."""
+    culprit = decision.data[0] if decision.code == "path_kind" else None
+    if decision.code == "dominator_kind":
+        culprit = decision.strongest_use[1]
+    path = decision.path
+    shown = [pair for at, pair in enumerate(path) if at < 5 or at >= len(path) - 3 or pair[0] == culprit]
+    made = [rows((_step(fused, n, kind, n == culprit) for n, kind in shown), "path")]
+    return [*made, words(f"and {len(path) - len(shown)} more on the way", "small")] if len(shown) < len(path) else made
+
+
+def _step(fused: Fused, node: int, kind: int, stops: bool) -> Block:
+    small = f"{KIND_WORDS.get(kind, '')} · {PATTERNS.get(kind, '')} · node {node}"
+    return row(fused.graph.nodes[node].op, [node], small=small, sign="!" if stops else "", look="removed")
+
+
+_CODES = re.compile(rf" \((?:{'|'.join(PATTERNS.values())})\)")
+
+
+def plainly(sentence: str) -> str:
+    """A sentence without TVM's names for kinds: the path and the test beneath have them."""
+    return _CODES.sub("", sentence)
+
+
+def tested(decision: Decision) -> str:
+    """The test that decided, in TVM's terms."""
+    where = "before the phases" if decision.phase is None else f"phase {decision.phase}"
+    return f"{where} · {decision.code}: {_TESTS.get(decision.code, _plain)(decision)}"
+
+
+def _plain(decision: Decision) -> str:
+    return decision.reason
+
+
+def _dominator_kind(d: Decision) -> str:
+    source, target, kind = d.strongest_use
+    wanted = "= ElemWise" if d.own_kind == OUT_ELEMWISE else "≤ Injective or = CommReduce"
+    return f"dominator kind must be {wanted}; it is {PATTERNS[kind]}, from {source} → {target}"
+
+
+def _path_kind(d: Decision) -> str:
+    node, kind, most = d.data
+    return f"every kernel on the way must be ≤ {PATTERNS[most]}; that of node {node} is {PATTERNS[kind]}"
+
+
+_TESTS: dict[str, Callable[[Decision], str]] = {
+    "fused": lambda d: f"joined {d.dominator}",
+    "dominator_kind": _dominator_kind,
+    "path_kind": _path_kind,
+    "level": lambda d: f"fuse_opt_level must be ≥ 1; it is {d.settings.opt_level}",
+    "opaque": lambda _: "own kind must not be Opaque",
+    "apart": lambda _: "a post-dominator is needed; there is none",
+    "held": lambda _: "a node used from outside (extern) has no post-dominator",
+    "max_depth": lambda d: f"nodes counted must be ≤ max_depth = {d.settings.max_depth}; they are {d.data}",
+    "max_function_args": lambda d: f"parameters must be ≤ {d.data[1]}; they are {d.data[0]}",
+    "reduction": lambda _: "own kind must be < CommReduce to start a merge",
+    "tuple": lambda _: "the post-dominator's own kind must not be Tuple",
+}

@@ -1,0 +1,187 @@
+"""The tabs beneath the graph: the edits in force, branches, chains of constants, the algorithm's decisions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from workbench.analysis.branches import BranchGroup
+from workbench.analysis.chains import ConstantChain
+from workbench.analysis.fusion.decision import Decision
+from workbench.analysis.fusion.reasons import REASONS
+from workbench.widgets.blocks import Block, action, entry, row, rows, signed, size, table, words
+from workbench.widgets.fusion_bench import Fused
+from workbench.widgets.fusion_cards import plainly, tested
+from workbench.widgets.fusion_source import Edit
+
+LISTED = 60
+"rows of a list; more are counted"
+PATIENCE = 1.0
+"seconds for what merging branches would change; what is not worked out by then says so on a click"
+SIGNS = {"near": "?", "hazard": "!"}
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which decisions the player shows."""
+
+    reason: str = ""
+    "a key of REASONS"
+    op: str = ""
+    "name of an operator"
+    not_fused: bool = False
+
+    def of(self, fused: Fused) -> tuple[Decision, ...]:
+        return fused.report.find(self.reason, self.op, False if self.not_fused else None)
+
+
+def head(fused: Fused, base: Fused) -> list[Block]:
+    """The line above the graph: kernels, bytes between them, and how FuseOps is run."""
+    settings, kernels, limit = fused.settings, fused.kernels, fused.settings.max_function_args
+    if fused.report.failure:
+        facts = [words("FuseOps fails on this graph", "strong", "kernels")]
+    else:
+        facts = [words(f"{kernels}", "number", "kernels"), words("kernel" if kernels == 1 else "kernels", name="word")]
+        facts.append(words(f"{size(fused.handed)} between kernels", "small", "handed"))
+    if fused.program.edits and not fused.report.failure and not base.report.failure:
+        more = fused.handed - base.handed
+        change = signed(kernels - base.kernels, str(abs(kernels - base.kernels)))
+        facts.append(
+            words(f"as given: {base.kernels} ({change}), {signed(more, size(abs(more)))}", "small", "kernels-change")
+        )
+    return [
+        *facts,
+        entry("select", "opt_level", "opt level", settings.opt_level, options=[0, 1, 2, 3]),
+        entry("number", "max_depth", "max depth", settings.max_depth, min=0),
+        entry("number", "max_function_args", "max args", "" if limit is None else limit, min=0, hint="auto"),
+        entry("select", "target", "target", settings.target or "llvm", options=["llvm", "cuda", "opencl", "metal"]),
+    ]
+
+
+def what_if(fused: Fused, base: Fused, rows_measured: Sequence[dict[str, Any]], said: str) -> list[Block]:
+    """The edits in force, each applied or rejected, and what they cost."""
+    edits = fused.program.edits
+    off = "" if fused.program.workload is not None else "a graph alone cannot be run; give the inspector the workload"
+    made = [
+        action(
+            "Measure",
+            "measure",
+            title="Build, time and compare the outputs of both, in a process beside this one",
+            off=off,
+        )
+    ]
+    if not edits:
+        hint = "No edits. Click an edge between two nodes of one box and press x, or select nodes and make them one kernel."
+        return [*made, words(hint, name="edits"), *_measured(rows_measured, said)]
+    made.append(action("Undo all", "clear"))
+    made.append(rows((_edit(place, edit) for place, edit in enumerate(edits)), "edits"))
+    line = ("as given", base), ("with the edits", fused)
+    facts = [[name, "fails" if f.report.failure else f"{f.kernels}", size(f.handed)] for name, f in line]
+    return [*made, table(["", "kernels", "between kernels"], facts, "compared"), *_measured(rows_measured, said)]
+
+
+def _edit(place: int, edit: Edit) -> Block:
+    status = "applied" if edit.applied else f"rejected because {edit.reason}"
+    sign, look = ("✓", "added") if edit.applied else ("!", "removed")
+    return row(edit.text, small=status, sign=sign, look=look, drop=str(place))
+
+
+def _measured(measured: Sequence[dict[str, Any]], said: str) -> list[Block]:
+    if not measured:
+        return []
+    lines = []
+    for found in measured:
+        if found["status"] != "ok":
+            lines.append([found["config"], "failed", found["message"][:300], ""])
+            continue
+        middle, low, high = (f"{found[name]:.4g}" for name in ("median_us", "q1_us", "q3_us"))
+        lines.append([found["config"], f"{found['kernels']}", f"{middle} µs", f"{low} … {high} µs"])
+    return [table(["", "kernels built", "median", "quartiles"], lines, "measured"), words(said, name="outputs")]
+
+
+def branches(groups: Sequence[BranchGroup], least: int, chosen: int, patience: float = PATIENCE) -> list[Block]:
+    """Sibling branches that could be merged, nearly could, or must not be."""
+    made = [entry("range", "min_branches", "at least", least, min=2, max=8, show=f"{least} branches")]
+    if not groups:
+        return [*made, words("No sibling branches that are equal, can be combined, or nearly can.", name="branches")]
+    ends, letters, listed = time.monotonic() + patience, marks(groups), []
+    for place, group in enumerate(groups[:LISTED]):
+        nodes = [n for branch in group.branches for n in branch]
+        ops = " → ".join(dict.fromkeys(group.graph.nodes[n].op for n in group.branches[0]))
+        known = "change" in group.__dict__ or place == chosen or time.monotonic() < ends
+        said = [reason.sentence for reason in (*group.hazards, *group.reasons)][:2]
+        said += (
+            [group.cost if known else "click for what it would change"] if group.kind not in ("near", "hazard") else []
+        )
+        listed.append(
+            row(
+                f"{group.kind}: {len(group.branches)} x {ops}",
+                nodes,
+                small=" · ".join([*filter(None, said), group.passes]),
+                sign=letters[place],
+                look={"hazard": "removed", "near": "near"}.get(group.kind, "branch"),
+                act="branch",
+                arg=str(place),
+            )
+        )
+    more = [words(f"and {len(groups) - LISTED} more", "small")] if len(groups) > LISTED else []
+    return [*made, rows(listed, "branches"), *more]
+
+
+def marks(groups: Sequence[BranchGroup]) -> list[str]:
+    """The sign of each group: a letter of its own, ? for a near miss, ! for a hazard."""
+    letters = count()
+    return [SIGNS.get(group.kind) or _letter(next(letters)) for group in groups]
+
+
+def _letter(place: int) -> str:
+    return chr(ord("a") + place % 26) + (str(place // 26) if place >= 26 else "")
+
+
+def chains(found: Sequence[ConstantChain]) -> list[Block]:
+    """Operators with constants that follow each other, with what folds them."""
+    if not found:
+        return [words("No operators with constants follow each other.", name="chains")]
+    listed = []
+    for chain in found[:LISTED]:
+        ops = " → ".join(chain.graph.nodes[n].op for n in chain.nodes)
+        fold = f"{len(chain.nodes)} → {chain.left}" if chain.folds else "stays"
+        said = [f"by {chain.passes}" if chain.passes else "nothing folds it", *(r.sentence for r in chain.reasons[:2])]
+        look = "branch" if chain.folds and chain.safe else "removed" if chain.folds else "near"
+        sign = "c" if chain.folds and chain.safe else "!" if chain.folds else "?"
+        listed.append(row(f"{ops}: {fold}", chain.nodes, small=" · ".join(said), sign=sign, look=look))
+    more = [words(f"and {len(found) - LISTED} more", "small")] if len(found) > LISTED else []
+    return [rows(listed, "chains"), *more]
+
+
+def player(fused: Fused, shown: Filter, frames: Sequence[Decision], place: int) -> list[Block]:
+    """The algorithm's decisions one by one."""
+    codes = sorted({d.code for d in fused.report.frames})
+    ops = sorted({fused.graph.nodes[d.node].op for d in fused.report.frames})
+    made = [
+        action("◂", "back", title="The decision before (k)", off="" if place > 0 else "this is the first"),
+        entry(
+            "range",
+            "frame",
+            "",
+            place,
+            min=0,
+            max=max(len(frames) - 1, 0),
+            show=f"{place + 1 if frames else 0} of {len(frames)}",
+        ),
+        action("▸", "on", title="The next decision (j)", off="" if place + 1 < len(frames) else "this is the last"),
+        entry("select", "reason", "", shown.reason, options=[["", "every reason"], *([c, REASONS[c]] for c in codes)]),
+        entry("select", "op", "", shown.op, options=[["", "every operator"], *([op, op] for op in ops)]),
+        entry("check", "not_fused", "not fused only", shown.not_fused),
+    ]
+    if not frames:
+        return [*made, words("No decision is like that.", name="frame-words")]
+    decision = frames[place]
+    look = "added" if decision.fused else "removed"
+    said = row(
+        plainly(decision.sentence), [n for n, _ in decision.path], sign="+" if decision.fused else "!", look=look
+    )
+    return [*made, rows([said], "frame-words"), words(tested(decision), "small", "frame-test")]
