@@ -9,6 +9,8 @@ import * as esbuild from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 const target = "es2022";
 
+const packed = (contents) => gzipSync(contents, { level: 9 }).toString("base64");
+
 /** `import packed from "./worker.ts?worker"` gives the bundled worker as text packed with gzip and base64: a third of its size. */
 export const workerAsText = {
   name: "worker-as-text",
@@ -29,7 +31,7 @@ export const workerAsText = {
         logLevel: "silent",
       });
       return {
-        contents: gzipSync(out.outputFiles[0].contents, { level: 9 }).toString("base64"),
+        contents: packed(out.outputFiles[0].contents),
         loader: "text",
         watchFiles: Object.keys(out.metafile.inputs).map((file) => resolve(file)),
       };
@@ -37,13 +39,13 @@ export const workerAsText = {
   },
 };
 
-/** `import css from "./style.css"` gives the style sheet as text, minified. */
+/** `import packed from "./style.css"` gives the style sheet, minified and packed like the worker. */
 const styleAsText = {
   name: "style-as-text",
   setup(build) {
     build.onLoad({ filter: /\.css$/ }, async (args) => {
       const { code } = await esbuild.transform(await readFile(args.path, "utf8"), { loader: "css", minify: true, target });
-      return { contents: code, loader: "text", watchFiles: [args.path] };
+      return { contents: packed(code), loader: "text", watchFiles: [args.path] };
     });
   },
 };

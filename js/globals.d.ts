@@ -5,6 +5,7 @@ declare module "*?worker" {
   export default packed;
 }
 declare module "*.css" {
-  const text: string;
-  export default text;
+  /** For `unzipped`. */
+  const packed: string;
+  export default packed;
 }

@@ -1,7 +1,10 @@
 /** The workbench's first line: what is open, how passes are chosen, presets, undo. */
+import { checkButton } from "./checks.ts";
 import { button, h, replace, setText } from "./dom.ts";
 import { icon } from "./icons.ts";
 import { type Send, type State } from "./state.ts";
+
+const SAVE = "\u0000save";
 
 export class Header {
   readonly element: HTMLElement;
@@ -12,8 +15,13 @@ export class Header {
   private readonly levelLabel: HTMLElement;
   private readonly presets: HTMLSelectElement;
   private presetNames = "";
+  private readonly name: HTMLInputElement;
+  private readonly own = h("span", { class: "wb-own" });
+  private readonly words = h("span", { class: "wb-refused", role: "alert", "data-testid": "preset-refused" });
+  /** Beneath the header: where a preset gets its name. */
+  readonly form: HTMLElement;
 
-  constructor(send: Send) {
+  constructor(private readonly send: Send) {
     this.modes = {
       pipeline: button("Pipeline", "Our own list of passes, in order", () => send({ type: "mode", value: "pipeline" }), { class: "wb-segment", "data-testid": "pipeline-mode" }),
       context: button("Compiler", "The compiler's own pipeline: opt level, disabled and required passes", () => send({ type: "mode", value: "context" }), { class: "wb-segment", "data-testid": "context-mode" }),
@@ -26,13 +34,23 @@ export class Header {
     this.presets = h("select", {
       class: "wb-select", "aria-label": "Presets", "data-testid": "presets", hidden: true,
       onchange: () => {
-        if (this.presets.value) send({ type: "preset", name: this.presets.value });
+        const { value } = this.presets;
         this.presets.value = "";
+        if (value === SAVE) this.open();
+        else if (value) send({ type: "preset", name: value });
       },
     });
+    const close = () => { this.form.hidden = true; this.presets.focus(); };
+    const save = () => send({ type: "save_preset", name: this.name.value });
+    this.name = h("input", {
+      class: "wb-input", placeholder: "Name", "aria-label": "Name of the preset", "data-testid": "preset-name", maxlength: 80,
+      onkeydown: (event: KeyboardEvent) => { if (event.key === "Enter") save(); else if (event.key === "Escape") close(); },
+    });
+    this.form = h("div", { class: "wb-preset-form", hidden: true }, "Keep these passes as", this.name, button("Save", "Save as a preset, for every later Workbench", save, { class: "wb-button wb-primary", "data-testid": "preset-save" }), this.words, this.own,
+      h("span", { class: "wb-space" }), button("×", "Close", close));
     this.element = h("header", { class: "wb-header" }, this.title, this.facts, h("span", { class: "wb-space" }),
       this.levelLabel, h("div", { class: "wb-segments", role: "group", "aria-label": "How passes are chosen" }, this.modes.pipeline, this.modes.context),
-      this.presets,
+      this.presets, checkButton(send),
       h("div", { class: "wb-group" },
         button(icon("undo"), "Undo (u)", () => send({ type: "undo" }), { "data-testid": "undo" }),
         button(icon("redo"), "Redo (U)", () => send({ type: "redo" }), { "data-testid": "redo" })));
@@ -49,11 +67,24 @@ export class Header {
     this.level.value = String(state.context?.opt_level ?? 3);
     this.levelLabel.hidden = state.context?.opt_level === undefined;
     const presets = state.presets ?? [];
-    const names = presets.map((p) => p.name).join("\n");
+    const names = JSON.stringify(presets);
     if (names !== this.presetNames) {
       this.presetNames = names;
-      replace(this.presets, h("option", { value: "" }, "Presets"), presets.map((p) => h("option", { value: p.name, title: p.doc ?? "" }, p.name)));
+      const own = presets.filter((p) => p.own);
+      const options = (list: typeof presets) => list.map((p) => h("option", { value: p.name, title: p.doc ?? "" }, p.name));
+      replace(this.presets, h("option", { value: "" }, "Presets"), options(presets.filter((p) => !p.own)), own.length > 0 ? h("optgroup", { label: "Yours" }, options(own)) : null, h("option", { value: SAVE }, "Save or delete …"));
+      replace(this.own, own.map((p) => h("span", { class: "wb-label" }, p.name, button("×", `Delete the preset ${p.name}`, () => this.send({ type: "delete_preset", name: p.name }), { "data-testid": `preset-delete-${p.name}` }))));
+      // It was saved, or deleted.
+      this.name.value = "";
     }
+    const refused = state.refused?.form === "preset" ? state.refused.text : "";
+    if (state.presets_note && state.presets_note !== this.words.textContent && !refused) this.form.hidden = false;
+    setText(this.words, refused || state.presets_note || "");
     this.presets.hidden = presets.length === 0;
+  }
+
+  private open(): void {
+    this.form.hidden = false;
+    this.name.focus();
   }
 }

@@ -4,6 +4,7 @@ const PATHS = {
   split: "M8 2v5l-4 4v3M8 7l4 4v3",
   full: "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4",
   save: "M8 2v8M4.5 7 8 10.5 11.5 7M3 13.5h10",
+  lock: "M4 7.5h8v6H4zM5.5 7.5V5a2.5 2.5 0 0 1 5 0v2.5",
   undo: "M6 3 2.5 6.5 6 10M2.5 6.5H10a3.5 3.5 0 0 1 0 7H7",
   redo: "M10 3l3.5 3.5L10 10M13.5 6.5H6a3.5 3.5 0 0 0 0 7h3",
 } as const;

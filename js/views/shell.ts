@@ -1,8 +1,12 @@
 /** What every view stands in: the style sheet, the theme, the keys' home, and the list of what to undo at the end. */
-import css from "../style.css";
+import packed from "../style.css";
 import { canvasRuler, type Ruler } from "../render/text.ts";
 import { readTheme, watchTheme, type Theme } from "../render/theme.ts";
+import { unzipped } from "../unzip.ts";
 import { h } from "./dom.ts";
+
+/** Before the first view: what a view measures depends on it. */
+const css = await unzipped(packed);
 
 export class Shell {
   readonly root: HTMLElement;

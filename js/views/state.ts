@@ -1,5 +1,7 @@
 /** The workbench's state as Python sends it; every field is optional here, since a page must survive an older kernel. */
 
+import { type FieldSpec } from "./option_form.ts";
+
 export interface PassState {
   name: string;
   text?: string;
@@ -18,6 +20,14 @@ export interface PassState {
   removed?: number;
   changed?: number;
   opt_level?: number;
+  /** As they are typed into a form. */
+  options?: Record<string, string>;
+}
+
+/** What there is to choose from; it stays as it is. */
+export interface Catalog {
+  passes?: { name: string; doc: string; opt_level: number | null; locked: string; reason: string; ours: boolean; options: FieldSpec[] }[];
+  settings?: FieldSpec[];
 }
 
 export interface RowState {
@@ -43,8 +53,13 @@ export interface State {
   target?: string;
   mode?: "pipeline" | "context";
   passes?: PassState[];
-  context?: { opt_level?: number; disabled?: string[]; required?: string[]; toggles?: PassState[] };
-  presets?: { name: string; doc?: string }[];
+  context?: { opt_level?: number; disabled?: string[]; required?: string[]; options?: Record<string, string>; toggles?: PassState[] };
+  presets?: { name: string; doc?: string; own?: boolean }[];
+  presets_note?: string;
+  /** What was typed into a field and not taken, and why. */
+  refused?: { form: string; field: string; text: string } | null;
+  /** The pass whose effect is shown without its being chosen. */
+  preview?: string | null;
   step?: number;
   counts?: Partial<Record<"before_kernels" | "after_kernels" | "before_nodes" | "after_nodes", number | null>>;
   busy?: { what?: string; fraction?: number | null; since?: number } | null;

@@ -1,4 +1,5 @@
 /** The passes of a trace as a list: what each did, how long it took, how many kernels there are by then. */
+import { checkMark, failed, type Check, type Checks } from "./checks.ts";
 import { h, replace, setText } from "./dom.ts";
 import { icon } from "./icons.ts";
 import { type Counts, type Facts, type Pair, type TraceStore } from "./trace_store.ts";
@@ -14,17 +15,12 @@ export interface StepState {
   after: number;
 }
 
-export interface Check {
-  status: "same" | "different" | "unchanged" | "unknown";
-  text: string;
-}
-
 export interface Listed {
   steps: readonly StepState[];
   step: number;
   pinned: readonly number[];
   hide: boolean;
-  checks: Readonly<Record<string, Check>>;
+  checks: Checks;
 }
 
 const SIGNS: [keyof Counts, string][] = [["added", "+"], ["removed", "−"], ["changed", "~"]];
@@ -124,11 +120,6 @@ export class StepList {
   }
 }
 
-/** Whether the pass changed the answer. */
-export function failed(check: Check | undefined): boolean {
-  return check?.status === "different";
-}
-
 export function time(seconds: number): string {
   const ms = seconds * 1000;
   return ms < 0.05 ? "" : ms < 10 ? `${ms.toFixed(1)} ms` : ms < 1000 ? `${ms.toFixed(0)} ms` : `${seconds.toFixed(1)} s`;
@@ -136,8 +127,8 @@ export function time(seconds: number): string {
 
 function effectOf(step: StepState, counts: Counts | undefined, check: Check | undefined): (Node | string)[] {
   // What it did to the graph is beside the point then, and the name needs the room.
-  if (failed(check)) return [h("span", { class: "wb-mark-removed wb-strong", title: check!.text }, "! other answer")];
-  const words: (Node | string)[] = check?.status === "same" ? [h("span", { class: "wb-mark-added", title: "the same answer" }, "✓")] : check?.status === "unknown" ? [h("span", { class: "wb-dim", title: check.text }, "?")] : [];
+  if (failed(check)) return checkMark(check);
+  const words: (Node | string)[] = checkMark(check);
   if (step.status === "error") return [h("span", { class: "wb-mark-removed wb-strong" }, "! failed"), ...words];
   if (step.status === "skipped" || step.status === "off") return [h("span", { class: "wb-dim" }, step.status), ...words];
   if (step.status !== "changed" || !counts) return words;

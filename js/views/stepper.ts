@@ -1,6 +1,7 @@
 /** A trace step by step: the passes at the left, the graph in the middle, a node's history under it, steps and text beneath. */
 import { Stage } from "../render/stage.ts";
 import { bindCompare } from "./bind_compare.ts";
+import { checkButton, failed, type Checks } from "./checks.ts";
 import { CodeTab } from "./code_tab.ts";
 import { Compare } from "./compare.ts";
 import { button, h, replace, setText } from "./dom.ts";
@@ -13,7 +14,7 @@ import { probe } from "./probe.ts";
 import { Ribbon } from "./ribbon.ts";
 import { Shell } from "./shell.ts";
 import { fromSides } from "./sides.ts";
-import { failed, StepList, time, type Check, type StepState } from "./step_list.ts";
+import { StepList, time, type StepState } from "./step_list.ts";
 import { Steps } from "./steps.ts";
 import { BusyStrip, ErrorStrip } from "./strip.ts";
 import { type State } from "./state.ts";
@@ -78,7 +79,8 @@ class Stepper {
     this.text = new TextDiff(this.stage);
     this.busy = new BusyStrip((message) => model.send(message));
     const saved = model.get("saved") === true;
-    this.check = button("Check outputs", "Run every state on the same random inputs, and say which pass changed the answer", () => model.send({ type: "check" }), { class: "wb-button wb-primary", "data-testid": "check", hidden: true });
+    this.check = checkButton((message) => model.send(message));
+    this.check.hidden = true;
     this.tabs = new Tabs([
       { name: "text", title: "Text", element: this.text.element },
       { name: "code", title: "Code", element: this.code.element },
@@ -216,7 +218,7 @@ class Stepper {
 
   private show(): void {
     const { passes, step, states } = this;
-    const checks = (this.model.get("checks") ?? {}) as Record<string, Check>;
+    const checks = (this.model.get("checks") ?? {}) as Checks;
     this.list.show({ steps: passes, step: this.comparing ? -2 : step, pinned: this.pinned, hide: this.model.get("hide_unchanged") !== false, checks });
     const on = this.onSlider();
     this.steps.show({ passes: on.map((i) => ({ ...passes[i], status: failed(checks[i]) ? "wrong" : passes[i].status as never })), step: on.indexOf(step) } as State);
@@ -304,7 +306,7 @@ class Stepper {
   private strips(): void {
     const status = (this.model.get("status") ?? {}) as State;
     this.busy.show(status.busy);
-    const check = this.comparing ? undefined : ((this.model.get("checks") ?? {}) as Record<string, Check>)[this.step];
+    const check = this.comparing ? undefined : ((this.model.get("checks") ?? {}) as Checks)[this.step];
     const wrong = failed(check) ? { title: `${this.passes[this.step]?.name ?? ""} changed the answer`, text: check!.text } : null;
     this.errors.show(this.problem ?? wrong ?? status.error);
   }

@@ -2,9 +2,11 @@
 import { Stage } from "../render/stage.ts";
 import { bindCompare } from "./bind_compare.ts";
 import { bindText } from "./bind_text.ts";
+import { failed, type Checks } from "./checks.ts";
 import { CodeTab } from "./code_tab.ts";
 import { Compare } from "./compare.ts";
 import { h, replace } from "./dom.ts";
+import { ExploreTab, type Exploration } from "./explore_tab.ts";
 import { Header } from "./header.ts";
 import { Inspector } from "./inspector.ts";
 import { MeasureTab } from "./measure_tab.ts";
@@ -13,7 +15,7 @@ import { panel } from "./panel.ts";
 import { PassList } from "./pass_list.ts";
 import { probe } from "./probe.ts";
 import { Shell } from "./shell.ts";
-import { type State } from "./state.ts";
+import { type Catalog, type State } from "./state.ts";
 import { Steps } from "./steps.ts";
 import { BusyStrip, ErrorStrip } from "./strip.ts";
 import { Tabs } from "./tabs.ts";
@@ -29,6 +31,7 @@ export function workbench(model: Model, el: HTMLElement): () => void {
   const passes = new PassList(send);
   const steps = new Steps(send);
   const measure = new MeasureTab(send);
+  const explore = new ExploreTab(send);
   const code = new CodeTab();
   const text = new TextDiff(stage);
   const busy = new BusyStrip(send);
@@ -42,11 +45,12 @@ export function workbench(model: Model, el: HTMLElement): () => void {
   const right = panel("Inspector", "right", inspector.element, shell, () => shell.root.clientWidth < 1300);
   const tabs = new Tabs([
     { name: "measure", title: "Measure", element: measure.element },
+    { name: "explore", title: "Explore", element: asking(explore.element) },
     { name: "text", title: "Text", element: text.element },
     { name: "code", title: "Code", element: code.element },
   ]);
   const main = h("div", { class: "wb-main" }, left, h("div", { class: "wb-centre" }, compare.bar, errors.element, compare.element, busy.element), right);
-  shell.root.append(asking(header.element), main, asking(steps.element), tabs.element, shell.status);
+  shell.root.append(asking(header.element), header.form, main, asking(steps.element), tabs.element, shell.status);
 
   compare.onkey = (event) => {
     if (event.key === "u") send({ type: "undo" });
@@ -58,22 +62,27 @@ export function workbench(model: Model, el: HTMLElement): () => void {
   const height = () => { main.style.height = `${Math.max(320, Number(model.get("height")) || 560)}px`; };
   const show = () => {
     const state = (model.get("state") ?? {}) as State;
+    const checks = (model.get("checks") ?? {}) as Checks;
     header.show(state);
-    passes.show(state);
-    steps.show(state);
+    passes.show(state, checks);
+    steps.show({ ...state, passes: state.passes?.map((pass, i) => (failed(checks[i]) ? { ...pass, status: "wrong" } : pass)) });
+    explore.show(state, (model.get("exploration") ?? {}) as Exploration);
     measure.show(state);
     code.show(state);
     busy.show(state.busy);
-    errors.show(state.error);
+    errors.show(state.error ?? wrong(state, checks));
     facts(compare, state);
   };
   const plots = () => measure.setPlots((model.get("plots") ?? {}) as Record<string, string>, shell.theme.dark);
+  const catalog = () => passes.setCatalog((model.get("catalog") ?? {}) as Catalog);
+  catalog();
   height();
   show();
   plots();
   shell.onTheme(plots);
   const ends = [
-    watch(model, ["state"], show),
+    watch(model, ["state", "checks", "exploration"], show),
+    watch(model, ["catalog"], catalog),
     watch(model, ["plots"], plots),
     watch(model, ["height"], height),
     bindText(model, stage, tabs, text),
@@ -87,6 +96,12 @@ export function workbench(model: Model, el: HTMLElement): () => void {
     stage.dispose();
     shell.dispose();
   };
+}
+
+/** The step that is shown, or the first one where it is the whole pipeline, that changed the answer. */
+function wrong(state: State, checks: Checks): State["error"] {
+  const at = (state.step ?? -1) >= 0 ? state.step! : Object.keys(checks).map(Number).sort((a, b) => a - b).find((i) => failed(checks[i])) ?? -1;
+  return failed(checks[at]) ? { title: `${state.passes?.[at]?.name ?? ""} changed the answer`, text: checks[at].text } : null;
 }
 
 /** The number by the graph: kernels, large, since that is what one watches; nodes, small. */

@@ -52,7 +52,9 @@ class Drawing(Comparison):
         self._dialect = dialect_of(self.workload)
         from workbench.dialects.settings import settings  # it loads TVM, which this module must not
 
-        self._settings = settings()
+        # TVM 0.17 has the keys of both
+        other = "relax." if self.workload.dialect == "relay" else "relay."
+        self._settings = {name: type for name, type in settings().items() if not name.startswith(other)}
         self._runner = Runner(self.workload)
         self._infos = {info.name: info for info in self._dialect.passes()}
         self._presets = self._dialect.presets()

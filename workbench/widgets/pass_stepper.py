@@ -10,24 +10,21 @@ import base64
 import gzip
 import html
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import traitlets
 
 from workbench.errors import WorkbenchError
 from workbench.pipeline.trace import Trace
-from workbench.widgets import messages, page
-from workbench.widgets.background import Background, Task
+from workbench.widgets import messages
 from workbench.widgets.bundle import AGAIN, Shown
+from workbench.widgets.checking import Checked, Checking
 from workbench.widgets.compare_view import Comparison
 from workbench.widgets.packing import packed
 from workbench.widgets.payload import encode_diff, encode_graph
 from workbench.widgets.saved_page import to_json
 from workbench.widgets.states import WHOLE, States
 from workbench.widgets.supply import Supply, Wish
-
-if TYPE_CHECKING:
-    from workbench.pipeline.checks import StepCheck
 
 FIELDS: dict[str, dict[str, type]] = {"want": {"items": list}, "check": {}, "cancel": {}}
 "what the page may say"
@@ -80,7 +77,7 @@ class PassStepper(Comparison):
         self._states = States(trace)
         self._lock = threading.Lock()
         self._supply = Supply("workbench-states", self._answer, self._lost)
-        self._checking = Background("workbench-checks", self._failed)
+        self._checking = Checking(self._checked, lambda busy: self._tell(busy=busy), self._failed)
         interesting = (place for place, step in enumerate(trace.steps) if step.error or step.changed)
         first = next(interesting, WHOLE)
         failed = next((place for place, step in enumerate(trace.steps) if step.error), first)
@@ -182,28 +179,10 @@ class PassStepper(Comparison):
         if self.trace.workload is None:
             raise WorkbenchError("this trace was opened from a file and holds no modules; run it again to check it")
         self._tell(error=None)
-        self._checking.submit(self._check)
+        self._checking.start(self.trace)
 
-    def _check(self, task: Task) -> None:
-        places = [place for place, step in enumerate(self.trace.steps) if step.changed]
-        self.checks = {}
-
-        def found(row: StepCheck) -> None:
-            done = places.index(row.step) + 1
-            self.checks = {**self.checks, str(row.step): {"status": row.status, "text": row.message}}
-            busy(f"Checking outputs: {row.name} ({done} of {len(places)})", done / len(places))
-
-        def busy(what: str, fraction: float) -> None:
-            self._tell(busy=page.busy(what, fraction))
-
-        busy("Checking outputs", 0.0)
-        try:
-            self.trace.check(places, progress=found, cancelled=task.cancelled)
-        except WorkbenchError as error:
-            if task.wanted:
-                self._tell(error={"title": "The outputs cannot be checked", "text": str(error)})
-        finally:
-            self._tell(busy=None)
+    def _checked(self, found: Checked) -> None:
+        self.checks = found
 
     def _on_check(self) -> None:
         self.check()
@@ -215,8 +194,8 @@ class PassStepper(Comparison):
         with self._lock:
             self.status = {**self.status, **changes}
 
-    def _failed(self, error: Exception) -> None:
-        self._tell(busy=None, error={"title": "The check failed", "text": f"{type(error).__name__}: {error}"})
+    def _failed(self, title: str, text: str) -> None:
+        self._tell(busy=None, error={"title": title, "text": text})
 
     # -- what lasts
 
