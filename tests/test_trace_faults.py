@@ -91,4 +91,4 @@ def test_a_full_disk_leaves_the_trace_that_was_there(dialect: str, tmp_path: Pat
 
 def test_a_timeout_stops_the_build(dialect: str) -> None:
     with pytest.raises(WorkerLost, match="longer timeout"):
-        wb.trace_build(small(dialect), timeout=0.001)
+        wb.trace_build(wb.samples.load("resnet18", dialect=dialect), timeout=0.001)

@@ -98,16 +98,15 @@ class Worker:
         while True:
             if connection.poll(0.05):
                 answer = json.loads(connection.recv_bytes())
-                if answer["event"] == "progress":
-                    progress(answer["what"], answer["fraction"])
-                elif answer["event"] == "failed":
+                if answer["event"] == "failed":
                     raise MeasureError(answer["message"])
-                else:
+                if answer["event"] != "progress":
                     return answer["result"]
-            elif cancelled():
+                progress(answer["what"], answer["fraction"])
+            if cancelled():
                 self.stop()
                 raise WorkerLost("cancelled; the next measurement starts a new process")
-            elif time.monotonic() > deadline:
+            if time.monotonic() > deadline:
                 self.stop()
                 raise WorkerLost(
                     f"no result within {timeout:g} s, so it was stopped; give a longer timeout or a smaller workload"
