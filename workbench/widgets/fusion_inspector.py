@@ -229,6 +229,11 @@ class FusionInspector(GraphTraits):
         """What was measured: rows as of `wb.measure`."""
         return self._measured[0]
 
+    @property
+    def outputs(self) -> str:
+        """What came of comparing the outputs, as a sentence; empty before."""
+        return self._measured[1]
+
     def cancel(self) -> None:
         """Give up what is being made or measured; what is shown stays."""
         for each in (self._doing, self._trying, self._measuring):
