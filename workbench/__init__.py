@@ -48,6 +48,7 @@ _HOMES = {
     "GraphView": "widgets.graph_view",
     "CompareView": "widgets.compare_view",
     "PassStepper": "widgets.pass_stepper",
+    "PatternInspector": "widgets.pattern_inspector",
     "FusionInspector": "widgets.fusion_inspector",
     "Workbench": "widgets.workbench",
 }
@@ -114,4 +115,5 @@ if TYPE_CHECKING:
     from workbench.widgets.fusion_inspector import FusionInspector as FusionInspector
     from workbench.widgets.graph_view import GraphView as GraphView
     from workbench.widgets.pass_stepper import PassStepper as PassStepper
+    from workbench.widgets.pattern_inspector import PatternInspector as PatternInspector
     from workbench.widgets.workbench import Workbench as Workbench

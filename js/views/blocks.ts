@@ -27,7 +27,7 @@ export interface Block {
   show?: string;
 }
 
-type Field = HTMLInputElement | HTMLSelectElement;
+type Field = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
 export class Blocks {
   private known: { key: string; name?: string; element: HTMLElement }[] = [];
@@ -96,6 +96,7 @@ export class Blocks {
     const shared = { "data-testid": block.name, "aria-label": block.label || block.name };
     const input: Field = block.kind === "select"
       ? h("select", { class: "wb-select", ...shared, onchange: tell }, block.options!.map((o) => h("option", { value: Array.isArray(o) ? o[0] : o }, oneLine(Array.isArray(o) ? o[1] : String(o), 80))))
+      : block.kind === "area" ? h("textarea", { class: "wb-input", rows: 5, spellcheck: "false", placeholder: block.hint, ...shared, onchange: tell, onkeydown: (event: KeyboardEvent) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) tell(); } })
       : h("input", { class: "wb-input", type: block.kind === "check" ? "checkbox" : block.kind!, min: block.min, max: block.max, placeholder: block.hint, ...shared, [block.kind === "range" ? "oninput" : "onchange"]: tell });
     const label = h("label", { class: `wb-label wb-field-${block.kind}` }, block.label ?? "", input, h("span", { class: "wb-dim" }));
     update(label, block, "");
@@ -104,7 +105,7 @@ export class Blocks {
 }
 
 function update(label: HTMLElement, block: Block, key: string): string {
-  const input = label.querySelector<Field>("input, select")!;
+  const input = label.querySelector<Field>("input, select, textarea")!;
   if (block.kind === "range") (input as HTMLInputElement).max = String(block.max);
   if (block.kind === "check") (input as HTMLInputElement).checked = block.value === true;
   else if (!input.matches(":active")) input.value = String(block.value);

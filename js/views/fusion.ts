@@ -4,7 +4,7 @@ import { Blocks } from "./blocks.ts";
 import { button, h } from "./dom.ts";
 import { icon } from "./icons.ts";
 import { Inspector } from "./inspector.ts";
-import { watch, write, type Model } from "./model.ts";
+import { listen, numbers, watch, write, type Model } from "./model.ts";
 import { oneGraph } from "./one_graph.ts";
 import { panel } from "./panel.ts";
 import { Shell } from "./shell.ts";
@@ -12,18 +12,28 @@ import { type State } from "./state.ts";
 import { BusyStrip, ErrorStrip } from "./strip.ts";
 import { Tabs } from "./tabs.ts";
 
-const TABS = [["edits", "What if"], ["branches", "Branches"], ["chains", "Constants"], ["player", "Decisions"], ["code", "Code"]];
-const ACTS: Record<string, string> = { x: "cut", r: "region", R: "outward", u: "undo", U: "redo", j: "on", k: "back" };
+/** What tells a view from another that has the same parts. */
+interface Kind {
+  side: string;
+  tabs: string[][];
+  /** What keys ask of Python. */
+  acts: Record<string, string>;
+}
 
-export function fusion(model: Model, el: HTMLElement): () => void {
+const FUSION: Kind = {
+  side: "Why",
+  tabs: [["edits", "What if"], ["branches", "Branches"], ["chains", "Constants"], ["player", "Decisions"], ["code", "Code"]],
+  acts: { x: "cut", r: "region", R: "outward", Escape: "unregion", u: "undo", U: "redo", j: "on", k: "back" },
+};
+
+export function fusion(model: Model, el: HTMLElement, { side, tabs: names, acts }: Kind = FUSION): () => void {
   const shell = new Shell(el, "fusion");
   // A saved page has no kernel to ask.
   const send = (message: Record<string, unknown>) => { if (model.get("saved") !== true) model.send(message); };
   const act = (what: string) => send({ type: "act", what, arg: "" });
   const graph = oneGraph(model, shell, ({ key }) => {
-    if (key === "Escape") act("unregion");
-    else if (ACTS[key]) act(ACTS[key]);
-    return key in ACTS;
+    if (acts[key]) act(acts[key]);
+    return key !== "Escape" && key in acts;
   });
   const { stage } = graph;
   const blocks = () => new Blocks(h("div", {}), stage, send);
@@ -31,7 +41,7 @@ export function fusion(model: Model, el: HTMLElement): () => void {
   const busy = new BusyStrip(send);
   const errors = new ErrorStrip();
   // One panel of words, moved into whichever tab is open: Python makes the open one only.
-  const homes = TABS.map(([name, title]) => ({ name, title, element: h("div", {}) }));
+  const homes = names.map(([name, title]) => ({ name, title, element: h("div", {}) }));
   const tabs = new Tabs(homes, -1);
   graph.pane.onedge = (edge) => {
     const { picture, itemOf, source, target } = stage.scene!.visible;
@@ -52,7 +62,7 @@ export function fusion(model: Model, el: HTMLElement): () => void {
     button(icon("undo"), "Undo (u)", () => act("undo"), { "data-testid": "undo" }), button(icon("redo"), "Redo (U)", () => act("redo"), { "data-testid": "redo" }),
     shell.status, h("span", { class: "wb-space" }), graph.search, graph.zoom);
   const main = h("div", { class: "wb-main" }, h("div", { class: "wb-centre" }, bar, errors.element, graph.panes, busy.element),
-    panel("Why", "right", body, shell, () => shell.root.clientWidth < 700));
+    panel(side, "right", body, shell, () => shell.root.clientWidth < 700));
   shell.root.append(parts.head.element, main, tabs.element);
 
   const place = () => homes.find(({ name }) => name === tabs.current)?.element.append(parts.tab.element);
@@ -83,6 +93,7 @@ export function fusion(model: Model, el: HTMLElement): () => void {
   graph.start();
   for (const [, show] of shown) show();
   const ends = shown.map(([name, show]) => watch(model, [name], show));
+  ends.push(listen(model, ({ type, ids }) => { if (type === "show") void stage.reveal(numbers(ids)); }));
   return () => {
     for (const end of ends) end();
     busy.dispose();
