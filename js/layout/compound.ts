@@ -10,7 +10,7 @@ import { row, rowsBy, sizeOnGrid, type LevelLayout, type Rows, type Spacing } fr
 import { levelOf, settledKey, withoutGive } from "./level_keys";
 import { LevelReader, type Placed } from "./levels";
 import { layoutLevel } from "./pipeline";
-import { Line } from "./routing";
+import { Lines } from "./routing";
 import { Seeds } from "./seeds";
 import type { LayoutInput, LayoutOptions, LayoutResult } from "./types";
 
@@ -91,27 +91,19 @@ function assemble(h: Hierarchy, placed: Placed[], wiresOf: Rows, local: Uint32Ar
 
   const edgeCount = reversed.length;
   const edgeOffset = new Uint32Array(edgeCount + 1);
-  const points: number[] = [];
+  const line = new Lines();
   for (let e = 0; e < edgeCount; e++) {
-    const first = points.length, line = new Line(points);
+    line.begin();
     for (let k = pathStart[e]; k < pathEnd[e]; k++) {
-      const w = path[k], level = wires.level[w], { points: local, offset } = placed[level].layout;
+      const w = path[k], level = wires.level[w], { points, offset } = placed[level].layout;
       for (let p = offset[localWire[w]]; p < offset[localWire[w] + 1]; p++)
-        line.to(originX[level] + local[2 * p], originY[level] + local[2 * p + 1]);
+        line.to(originX[level] + points[2 * p], originY[level] + points[2 * p + 1]);
     }
-    if (reversed[e]) turnRound(points, first);
-    edgeOffset[e + 1] = points.length / 2;
+    if (reversed[e]) line.turnRound();
+    edgeOffset[e + 1] = line.size / 2;
   }
   const { width, height } = placed[groupCount];
-  return { x, y, groupBox, edgePoints: new Float32Array(points), edgeOffset, width, height };
-}
-
-function turnRound(points: number[], first: number): void {
-  for (let i = first, j = points.length - 2; i < j; i += 2, j -= 2) {
-    const px = points[i], py = points[i + 1];
-    points[i] = points[j]; points[i + 1] = points[j + 1];
-    points[j] = px; points[j + 1] = py;
-  }
+  return { x, y, groupBox, edgePoints: line.points(), edgeOffset, width, height };
 }
 
 function checkLengths({ nodes, edges, groups, seed }: LayoutInput): void {

@@ -32,11 +32,11 @@ export function route(graph: LevelGraph, strata: Strata, vertexX: Float64Array, 
     ? { ...keepHeights(graph, strata, x, pieces, gap), top: bandHeight, bottom: bandHeight }
     : inBands(graph, strata, pieces, bandHeight, gap);
 
-  const points: number[] = [];
+  const line = new Lines();
   const offset = new Uint32Array(wireCount + 1);
   for (let w = 0; w < wireCount; w++) {
     const s = graph.source[w], t = graph.target[w], from = layer[s], to = layer[t];
-    const line = new Line(points);
+    line.begin();
     line.to(start[w], y[s] + graph.height[s] / 2);
     if (bendCount[w] < 0) {
       const below = bottom[from] + RUN_GAP * (1 + lanes.slotBelow[w]), above = top[to] - RUN_GAP * (1 + lanes.slotAbove[w]);
@@ -49,25 +49,47 @@ export function route(graph: LevelGraph, strata: Strata, vertexX: Float64Array, 
       line.to(pieces.to[p], slantBottom[p]);
     }
     line.to(end[w], y[t] - graph.height[t] / 2);
-    offset[w + 1] = points.length / 2;
+    offset[w + 1] = line.size / 2;
   }
   return {
     width: sizeOnGrid(lanes.count > 0 ? width + LANE_GAP * (1.6 + lanes.count) : width), height: sizeOnGrid(height),
-    x: Float32Array.from(x.subarray(0, itemCount), onGrid), y: Float32Array.from(y, onGrid), points: Float32Array.from(points), offset, give, squeeze,
+    x: Float32Array.from(x.subarray(0, itemCount), onGrid), y: Float32Array.from(y, onGrid), points: line.points(), offset, give, squeeze,
   };
 }
 
-/** Collects points, leaving out those in the middle of a vertical run. */
-export class Line {
-  private readonly first: number;
-  constructor(private readonly points: number[]) { this.first = points.length; }
+/** Collects polylines one after the other, leaving out points in the middle of a vertical run. */
+export class Lines {
+  /** x, y pairs; those after `size` are not in use. */
+  values = new Float64Array(64);
+  size = 0;
+  private first = 0;
+
+  begin(): void { this.first = this.size; }
 
   to(x: number, y: number): void {
-    const p = this.points, n = p.length;
+    const p = this.values, n = this.size;
     if (n - this.first >= 2 && near(p[n - 2], x) && near(p[n - 1], y)) return;
-    if (n - this.first >= 4 && near(p[n - 2], x) && near(p[n - 4], x)) p[n - 1] = y;
-    else p.push(x, y);
+    if (n - this.first >= 4 && near(p[n - 2], x) && near(p[n - 4], x)) { p[n - 1] = y; return; }
+    if (n + 2 > p.length) {
+      this.values = new Float64Array(2 * p.length);
+      this.values.set(p);
+    }
+    this.values[n] = x;
+    this.values[n + 1] = y;
+    this.size = n + 2;
   }
+
+  /** The line begun last runs the other way. */
+  turnRound(): void {
+    const p = this.values;
+    for (let i = this.first, j = this.size - 2; i < j; i += 2, j -= 2) {
+      const x = p[i], y = p[i + 1];
+      p[i] = p[j]; p[i + 1] = p[j + 1];
+      p[j] = x; p[j + 1] = y;
+    }
+  }
+
+  points(): Float32Array { return new Float32Array(this.values.subarray(0, this.size)); }
 }
 
 function near(a: number, b: number): boolean {

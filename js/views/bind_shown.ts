@@ -61,9 +61,14 @@ export function bindShown(model: Model, stage: Stage, legend: Legend): Bound {
     stage.hoverNode(typeof raw === "number" ? raw : fromSides(stage.picture, raw)[0] ?? -1);
   };
 
-  let [saving, hovering] = [0, 0];
+  let [opening, saving, hovering] = [0, 0, 0];
   const ends = [
-    stage.events.on("collapsed", (set) => { if (stage.picture.groups.count > 0) tell("collapsed", toPython(stage.picture, set)); }),
+    stage.events.on("collapsed", (set) => {
+      const { picture } = stage;
+      clearTimeout(opening);
+      // The new picture first: it is asked for in this turn, and Python is told while the worker arranges it.
+      opening = window.setTimeout(() => { if (picture.groups.count > 0) tell("collapsed", toPython(picture, set)); });
+    }),
     stage.events.on("viewport", (camera) => {
       clearTimeout(saving);
       saving = window.setTimeout(() => tell("viewport", camera), VIEWPORT_MS);
@@ -97,6 +102,7 @@ export function bindShown(model: Model, stage: Stage, legend: Legend): Bound {
       return (raw === undefined ? null : fromPython(picture, raw)) ?? undefined;
     },
     end() {
+      clearTimeout(opening);
       clearTimeout(saving);
       clearTimeout(hovering);
       for (const end of ends) end();
