@@ -6,23 +6,37 @@ import { BOX } from "./hierarchy";
 import type { LevelGraph, LevelLayout, Spacing } from "./level";
 
 const HEAD = 4;
-/** Columns in their order: floats by item and by wire, then words by item and by wire. */
-const ITEM_FLOATS = ["width", "height", "head", "foot", "give", "seedX", "seedY"] as const;
-const WIRE_FLOATS = ["targetShift", "sourceShift"] as const;
-const ITEM_WORDS = ["kind", "mainEntry"] as const;
-const WIRE_WORDS = ["mainWire", "source", "target", "net", "targetPort", "sourcePort"] as const;
-type Column = (typeof ITEM_FLOATS)[number] | (typeof WIRE_FLOATS)[number] | (typeof ITEM_WORDS)[number] | (typeof WIRE_WORDS)[number];
+
+/** Where each column begins: floats by item and by wire, then words by item and by wire. */
+class Columns {
+  width = 0; height = 0; head = 0; foot = 0; give = 0; seedX = 0; seedY = 0;
+  targetShift = 0; sourceShift = 0;
+  kind = 0; mainEntry = 0;
+  mainWire = 0; source = 0; target = 0; net = 0; targetPort = 0; sourcePort = 0;
+
+  /** The size of the whole. */
+  place(items: number, wires: number): number {
+    let next = HEAD;
+    const byItem = (): number => (next += items) - items, byWire = (): number => (next += wires) - wires;
+    this.width = byItem(); this.height = byItem(); this.head = byItem(); this.foot = byItem();
+    this.give = byItem(); this.seedX = byItem(); this.seedY = byItem();
+    this.targetShift = byWire(); this.sourceShift = byWire();
+    this.kind = byItem(); this.mainEntry = byItem();
+    this.mainWire = byWire(); this.source = byWire(); this.target = byWire();
+    this.net = byWire(); this.targetPort = byWire(); this.sourcePort = byWire();
+    return next;
+  }
+}
 
 export class LevelWriter {
   words = new Uint32Array(1024);
   floats = new Float32Array(this.words.buffer);
-  /** Where each column begins. */
-  readonly at = {} as Record<Column, number>;
+  readonly at = new Columns();
   private size = 0;
 
   /** A level whose columns are all 0. */
   begin(items: number, wires: number, spacing: Spacing): void {
-    this.size = placeColumns(items, wires, this.at);
+    this.size = this.at.place(items, wires);
     if (this.words.length < this.size) {
       this.words = new Uint32Array(2 * this.size);
       this.floats = new Float32Array(this.words.buffer);
@@ -40,30 +54,20 @@ export class LevelWriter {
   }
 }
 
-function placeColumns(items: number, wires: number, at: Record<Column, number>): number {
-  let next = HEAD;
-  for (const name of ITEM_FLOATS) { at[name] = next; next += items; }
-  for (const name of WIRE_FLOATS) { at[name] = next; next += wires; }
-  for (const name of ITEM_WORDS) { at[name] = next; next += items; }
-  for (const name of WIRE_WORDS) { at[name] = next; next += wires; }
-  return next;
-}
-
 /** The level that a key describes, in the key's own memory. */
 export function levelOf(key: Uint32Array): LevelGraph {
-  const items = key[0], wires = key[1], at = {} as Record<Column, number>;
-  placeColumns(items, wires, at);
+  const items = key[0], wires = key[1], at = new Columns();
+  at.place(items, wires);
   const floats = new Float32Array(key.buffer, key.byteOffset, key.length);
-  const byItem = (name: (typeof ITEM_FLOATS)[number]): Float32Array => floats.subarray(at[name], at[name] + items);
-  const byWire = (name: (typeof WIRE_FLOATS)[number]): Float32Array => floats.subarray(at[name], at[name] + wires);
-  const wordsByItem = (name: (typeof ITEM_WORDS)[number]): Uint32Array => key.subarray(at[name], at[name] + items);
-  const wordsByWire = (name: (typeof WIRE_WORDS)[number]): Uint32Array => key.subarray(at[name], at[name] + wires);
+  const byItem = (from: number): Float32Array => floats.subarray(from, from + items);
+  const byWire = (from: number): Float32Array => floats.subarray(from, from + wires);
+  const wordsByWire = (from: number): Uint32Array => key.subarray(from, from + wires);
   return {
-    width: byItem("width"), height: byItem("height"), head: byItem("head"), foot: byItem("foot"), give: byItem("give"),
-    seedX: byItem("seedX"), seedY: byItem("seedY"), targetShift: byWire("targetShift"), sourceShift: byWire("sourceShift"),
-    kind: wordsByItem("kind"), mainEntry: wordsByItem("mainEntry"), mainWire: wordsByWire("mainWire"),
-    source: wordsByWire("source"), target: wordsByWire("target"), net: wordsByWire("net"),
-    targetPort: wordsByWire("targetPort"), sourcePort: wordsByWire("sourcePort"),
+    width: byItem(at.width), height: byItem(at.height), head: byItem(at.head), foot: byItem(at.foot), give: byItem(at.give),
+    seedX: byItem(at.seedX), seedY: byItem(at.seedY), targetShift: byWire(at.targetShift), sourceShift: byWire(at.sourceShift),
+    kind: key.subarray(at.kind, at.kind + items), mainEntry: key.subarray(at.mainEntry, at.mainEntry + items), mainWire: wordsByWire(at.mainWire),
+    source: wordsByWire(at.source), target: wordsByWire(at.target), net: wordsByWire(at.net),
+    targetPort: wordsByWire(at.targetPort), sourcePort: wordsByWire(at.sourcePort),
   };
 }
 
