@@ -5,6 +5,7 @@ A block never holds markup: its texts reach the page as text, whatever is in the
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -79,3 +80,9 @@ def size(count: int) -> str:
 def signed(number: int, text: str) -> str:
     """`+2 kB` for a difference, `no change` for none."""
     return "no change" if number == 0 else f"{'+' if number > 0 else '-'}{text.lstrip('-')}"
+
+
+def sendable(blocks: list[Block]) -> list[Block]:
+    """The blocks without halves of characters, which Python can hold and no message can."""
+    text = json.dumps(blocks, ensure_ascii=False)
+    return blocks if text.isascii() else json.loads(text.encode(errors="replace"))

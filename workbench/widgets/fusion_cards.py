@@ -106,8 +106,12 @@ def _would(fused: Fused, changes: Sequence[Change] | None) -> list[Block]:
 
 def _joined(fused: Fused, a: int, b: int) -> list[Block]:
     """Two nodes of one kernel: what made them one."""
-    decision = fused.report.decided(min(a, b))
-    if decision is None or not decision.fused:
+    merges = [(d, {n for n, _ in d.path}) for d in fused.report.why(a).decisions if d.fused]
+    # the merge that held both, else the one that brought in the first
+    decision = next((d for d, on in merges if {a, b} <= on), None) or next(
+        (d for d, on in merges if min(a, b) in on), None
+    )
+    if decision is None:
         return _kernel(fused, a)
     return [
         heading("Why are these one kernel?"),

@@ -24,7 +24,7 @@ from workbench.graph.model import Graph
 from workbench.pipeline.edits import force_step, outline_step
 from workbench.widgets import fusion_acts, fusion_marks, messages, page
 from workbench.widgets.background import Background, Task, Throttle
-from workbench.widgets.blocks import Block, words
+from workbench.widgets.blocks import Block, sendable, words
 from workbench.widgets.bundle import Shown
 from workbench.widgets.fusion_bench import Fused, Settings
 from workbench.widgets.fusion_cards import card, region_card
@@ -157,12 +157,11 @@ class FusionInspector(GraphTraits):
 
     @property
     def why(self) -> Why | None:
-        """The answer about the selection; None where there is none."""
+        """The answer about two selected nodes, or about the one kernel that they are in; None for anything else."""
         chosen = self.selection
-        if not chosen:
-            return None
-        one = len({self.report.group_of(n).root for n in chosen}) == 1
-        return self.report.why(chosen[0], chosen[1] if len(chosen) == 2 and not one else None)
+        if len(chosen) == 2:
+            return self.report.why(*chosen)
+        return self.report.why(chosen[0]) if len({self.report.group_of(n).root for n in chosen}) == 1 else None
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
@@ -351,7 +350,7 @@ class FusionInspector(GraphTraits):
         self.marks = marks | (fusion_marks.region(nest[min(self.outward, len(nest) - 1)]) if nest else {})
 
     def _say(self, **panels: list[Block]) -> None:
-        self.panels = {**self.panels, **panels}
+        self.panels = {**self.panels, **{name: sendable(said) for name, said in panels.items()}}
 
     def _tell(self, **changes: Any) -> None:
         with self._lock:
