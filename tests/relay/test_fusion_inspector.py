@@ -18,6 +18,7 @@ def view() -> wb.FusionInspector:
 
 def built(view: wb.FusionInspector) -> int:
     """Kernels that TVM's own pass makes."""
+    assert view.workload is not None
     return wb.trace(view.workload, "FuseOps").end.graph.kernels()
 
 

@@ -83,6 +83,7 @@ def test_a_cut_between_two_kernels_hides_nothing_that_is_handed_over(graph: Grap
 def test_the_card_of_two_kernels_says_why_first_and_codes_last(view: wb.FusionInspector) -> None:
     view.selection = [PRODUCT, TOTAL]
     assert view.wait(30)
+    assert view.why is not None
     texts = [block.get("text", "") for block in view.panels["card"]]
     assert texts[1] == view.why.decisions[0].sentence.replace(" (CommReduce)", "")
     assert "CommReduce" not in texts[1]
@@ -106,6 +107,7 @@ def test_the_card_of_a_kernel_says_what_it_holds_and_gives_a_test(view: wb.Fusio
 
 def test_two_nodes_of_one_kernel_say_what_joined_them(view: wb.FusionInspector) -> None:
     view.selection = [TANH, PRODUCT]
+    assert view.why is not None
     assert view.why.together
     assert "Why are these one kernel?" in said(view)
 
