@@ -45,6 +45,9 @@ def main() -> None:
         for sample, name, bar in (
             ("parallel_cast", "EliminateCommonSubexpr", 200),
             ("bert", "EliminateCommonSubexpr", 1000),
+            # in the middle, and what it changes the passes after it see too
+            ("bert", "SimplifyExpr", 1000),
+            ("bert", "CanonicalizeOps", 1000),
             ("bert", "FuseOps", 1000),
         ):
             page = browser.new_page(viewport={"width": 1600, "height": 1100})

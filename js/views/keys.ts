@@ -21,6 +21,7 @@ const KEYS: [string, string][] = [
   ["d", "the text, before and after"],
   ["j  k", "next, previous step (in a trace)"],
   ["u  U", "undo, redo"],
+  ["Alt + ↑ ↓, +, Delete, o", "on a pass: move, duplicate, remove it, its options"],
   ["x  r  R", "cut the boundary, shade the region, step outward (fusion)"],
   ["Esc", "clear the selection, leave the search"],
   ["?", "this list"],

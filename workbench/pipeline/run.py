@@ -9,13 +9,12 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from workbench.dialects.base import SAFE_DEPTH, Workload, dialect_of
 from workbench.errors import TooDeep, WorkbenchError, WorkerLost
 from workbench.graph.walk import depth
-from workbench.pipeline.apply import Applied, applied, made
+from workbench.pipeline.apply import applied, made
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.trace import State, Step, Trace
 
@@ -63,12 +62,6 @@ def _pipeline(given: Pipeline | str | list[Any]) -> Pipeline:
     return Pipeline([given]) if isinstance(given, str) else Pipeline(given)
 
 
-@dataclass(frozen=True)
-class _Outcome:
-    state: State
-    applied: Applied
-
-
 class Runner:
     """Traces of one workload, with the prefixes they share run once."""
 
@@ -80,7 +73,7 @@ class Runner:
         self.timeout = timeout
         "seconds for a pass in a process of its own; None runs passes in this one"
         self.dialect = dialect_of(workload)
-        self._outcomes: OrderedDict[tuple[Any, ...], _Outcome] = OrderedDict()
+        self._steps: OrderedDict[tuple[Any, ...], Step] = OrderedDict()
         self._workloads: weakref.WeakKeyDictionary[State, Workload] = weakref.WeakKeyDictionary()
         self.start = State(workload.module, workload.graph, workload.text)
 
@@ -109,23 +102,11 @@ class Runner:
                 steps.append(Step(step.text, state, state, "off", run=step.run))
             else:
                 key = (state, step.run or step.text, opt_level)
-                outcome = self._remembered(
-                    key, lambda s=state, p=step, r=run: self._outcome(p, r, s, opt_level, cancelled)
-                )
-                found = outcome.applied
+                # the same step as in the trace before, and so is the difference that it made, once found
                 steps.append(
-                    Step(
-                        step.text,
-                        state,
-                        outcome.state,
-                        found.status,
-                        found.seconds,
-                        found.error,
-                        found.detail,
-                        run=step.run,
-                    )
+                    self._remembered(key, lambda s=state, p=step, r=run: self._step(p, r, s, opt_level, cancelled))
                 )
-                state = outcome.state
+                state = steps[-1].state_after
             progress(len(steps))
         return Trace(
             self.workload.name, self.workload.dialect, tuple(steps), self.start, opt_level, workload=self.workload
@@ -142,17 +123,15 @@ class Runner:
             )
         return found
 
-    def _remembered(self, key: tuple[Any, ...], make: Callable[[], _Outcome]) -> _Outcome:
-        if key not in self._outcomes:
-            self._outcomes[key] = make()
-            if len(self._outcomes) > self.MEMORY:
-                self._outcomes.popitem(last=False)
-        self._outcomes.move_to_end(key)
-        return self._outcomes[key]
+    def _remembered(self, key: tuple[Any, ...], make: Callable[[], Step]) -> Step:
+        if key not in self._steps:
+            self._steps[key] = make()
+            if len(self._steps) > self.MEMORY:
+                self._steps.popitem(last=False)
+        self._steps.move_to_end(key)
+        return self._steps[key]
 
-    def _outcome(
-        self, step: PassStep, run: Any, state: State, opt_level: int, cancelled: Callable[[], bool]
-    ) -> _Outcome:
+    def _step(self, step: PassStep, run: Any, state: State, opt_level: int, cancelled: Callable[[], bool]) -> Step:
         if self.timeout is None:
             found = applied(self.dialect, run, state.module, opt_level)
         else:
@@ -162,7 +141,8 @@ class Runner:
                 found = applied_in_child(self.workload_of(state), step, opt_level, self.timeout, cancelled)
             except WorkerLost:
                 raise Cancelled from None
-        return _Outcome(state if found.module is None else self._state(found.module), found)
+        after = state if found.module is None else self._state(found.module)
+        return Step(step.text, state, after, found.status, found.seconds, found.error, found.detail, run=step.run)
 
     def _state(self, module: Any) -> State:
         return State(module, lambda: self.dialect.graph(module, self.workload.name), lambda: self.dialect.text(module))

@@ -137,7 +137,13 @@ class Drawing(Comparison):
         self._trace, self._traced_choice = trace, choice
         self._step = min(self._step, len(trace.steps) - 1)
         self._draw_step()
-        self._push(passes=page.pass_states(choice, trace, self._infos), busy=None)
+        # how much each pass changed takes longer than the picture, and a newer choice's list is not to be overwritten
+        passes = page.pass_states(choice, trace, self._infos)
+        with self._lock:
+            if self.choice != choice:
+                self._push(busy=None)
+                return
+            self._push(passes=passes, busy=None)
         if trace.failed is not None:
             self._fail(f"{trace.failed.name} failed", trace.failed.error)
         else:
@@ -173,7 +179,8 @@ class Drawing(Comparison):
             self._show(trace.start, trace.end, ("before", "after"))
         else:
             step = trace.steps[self._step]
-            self._show(step.state_before, step.state_after, (f"before {step.name}", f"after {step.name}"))
+            titles = (f"before {step.name}", f"after {step.name}")
+            self._show(step.state_before, step.state_after, titles, changes=step.diff)
             self._point()
 
     def _preview(self, after: Pipeline, step: Pipeline, opt_level: int) -> None:
@@ -184,9 +191,17 @@ class Drawing(Comparison):
             raise WorkbenchError(tried.failed.error)
         self._show(tried.start, tried.end, (f"before {step}", f"after {step} (preview)"), str(step))
 
-    def _show(self, first: State, last: State, titles: tuple[str, str], preview: str | None = None) -> None:
+    def _show(
+        self,
+        first: State,
+        last: State,
+        titles: tuple[str, str],
+        preview: str | None = None,
+        changes: GraphDiff | None = None,
+    ) -> None:
         before, after = first.graph, last.graph
-        changes = diff(before, after)
+        if changes is None:
+            changes = diff(before, after)
         counts = {
             "before_kernels": before.kernels(),
             "after_kernels": after.kernels(),

@@ -34,6 +34,22 @@ PRESETS = (
         "take kernels apart, merge what is equal, fuse again",
     ),
     Preset(
+        "merge parallel casts",
+        "SimplifyInference,EliminateCommonSubexpr,FoldConstant,FuseOps",
+        "two branches that cast one value in the same way: one cast, and fused with what makes its input",
+    ),
+    Preset(
+        "passes one by one",
+        "RemoveUnusedFunctions,SimplifyInference,Inline,FoldConstant,FoldScaleAxis,CombineParallelConv2D,FuseOps",
+        "what relay.build is made of, in the order in which a reader meets it (opt level 4 lets CombineParallelConv2D run)",
+        4,
+    ),
+    Preset(
+        "quantised attention",
+        "SimplifyInference,EliminateCommonSubexpr,SimplifyExpr,FoldConstant,FuseOps{fuse_opt_level=2}",
+        "many small operators around few large ones: how many kernels are left before a region is made one by OutlineRegion",
+    ),
+    Preset(
         "combine branches",
         "SimplifyInference,CombineParallelConv2D,CombineParallelDense,CombineParallelBatchMatmul,FoldConstant,FuseOps",
         "sibling operators of one input become one (these passes have opt level 4)",
