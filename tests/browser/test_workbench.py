@@ -1,0 +1,178 @@
+"""The Workbench as a person edits passes in it: in JupyterLab with the Relay kernel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from browser.lab import Lab, Notebook
+from playwright.sync_api import Browser, expect
+
+BRIEFLY = 60_000
+"milliseconds, as in test_quickstart.py"
+PASSES = "SimplifyInference,EliminateCommonSubexpr,FoldConstant,FuseOps"
+
+
+@pytest.fixture(scope="module")
+def notebook(lab: Lab, browser: Browser) -> Iterator[Notebook]:
+    """A page of its own with the Relay kernel; what fails in it fails the test that made it."""
+    page = browser.new_page(viewport={"width": 1600, "height": 1100})
+    page.set_default_timeout(BRIEFLY)
+    failed: list[str] = []
+    page.on("pageerror", lambda error: failed.append(str(error)))
+    notebook = lab.open(page, "00_quickstart.ipynb")
+    notebook.run_cell("import os, tempfile\nos.environ['XDG_CONFIG_HOME'] = tempfile.mkdtemp()\nimport workbench as wb")
+    yield notebook
+    page.close()
+    assert failed == []
+
+
+@pytest.fixture
+def bench(notebook: Notebook) -> Notebook:
+    views = notebook.page.locator(".wb-workbench").count()
+    notebook.run_cell(f"bench = wb.Workbench(wb.samples.load('parallel_cast'), {PASSES!r}, auto_measure=False)\nbench")
+    expect(notebook.page.locator(".wb-workbench")).to_have_count(views + 1, timeout=BRIEFLY)
+    expect(notebook.part("kernels-after")).to_have_text("3", timeout=BRIEFLY)
+    return notebook
+
+
+def agree(notebook: Notebook, expression: str, value: object) -> None:
+    """Wait until Python has heard."""
+    for _ in range(200):
+        if notebook.python(expression) == value:
+            return
+        notebook.page.wait_for_timeout(50)
+    assert notebook.python(expression) == value
+
+
+NAMES = "[step.name for step in bench.pipeline]"
+FIRST = PASSES.split(",")
+
+
+def test_passes_are_moved_duplicated_and_removed_by_keys_and_the_focus_stays(bench: Notebook) -> None:
+    keys = bench.page.keyboard
+    bench.part("pass-1").focus()
+    keys.press("Alt+ArrowUp")
+    agree(bench, NAMES, [FIRST[1], FIRST[0], *FIRST[2:]])
+    expect(bench.part("pass-0")).to_be_focused()
+    keys.press("+")
+    agree(bench, NAMES, [FIRST[1], FIRST[1], FIRST[0], *FIRST[2:]])
+    expect(bench.part("pass-1")).to_be_focused()
+    keys.press("Delete")
+    agree(bench, NAMES, [FIRST[1], FIRST[0], *FIRST[2:]])
+    keys.press("u")
+    keys.press("u")
+    keys.press("u")
+    agree(bench, NAMES, FIRST)
+
+
+def test_a_pass_is_dragged_to_another_place(bench: Notebook) -> None:
+    bench.part("pass-3").drag_to(bench.part("pass-0"))
+    agree(bench, NAMES, [FIRST[3], *FIRST[:3]])
+
+
+def test_a_pass_is_found_by_what_it_does_and_added_after_the_step_that_is_shown(bench: Notebook) -> None:
+    bench.part("pass-0").click()
+    expect(bench.part("pass-0")).to_have_attribute("aria-current", "step")
+    bench.part("pass-filter").fill("common sub")
+    expect(bench.part("catalog")).to_contain_text("after SimplifyInference")
+    bench.part("add-EliminateCommonSubexpr").click()
+    agree(bench, NAMES, [FIRST[0], FIRST[1], *FIRST[1:]])
+
+
+def test_a_pass_that_only_python_can_make_says_why_it_cannot_be_added(bench: Notebook) -> None:
+    bench.part("pass-filter").fill("MergeComposite")
+    expect(bench.part("add-MergeComposite")).to_be_disabled()
+    expect(bench.part("catalog")).to_contain_text("patterns")
+
+
+def test_an_option_is_a_field_and_a_wrong_value_is_answered_beside_it(bench: Notebook) -> None:
+    bench.part("pass-3").focus()
+    bench.page.keyboard.press("o")
+    field = bench.part("option-3-fuse_opt_level")
+    expect(field).to_be_focused()
+    expect(bench.part("details-3")).to_contain_text("Needed: lowering takes kernels")
+    field.fill("0.5")
+    field.press("Enter")
+    expect(bench.part("option-3-fuse_opt_level-refused")).to_have_text("0.5 is not a whole number")
+    expect(bench.part("kernels-after")).to_have_text("3")
+    field.fill("0")
+    field.press("Enter")
+    agree(bench, "dict(bench.pipeline[3].options)", {"fuse_opt_level": 0})
+    expect(field).to_have_attribute("aria-invalid", "false")
+    expect(bench.part("kernels-after")).not_to_have_text("3")
+
+
+def test_a_config_key_is_found_set_and_refused_in_words(bench: Notebook) -> None:
+    bench.part("context-mode").click()
+    agree(bench, "bench.choice.mode", "context")
+    bench.part("pass-filter").fill("fuseops.max_depth")
+    field = bench.part("setting-relay.FuseOps.max_depth")
+    field.fill("1.5")
+    field.press("Enter")
+    expect(bench.part("setting-relay.FuseOps.max_depth-refused")).to_contain_text("not a whole number")
+    field.fill("1")
+    field.press("Enter")
+    agree(bench, "dict(bench.choice.options)", {"relay.FuseOps.max_depth": 1})
+    bench.part("tab-code").click()
+    expect(bench.part("code")).to_contain_text("config={'relay.FuseOps.max_depth': 1}")
+
+
+def test_a_preset_of_ones_own_is_saved_chosen_and_deleted(bench: Notebook) -> None:
+    bench.part("toggle-EliminateCommonSubexpr").click()
+    expect(bench.part("kernels-after")).to_have_text("5", timeout=BRIEFLY)
+    bench.part("presets").select_option(label="Save or delete …")
+    bench.part("preset-save").click()
+    expect(bench.part("preset-refused")).to_contain_text("needs a name")
+    bench.part("preset-name").fill("apart <b>")
+    bench.part("preset-name").press("Enter")
+    expect(bench.part("preset-delete-apart <b>")).to_be_visible()
+    bench.part("toggle-EliminateCommonSubexpr").click()
+    expect(bench.part("kernels-after")).to_have_text("3", timeout=BRIEFLY)
+    bench.part("presets").select_option(label="apart <b>")
+    expect(bench.part("kernels-after")).to_have_text("5", timeout=BRIEFLY)
+    bench.part("preset-delete-apart <b>").click()
+    agree(bench, "'apart <b>' in bench.presets", False)
+
+
+def test_what_would_change_the_module_is_listed_shown_and_added(bench: Notebook) -> None:
+    bench.part("tab-explore").click()
+    bench.part("explore").click()
+    expect(bench.part("explore-words")).to_contain_text(re.compile(r"at the start: \d+ of \d+ would"), timeout=120_000)
+    expect(bench.part("explore-cancel")).to_be_hidden()
+    expect(bench.part("explore-rows")).to_contain_text("CompilationConfig")
+    bench.part("preview-EliminateCommonSubexpr").click()
+    expect(bench.page.locator(".wb-pane-title").last).to_have_text("after EliminateCommonSubexpr (preview)")
+    bench.part("explore-add-EliminateCommonSubexpr").click()
+    agree(bench, NAMES, [FIRST[1], *FIRST])
+
+
+def test_checked_steps_are_marked(bench: Notebook) -> None:
+    bench.part("check").click()
+    rows = bench.part("pass-list").locator("li")
+    expect(rows.nth(1)).to_contain_text("✓", timeout=120_000)
+    expect(rows.nth(0)).not_to_contain_text("✓")
+
+
+UNNAMED = """
+() => [...[...document.querySelectorAll('.wb-workbench')].at(-1).querySelectorAll('button, input, select')]
+  .filter((e) => !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.[0]?.textContent.trim()))
+  .map((e) => e.outerHTML.slice(0, 200))
+"""
+
+
+def test_every_control_has_a_name_and_a_narrow_cell_is_one_column(bench: Notebook) -> None:
+    bench.part("pass-add").click()
+    bench.part("pass-3").focus()
+    bench.page.keyboard.press("o")
+    assert bench.page.evaluate(UNNAMED) == []
+    root: Any = bench.page.locator(".wb-workbench").last
+    root.evaluate("(e) => { e.style.width = '480px'; }")
+    expect(root).to_have_attribute("data-width", "narrow")
+    wide = root.evaluate(
+        "(e) => [...e.querySelectorAll('*')].filter((c) => c.getBoundingClientRect().right > e.getBoundingClientRect().right + 1"
+        " && !c.closest('.wb-tab-body, .wb-panes, [hidden]')).map((c) => c.className)"
+    )
+    assert wide == []
