@@ -59,10 +59,14 @@ export class Minimap {
     if (this.element.hidden) return;
     this.element.classList.toggle("wb-turned", scene.turned === true);
     const ratio = window.devicePixelRatio || 1;
-    if (this.drawn !== scene || this.still.width !== wide * ratio) this.draw(frame, ratio);
-    this.canvas.width = wide * ratio;
-    this.canvas.height = high * ratio;
+    if (this.drawn !== scene || this.still.width !== Math.round(wide * ratio)) this.draw(frame, ratio);
+    // Only when it changes: a canvas that is given a size is made anew.
+    if (this.canvas.width !== this.still.width || this.canvas.height !== this.still.height) {
+      this.canvas.width = this.still.width;
+      this.canvas.height = this.still.height;
+    }
     const context = this.canvas.getContext("2d")!;
+    context.setTransform(1, 0, 0, 1, 0, 0);
     context.drawImage(this.still, 0, 0);
     context.scale(ratio, ratio);
     const toX = wide / Math.max(1, scene.width);
@@ -80,8 +84,8 @@ export class Minimap {
     const { scene } = frame;
     const [wide, high] = scene.turned ? [LONG, SHORT] : [SHORT, LONG];
     this.drawn = scene;
-    this.still.width = wide * ratio;
-    this.still.height = high * ratio;
+    this.still.width = Math.round(wide * ratio);
+    this.still.height = Math.round(high * ratio);
     const context = this.still.getContext("2d")!;
     context.scale(ratio, ratio);
     context.fillStyle = this.theme.surface;
