@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
@@ -35,6 +36,12 @@ DIALECT = installed_dialect()
 def dialect(request: pytest.FixtureRequest) -> str:
     """Return the dialect under test; the test runs once in each environment."""
     return request.param
+
+
+@pytest.fixture
+def tell(request: pytest.FixtureRequest) -> Callable[[object], None]:
+    """Have a measured figure printed at the end of the lane, whichever process the test ran in."""
+    return lambda figure: request.node.user_properties.append(("told", str(figure)))
 
 
 class NoTVM:
@@ -65,6 +72,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     lane = config.getoption("--lane")
     return True if folder != lane and (lane is not None or not _possible(folder)) else None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    ended = [report for report in terminalreporter.stats.get("", ()) if report.when == "teardown"]
+    figures = [value for report in ended for name, value in report.user_properties if name == "told"]
+    if figures:
+        terminalreporter.section("measured")
+    for figure in figures:
+        terminalreporter.line(figure)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest reads the marks for -m

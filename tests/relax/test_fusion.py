@@ -133,7 +133,7 @@ def agree(ours: list[Kernel], theirs: list[Kernel]) -> bool:
     return same and {names for _, names in theirs} <= {names for _, names in ours}
 
 
-def compare(modules: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def compare(modules: Any, tell: pytest.CaptureFixture[str]) -> None:
     graphs = comparisons = kernels = 0
     bad = []
     for name, module in modules:
@@ -145,25 +145,24 @@ def compare(modules: Any, capsys: pytest.CaptureFixture[str]) -> None:
             kernels += len(theirs)
             if not agree(ours, theirs):
                 bad.append((name, settings))
-    with capsys.disabled():
-        print(
-            f"\nfusion mirror (Relax): {graphs} graphs, {comparisons} comparisons, {kernels} groups, {len(bad)} disagreements"
-        )
+    tell(
+        f"fusion mirror (Relax): {graphs} graphs, {comparisons} comparisons, {kernels} groups, {len(bad)} disagreements"
+    )
     assert graphs
     assert not bad, bad[:5]
 
 
-def test_every_sample(capsys):
-    compare(((name, annotated(wb.samples.load(name).module)) for name in wb.samples.names("relax")), capsys)
+def test_every_sample(tell):
+    compare(((name, annotated(wb.samples.load(name).module)) for name in wb.samples.names("relax")), tell)
 
 
-def test_random_programs(capsys):
-    compare(((seed, Program(Random(seed), 8).module()) for seed in range(40)), capsys)
+def test_random_programs(tell):
+    compare(((seed, Program(Random(seed), 8).module()) for seed in range(40)), tell)
 
 
 @pytest.mark.long
-def test_1000_random_programs(capsys):
-    compare(((seed, Program(Random(seed), 12).module()) for seed in range(100, 1100)), capsys)
+def test_1000_random_programs(tell):
+    compare(((seed, Program(Random(seed), 12).module()) for seed in range(100, 1100)), tell)
 
 
 def test_before_AnnotateTIROpPattern_nothing_has_a_kind():  # noqa: N802  the pass is called so

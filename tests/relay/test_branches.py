@@ -91,36 +91,34 @@ def check(graph, real, recipes, tally, name):
 
 
 @pytest.mark.parametrize("least", [2, 3])
-def test_over_all_samples(least, capsys):
+def test_over_all_samples(least, tell):
     tally = Tally()
     for name, options in SMALL.items():
         sample = wb.samples.load(name, **options)
         lowered = wb.trace(sample, "SimplifyInference,FuseOps{fuse_opt_level=2}")
         for w in (sample, wb.Workload(lowered.steps[0].state_after.module, sample.params, name, "relay")):
             agree(w, tally, least)
-    with capsys.disabled():
-        print(f"\nbranches, samples, at least {least}: {tally}")
+    tell(f"branches, samples, at least {least}: {tally}")
 
 
-def random_programs(seeds, capsys):
+def random_programs(seeds, tell):
     tally = Tally()
     for seed in seeds:
         agree(wb.load(Program(seed).module()), tally, 2 + (seed % 4 == 0))
-    with capsys.disabled():
-        print(f"\nbranches, random: {tally}")
+    tell(f"branches, random: {tally}")
     assert all(tally.groups[name] > len(seeds) / 100 for name in (*COMBINERS, "EliminateCommonSubexpr"))
 
 
-def test_over_random_programs(capsys):
-    random_programs(range(300), capsys)
+def test_over_random_programs(tell):
+    random_programs(range(300), tell)
 
 
 @pytest.mark.long
-def test_over_many_random_programs(capsys):
-    random_programs(range(1000, 6000), capsys)
+def test_over_many_random_programs(tell):
+    random_programs(range(1000, 6000), tell)
 
 
-def outputs_kept(seeds, capsys):
+def outputs_kept(seeds, tell):
     """Where no hazard was foretold, the combined program gives what it gave before."""
     compared = 0
     for seed in seeds:
@@ -132,15 +130,14 @@ def outputs_kept(seeds, capsys):
                 assert wb.compare_outputs(w, wb.load(trace.result)), (seed, str(group))
                 compared += 1
                 break
-    with capsys.disabled():
-        print(f"\nbranches, outputs: {compared} programs give the same after the pass as before")
+    tell(f"branches, outputs: {compared} programs give the same after the pass as before")
     assert compared > len(seeds) / 3
 
 
-def test_outputs_are_kept_where_no_hazard_is_foretold(capsys):
-    outputs_kept(range(20, 30), capsys)
+def test_outputs_are_kept_where_no_hazard_is_foretold(tell):
+    outputs_kept(range(20, 30), tell)
 
 
 @pytest.mark.long
-def test_outputs_of_many_programs_are_kept_where_no_hazard_is_foretold(capsys):
-    outputs_kept(range(6000, 6400), capsys)
+def test_outputs_of_many_programs_are_kept_where_no_hazard_is_foretold(tell):
+    outputs_kept(range(6000, 6400), tell)

@@ -240,7 +240,7 @@ def random_casts(seed):
     return load(casts(*chosen))
 
 
-def agree(seeds, capsys):
+def agree(seeds, tell):
     chains = folded = 0
     for make in (random_run, random_casts):
         for seed in seeds:
@@ -251,16 +251,13 @@ def agree(seeds, capsys):
             assert gone(w, passes) == foretold, (make.__name__, seed, [str(c) for c in found])
             chains += len(found)
             folded += foretold
-    with capsys.disabled():
-        print(
-            f"\nchains: {2 * len(seeds)} programs, {chains} chains, {folded} operators folded as foretold, 0 disagreements"
-        )
+    tell(f"chains: {2 * len(seeds)} programs, {chains} chains, {folded} operators folded as foretold, 0 disagreements")
 
 
-def test_random_chains_fold_as_foretold(capsys):
-    agree(range(150), capsys)
+def test_random_chains_fold_as_foretold(tell):
+    agree(range(150), tell)
 
 
 @pytest.mark.long
-def test_many_random_chains_fold_as_foretold(capsys):
-    agree(range(1000, 4000), capsys)
+def test_many_random_chains_fold_as_foretold(tell):
+    agree(range(1000, 4000), tell)

@@ -45,37 +45,36 @@ class Tally:
         )
 
 
-def told(capsys, tally: Tally) -> None:
-    with capsys.disabled():
-        print(f"\n{tally}")
+def told(tell, tally: Tally) -> None:
+    tell(tally)
     assert not tally.bad, tally.bad[:5]
 
 
-def test_every_sample_at_every_setting(capsys):
+def test_every_sample_at_every_setting(tell):
     tally = Tally()
     for name in wb.samples.names("relay"):
         module = relay.transform.SimplifyInference()(wb.samples.load(name).module)
         tally.compare(name, marked(module), (*LEVELS, *DEPTHS, *LIMITS, *TARGETS))
     assert tally.kernels > 5000
-    told(capsys, tally)
+    told(tell, tally)
 
 
-def test_random_programs(capsys):
+def test_random_programs(tell):
     tally = Tally()
     for seed in range(250):
         random = Random(seed)
         settings = (*LEVELS, *random.sample(DEPTHS, 3), *random.sample(LIMITS, 2), random.choice(TARGETS))
         tally.compare(seed, Program(random, 10).module(), settings)
-    told(capsys, tally)
+    told(tell, tally)
 
 
 @pytest.mark.long
-def test_5000_random_programs(capsys):
+def test_5000_random_programs(tell):
     tally = Tally()
     for seed in range(1000, 6000):
         size = 10 if seed % 5 else 30
         tally.compare(seed, Program(Random(seed), size).module(), (*LEVELS, *DEPTHS, *LIMITS, *TARGETS))
-    told(capsys, tally)
+    told(tell, tally)
 
 
 # -- where the real pass fails
