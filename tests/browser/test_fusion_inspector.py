@@ -72,7 +72,7 @@ def test_a_boundary_says_why_and_a_cut_makes_one_kernel_more(notebook: Notebook,
     notebook.page.keyboard.press("x")
     expect(notebook.part("kernels")).to_have_text("6", timeout=BRIEFLY)
     agree(notebook, "[view.kernels, len(view.edited), view.edited[0].applied]", [6, 1, True])
-    expect(notebook.part("kernels-change")).to_contain_text("5 (+1)")
+    expect(notebook.part("kernels-change")).to_contain_text("5 → 6, +16 bytes")
     notebook.page.keyboard.press("u")
     expect(notebook.part("kernels")).to_have_text("5", timeout=BRIEFLY)
     agree(notebook, "[view.kernels, view.edits]", [5, []])

@@ -140,3 +140,14 @@ def test_the_depth_is_the_builds_too(view: wb.FusionInspector) -> None:
     view.measure(budget=0.05)
     assert view.wait(120)
     assert [row["kernels"] for row in view.rows] == [view.kernels] == [8]
+
+
+def test_a_cut_says_what_it_holds_apart_and_is_not_offered_where_it_does_nothing(view: wb.FusionInspector) -> None:
+    view.selection = [LEFT, LEFT_RELU]
+    act(view, "cut")
+    assert "A cut keeps cast (node 2) and nn.relu (node 4) apart." in str(view.panels["card"])
+    act(view, "undo")
+    view.selection = [LEFT_RELU, 5]
+    act(view, "cut")
+    assert "two kernels already" in view.status["error"]["text"]
+    assert view.edits == []

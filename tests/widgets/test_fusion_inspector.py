@@ -225,6 +225,7 @@ def test_branches_have_letters_and_chains_are_listed(view: wb.FusionInspector) -
     casts = [b.node("op", "cast", [x], pattern=0, attrs={"dtype": "int8"}, type="Tensor[(4), int8]") for _ in range(2)]
     b.outputs = [b.node("op", "add", casts, pattern=1, type="Tensor[(4), int8]")]
     view = wb.FusionInspector(b.build(), tab="branches")
+    assert view.wait(30)
     assert view.marks["signs"] == [[casts[0], "a", "orange", False], [casts[1], "a", "orange", False]]
     act(view, "branch", "0")
     assert view.selection == casts

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import UnknownName, WorkbenchError
+from workbench.pipeline import edits
+from workbench.widgets.fusion_cards import cut_step
 
 if TYPE_CHECKING:
     from workbench.widgets.fusion_inspector import FusionInspector
@@ -60,15 +62,15 @@ def _frame(view: FusionInspector, to: int) -> None:
 
 
 def _cut(view: FusionInspector, _: str) -> None:
-    view.edit(view.fused.cut_step(list(view.selection)).text)
+    view.edit(cut_step(view.fused, list(view.selection)).text)
 
 
 def _drop(view: FusionInspector, arg: str) -> None:
-    place, edits = _whole("edit", arg), list(view.edits)
-    if place >= len(edits):
-        raise WorkbenchError(f"there is no edit {place}; there are {len(edits)}")
+    place, listed = _whole("edit", arg), list(view.edits)
+    if place >= len(listed):
+        raise WorkbenchError(f"there is no edit {place}; there are {len(listed)}")
     # what came after it has other node ids now; the names of the operators tell whether it still fits
-    view.edits = edits[:place] + edits[place + 1 :]
+    view.edits = listed[:place] + listed[place + 1 :]
 
 
 def _change(view: FusionInspector, arg: str) -> None:
@@ -77,10 +79,8 @@ def _change(view: FusionInspector, arg: str) -> None:
         node = _whole("node", value)
         if node >= len(view.fused.graph.nodes):
             raise WorkbenchError(f"node {node} is not in this graph")
-        from workbench.pipeline.edits import cut_step
-
         edges = [(node, user, index) for user, index in view.fused.graph.consumers[node]]
-        view.edit(cut_step(view.fused.graph, edges).text)
+        view.edit(edits.cut_step(view.fused.graph, edges).text)
     else:
         _set(view, kind, value)
 

@@ -18,6 +18,7 @@ from workbench.analysis.fusion.forward import OUT_ELEMWISE
 from workbench.errors import WorkbenchError
 from workbench.graph.model import PATTERNS
 from workbench.pipeline.edits import force_step, outline_step
+from workbench.pipeline.spec import PassStep
 from workbench.widgets.blocks import Block, action, code, heading, row, rows, words
 from workbench.widgets.fusion_bench import Fused
 
@@ -30,6 +31,7 @@ KIND_WORDS = {
     7: "tuple",
     8: "never fused",
 }
+CUT = "annotation.stop_fusion"
 LISTED = 12
 "rows that a card shows of a list"
 
@@ -67,6 +69,11 @@ def _nothing(fused: Fused) -> list[Block]:
 
 
 def _two(fused: Fused, a: int, b: int, changes: Sequence[Change] | None) -> list[Block]:
+    a, b = sorted((a, b))
+    if _held_apart(fused, a, b):
+        said = f"A cut keeps {legality.describe(fused.graph, a)} and {legality.describe(fused.graph, b)} apart."
+        beneath = "It is an annotation.stop_fusion, which FuseOps takes for an opaque operator and then takes out."
+        return [words(said, "strong", "why"), words(beneath, "small"), action("Undo", "undo", title="Undo (u)")]
     why = fused.report.why(a, b)
     first, *others = why.decisions or (None,)
     made = [heading("Why are these two kernels?")]
@@ -78,6 +85,12 @@ def _two(fused: Fused, a: int, b: int, changes: Sequence[Change] | None) -> list
         made += [*_path(fused, first), words(tested(first), "small", "test")]
     made += _would(fused, changes)
     return [*made, *actions(fused, [a, b])]
+
+
+def _held_apart(fused: Fused, a: int, b: int) -> bool:
+    """Whether a cut stands on an edge between the two."""
+    inputs, nodes = fused.graph.inputs, fused.graph.nodes
+    return any(nodes[s].op == CUT and inputs[s][:1] == (a,) for s in inputs[b])
 
 
 def _would(fused: Fused, changes: Sequence[Change] | None) -> list[Block]:
@@ -166,12 +179,13 @@ def actions(fused: Fused, chosen: Sequence[int]) -> list[Block]:
         return [words("Cuts, kernels and regions are made in Relay; in Relax, FuseOpsByPattern does it.", "small")]
     made = [heading("What if")]
     if len(chosen) == 2:
-        refused = why_not(lambda: fused.cut_step(chosen))
+        refused = why_not(lambda: cut_step(fused, chosen))
         made.append(action("Cut", "cut", title="Keep the two ends apart (x)", off=refused))
     if len(chosen) > 1 or fused.report.group_of(chosen[0]).is_kernel:
         refused = why_not(lambda: force_step(fused.graph, chosen))
         made.append(action("Make it one kernel", "force", title="Force these nodes into one kernel", off=refused))
-        refused = why_not(lambda: outline_step(fused.graph, chosen, "region"))
+        also = why_not(lambda: outline_step(fused.graph, chosen, "region"))
+        refused = "for the same reason" if also and also == refused else also
         made.append(
             action(
                 "Outline as", "outline", title="Put these nodes into a composite function", off=refused, field="region"
@@ -182,6 +196,20 @@ def actions(fused: Fused, chosen: Sequence[int]) -> list[Block]:
         off = "" if opens else f"what uses {legality.describe(fused.graph, chosen[0])} never meets again"
         made.append(action("Shade its region", "region", title="From here to where all its uses meet (r)", off=off))
     return made if len(made) > 1 else []
+
+
+def cut_step(fused: Fused, chosen: Sequence[int]) -> PassStep:
+    """The cut that the page offers: only inside a kernel, since elsewhere it would change nothing here.
+
+    Raises
+    ------
+    WorkbenchError
+        There is nothing to cut, with the reason.
+    """
+    step = fused.cut_step(chosen)
+    if len({fused.report.group_of(n).root for n in chosen}) == 2:
+        raise legality.IllegalEdit("they are two kernels already; cut an edge inside a box")
+    return step
 
 
 def why_not(make: Callable[[], Any]) -> str:

@@ -23,7 +23,7 @@ from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
 from workbench.pipeline.edits import force_step, outline_step
 from workbench.widgets import fusion_acts, fusion_marks, messages, page
-from workbench.widgets.background import Background, Task, Throttle
+from workbench.widgets.background import Background, Task
 from workbench.widgets.blocks import Block, sendable, words
 from workbench.widgets.bundle import Shown
 from workbench.widgets.fusion_bench import Fused, Settings
@@ -114,6 +114,7 @@ class FusionInspector(GraphTraits):
         self._doing = Background("workbench-fusion-edits", self._failed)
         self._trying = Background("workbench-fusion-cards", self._failed)
         self._measuring = Background("workbench-fusion-times", self._failed)
+        self._listing = Background("workbench-fusion-branches", self._failed)
         super().__init__(**{"height": 640, **traits})
         self._history = History(self._state)
         self._remake()
@@ -235,13 +236,18 @@ class FusionInspector(GraphTraits):
 
     def cancel(self) -> None:
         """Give up what is being made or measured; what is shown stays."""
-        for each in (self._doing, self._trying, self._measuring):
+        for each in self._busy:
             each.cancel()
         self._tell(busy=None)
 
     def wait(self, timeout: float = 120) -> bool:
         """Wait until nothing is being made or measured; whether that was in time."""
-        return all(each.wait(timeout) for each in (self._doing, self._trying, self._measuring))
+        # what is done may ask for more
+        return all(each.wait(timeout) for each in self._busy * 2)
+
+    @property
+    def _busy(self) -> tuple[Background, ...]:
+        return self._doing, self._trying, self._listing, self._measuring
 
     # -- from a state to a picture
 
@@ -318,8 +324,30 @@ class FusionInspector(GraphTraits):
 
     def _show_tab(self) -> None:
         with self._lock:
-            self._say(head=head(self.fused, self._base), tab=self._tab_blocks())
+            looking = self.tab == "branches" and not self._knows_branches and self.fused.graph.dialect == "relay"
+            said = [words("Looking for parallel branches …", "small")] if looking else self._tab_blocks()
+            self._say(head=head(self.fused, self._base, self.before), tab=said)
             self._mark()
+        if looking:
+            self._listing.submit(self._look)
+
+    def _look(self, task: Task) -> None:
+        """Find the branches, and what merging them would change, beside the notebook."""
+        fused, least = self.fused, self.min_branches
+        found = parallel_branches(fused.graph, least)
+        with self._lock:
+            if self.fused is fused:
+                self._found[f"branches {least}"] = found
+        if task.wanted:
+            said = branches(found, least, self._branch)
+            with self._lock:
+                if task.wanted and self.fused is fused and self.tab == "branches" and self.min_branches == least:
+                    self._say(tab=said)
+                    self._mark()
+
+    @property
+    def _knows_branches(self) -> bool:
+        return f"branches {self.min_branches}" in self._found
 
     def _tab_blocks(self) -> list[Block]:
         fused = self.fused
@@ -342,7 +370,7 @@ class FusionInspector(GraphTraits):
         marks: dict[str, Any] = {}
         if self.tab == "player" and (frames := self.decisions):
             marks = fusion_marks.decision(fused, frames[min(self.frame, len(frames) - 1)])
-        elif self.tab == "branches" and fused.graph.dialect == "relay":
+        elif self.tab == "branches" and self._knows_branches:
             marks = fusion_marks.branches(self.branches)
         elif self.tab == "chains" and fused.graph.dialect == "relay":
             marks = fusion_marks.chains(self.chains)
@@ -392,10 +420,11 @@ class FusionInspector(GraphTraits):
         self._show_tab()
 
     def _measure(self, task: Task, fused: Fused, base: Fused, budget: float) -> None:
-        tell = Throttle(lambda what, fraction: self._tell(busy=page.busy(what, fraction)))
-        self._tell(busy=page.busy("Measuring", 0.0), error=None)
+        self._tell(error=None)
         try:
-            found = measured(fused, base, budget, tell, task.cancelled)
+            found = measured(
+                fused, base, budget, lambda what, part: self._tell(busy=page.busy(what, part)), task.cancelled
+            )
         finally:
             self._tell(busy=None)
         if task.wanted and self.fused is fused:

@@ -19,7 +19,7 @@ from workbench.widgets.fusion_source import Edit
 
 LISTED = 60
 "rows of a list; more are counted"
-PATIENCE = 1.0
+PATIENCE = 2.0
 "seconds for what merging branches would change; what is not worked out by then says so on a click"
 SIGNS = {"near": "?", "hazard": "!"}
 
@@ -38,7 +38,7 @@ class Filter:
         return fused.report.find(self.reason, self.op, False if self.not_fused else None)
 
 
-def head(fused: Fused, base: Fused) -> list[Block]:
+def head(fused: Fused, base: Fused, before: str) -> list[Block]:
     """The line above the graph: kernels, bytes between them, and how FuseOps is run."""
     settings, kernels, limit = fused.settings, fused.kernels, fused.settings.max_function_args
     if fused.report.failure:
@@ -48,10 +48,13 @@ def head(fused: Fused, base: Fused) -> list[Block]:
         facts.append(words(f"{size(fused.handed)} between kernels", "small", "handed"))
     if fused.program.edits and not fused.report.failure and not base.report.failure:
         more = fused.handed - base.handed
-        change = signed(kernels - base.kernels, str(abs(kernels - base.kernels)))
-        facts.append(
-            words(f"as given: {base.kernels} ({change}), {signed(more, size(abs(more)))}", "small", "kernels-change")
+        moved = (kernels, fused.handed) != (base.kernels, base.handed)
+        change = (
+            f"as given {base.kernels} → {kernels}, {signed(more, size(abs(more)))}" if moved else "as given: the same"
         )
+        facts.append(words(change, "small", "kernels-change"))
+    if before:
+        facts.append(words(f"after {before}", "small", "before"))
     return [
         *facts,
         entry("select", "opt_level", "opt level", settings.opt_level, options=[0, 1, 2, 3]),
@@ -97,8 +100,10 @@ def _measured(measured: Sequence[dict[str, Any]], said: str) -> list[Block]:
         if found["status"] != "ok":
             lines.append([found["config"], "failed", found["message"][:300], ""])
             continue
-        middle, low, high = (f"{found[name]:.4g}" for name in ("median_us", "q1_us", "q3_us"))
-        lines.append([found["config"], f"{found['kernels']}", f"{middle} µs", f"{low} … {high} µs"])
+        # one unit for both, that of the first
+        unit, part = ("ms", 1e3) if measured[0].get("median_us", 0) >= 1e4 else ("µs", 1.0)
+        middle, low, high = (f"{found[name] / part:,.1f}" for name in ("median_us", "q1_us", "q3_us"))
+        lines.append([found["config"], f"{found['kernels']}", f"{middle} {unit}", f"{low} to {high} {unit}"])
     return [table(["", "kernels built", "median", "quartiles"], lines, "measured"), words(said, name="outputs")]
 
 
