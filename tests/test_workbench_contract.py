@@ -11,6 +11,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import UnknownName, WorkbenchError
+from workbench.widgets import page
 
 MERGE = "EliminateCommonSubexpr"
 PIPELINE = {
@@ -430,6 +431,33 @@ def test_the_compilers_own_pipeline_is_shown_and_switched(bench, dialect):
     bench.toggle(name)
     assert bench.wait()
     assert bench.state["context"]["disabled"] == []
+
+
+def test_the_steps_of_one_mode_are_not_those_of_the_other(bench):
+    says(bench, type="step", index=1)
+    says(bench, type="mode", value="context")
+    assert bench.state["step"] == -1
+    assert bench.titles == ["before", "after"]
+
+
+def test_a_list_that_comes_late_does_not_overwrite_a_newer_one(bench, monkeypatch):
+    """Counting what each pass changed takes longer than the picture; by then somebody may have clicked again."""
+    made, again = page.pass_states, []
+
+    def late(choice, trace, infos):
+        if trace is not None and not again:
+            again.append(True)
+            bench.toggle(MERGE)
+        return made(choice, trace, infos)
+
+    monkeypatch.setattr(page, "pass_states", late)
+    seen = []
+    bench.observe(lambda change: seen.append(change["new"]["passes"][0]["enabled"]), "state")
+    bench.toggle(MERGE)
+    assert bench.wait()
+    assert bench.state["passes"][0]["enabled"]
+    # off when it was switched off, on from the second click on, and never off again
+    assert seen == sorted(seen)
 
 
 def test_a_locked_pass_is_refused_with_its_reason(bench):

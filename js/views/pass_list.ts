@@ -36,7 +36,7 @@ export class PassList {
 
   constructor(private readonly send: Send) {
     this.filter = h("input", { class: "wb-input", type: "search", "data-testid": "pass-filter", oninput: () => this.sift() });
-    this.all = button("+", "", () => { this.all.setAttribute("aria-pressed", String(!this.open)); this.sift(); }, { class: "wb-segment wb-single", "aria-pressed": "false", "data-testid": "pass-add" });
+    this.all = button("+", "", () => { this.all.setAttribute("aria-pressed", String(!this.open)); this.sift(); this.more.scrollIntoView({ block: "nearest" }); }, { class: "wb-segment wb-single", "aria-pressed": "false", "data-testid": "pass-add" });
     this.element = h("div", { class: "wb-panel-body" }, h("div", { class: "wb-filter wb-find" }, this.filter, this.all), this.list, this.more);
   }
 
@@ -148,7 +148,7 @@ export class PassList {
       h("span", { class: "wb-row-tools" },
         tool("↑", `Move ${pass.name} up (Alt + ↑)`, () => this.move(index, index - 1), "up"),
         tool("↓", `Move ${pass.name} down (Alt + ↓)`, () => this.move(index, index + 1), "down"),
-        tool("⧉", `Duplicate ${pass.name} (+)`, () => this.duplicate(index), "duplicate"),
+        tool("+", `Duplicate ${pass.name} (+)`, () => this.duplicate(index), "duplicate"),
         tool("×", `Remove ${pass.name} (Delete)`, () => this.remove(index), "remove"),
         button("…", `Options of ${pass.name} (o)`, () => this.unfold(index), { tabindex: "-1", "aria-expanded": String(opened), "data-testid": `options-${index}` })));
     this.drag(line, index);

@@ -108,6 +108,9 @@ class Drawing(Comparison):
 
     def _changed(self) -> None:
         choice = self.choice
+        if choice.mode != self.state.get("mode", choice.mode):
+            # the steps of the other mode are others
+            self._step = WHOLE
         self._checked({})
         self._push(
             mode=choice.mode,
@@ -115,6 +118,7 @@ class Drawing(Comparison):
             pipeline_text=str(choice.pipeline),
             code=page.code(choice, self._presets, self.target),
             passes=page.pass_states(choice, None, self._infos),
+            step=self._step,
             error=None,
             refused=None,
         )
