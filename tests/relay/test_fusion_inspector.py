@@ -125,6 +125,17 @@ def test_the_code_of_the_view_makes_the_view_again(view: wb.FusionInspector) -> 
     assert names["view"].kernels == 6  # pyright: ignore[reportAttributeAccessIssue]
 
 
+def test_a_copied_test_holds_for_what_is_shown() -> None:
+    view = wb.FusionInspector(wb.samples.load("bert", layers=1), before="SimplifyInference", settings={"max_depth": 2})
+    dense = next(n.id for n in view.fused.graph.nodes if n.op == "nn.dense")
+    for chosen in ([dense], [n.id for n in view.fused.graph.ops()]):
+        view.selection = chosen
+        text = next(block["text"] for block in view.panels["card"] if block.get("name") == "test-code")
+        assert "SimplifyInference" in text
+        assert "max_depth=2" in text
+        exec(text, {"wb": wb, "w": wb.samples.load("bert", layers=1)})
+
+
 def test_time_and_outputs_as_given_and_with_the_edits(view: wb.FusionInspector) -> None:
     view.cut(LEFT, LEFT_RELU)
     view.measure(budget=0.05)

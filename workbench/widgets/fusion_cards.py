@@ -61,11 +61,17 @@ def _failed(fused: Fused) -> list[Block]:
 
 def _nothing(fused: Fused) -> list[Block]:
     count = len(boundaries(fused.report))
-    return [
+    made = [
         words("Click an edge between two boxes to read why they are two kernels.", "strong"),
         words("Click a box for why it is as large as it is; a node and r for the region that it opens."),
         words(f"{fused.kernels} kernels, {count} edges between them.", "small"),
     ]
+    if fused.graph.dialect == "relax" and any(d.code == "unannotated" for d in fused.report.decisions):
+        made.append(words("No kinds are known for the operators yet, so nothing is fused."))
+        made.append(
+            action("Run LegalizeOps and AnnotateTIROpPattern first", "before", arg="LegalizeOps,AnnotateTIROpPattern")
+        )
+    return made
 
 
 def _two(fused: Fused, a: int, b: int, changes: Sequence[Change] | None) -> list[Block]:
@@ -132,7 +138,7 @@ def _joined(fused: Fused, a: int, b: int) -> list[Block]:
         *_path(fused, decision),
         words(tested(decision), "small", "test"),
         words(fused.report.why(a).headline, "small"),
-        code(as_test(fused.report, a), "test-code"),
+        test_code(fused, as_test(fused.report, a)),
     ]
 
 
@@ -149,7 +155,7 @@ def _kernel(fused: Fused, node: int) -> list[Block]:
         made += [heading("What joined"), rows((_merge(fused, d) for d in joined[:LISTED]), "joined")]
         if len(joined) > LISTED:
             made.append(words(f"and {len(joined) - LISTED} more", "small"))
-    return [*made, heading("As a test"), code(as_test(fused.report, node), "test-code")]
+    return [*made, heading("As a test"), test_code(fused, as_test(fused.report, node))]
 
 
 def _merge(fused: Fused, decision: Decision) -> Block:
@@ -167,8 +173,16 @@ def _several(fused: Fused, chosen: Sequence[int], roots: set[int]) -> list[Block
         words(said, "strong", "why"),
         listed,
         *more,
-        code(f"wb.assert_kernels(w, at_most={fused.kernels})", "test-code"),
+        test_code(fused, f"wb.assert_kernels(w, at_most={fused.kernels})"),
     ]
+
+
+def test_code(fused: Fused, text: str) -> Block:
+    """An assertion about `w`, written about what is shown: with the passes and the settings that made it."""
+    if fused.program.made:
+        text = text.replace("(w, ", f"(wb.trace(w, {fused.program.made!r}).end.graph, ", 1)
+    options = "".join(f", {name}={value!r}" for name, value in fused.settings.changed.items())
+    return code(f"{text.removesuffix(')')}{options})", "test-code")
 
 
 def actions(fused: Fused, chosen: Sequence[int]) -> list[Block]:

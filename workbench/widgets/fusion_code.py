@@ -10,7 +10,7 @@ from workbench.widgets.fusion_bench import Fused
 
 def code_blocks(before: str, edits: Sequence[str], fused: Fused, selection: Sequence[int]) -> list[Block]:
     """The edits as a Pipeline's text, and Python that makes the same."""
-    pipeline = ",".join(filter(None, [before, *(edit.text for edit in fused.program.edits if edit.applied)]))
+    pipeline = fused.program.made
     return [
         words("The passes and edits as a Pipeline:" if pipeline else "No passes and no edits.", "small"),
         *([code(pipeline, "pipeline")] if pipeline else []),

@@ -189,4 +189,6 @@ def player(fused: Fused, shown: Filter, frames: Sequence[Decision], place: int) 
     said = row(
         plainly(decision.sentence), [n for n, _ in decision.path], sign="+" if decision.fused else "!", look=look
     )
-    return [*made, rows([said], "frame-words"), words(tested(decision), "small", "frame-test")]
+    colours = "On the graph: blue is where it looks, from { to }; green is what has been merged by then."
+    test = words(tested(decision), "small", "frame-test")
+    return [*made, rows([said], "frame-words"), test, words(colours, "small")]

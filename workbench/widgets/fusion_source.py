@@ -41,6 +41,8 @@ class Program:
     graph: Graph
     workload: Workload | None
     edits: tuple[Edit, ...]
+    made: str = ""
+    "the passes and edits that made it, as a Pipeline's text"
 
 
 def followed(old: Graph, new: Graph) -> Mapping[int, Sequence[int]]:
@@ -92,8 +94,9 @@ class Source:
             reasons = [step.error or step.detail for step in trace.steps[place : place + len(steps)]]
             outcomes.append(Edit(text, next(filter(None, reasons), "")))
             place += len(steps)
-        return self._program(state, ()), self._program(trace.end, tuple(outcomes))
+        applied = ",".join(filter(None, [before, *(edit.text for edit in outcomes if edit.applied)]))
+        return self._program(state, (), before), self._program(trace.end, tuple(outcomes), applied)
 
-    def _program(self, state: State, edits: tuple[Edit, ...]) -> Program:
+    def _program(self, state: State, edits: tuple[Edit, ...], made: str) -> Program:
         assert self._runner is not None
-        return Program(state.graph, self._runner.workload_of(state), edits)
+        return Program(state.graph, self._runner.workload_of(state), edits, made)
