@@ -29,7 +29,7 @@ from workbench.widgets.bundle import Shown
 from workbench.widgets.fusion_bench import Fused, Settings
 from workbench.widgets.fusion_cards import card, region_card
 from workbench.widgets.fusion_code import code_blocks
-from workbench.widgets.fusion_lists import Filter, branches, chains, head, player, what_if
+from workbench.widgets.fusion_lists import Filter, branches, chains, head, player, unmeasurable, what_if
 from workbench.widgets.fusion_measure import measured
 from workbench.widgets.fusion_source import Edit, Source, followed
 from workbench.widgets.payload import encode_graph
@@ -217,10 +217,11 @@ class FusionInspector(GraphTraits):
         Raises
         ------
         WorkbenchError
-            A graph alone cannot be run.
+            A graph alone cannot be run, and in Relax there are no edits to compare.
         """
-        if self.workload is None:
-            raise WorkbenchError("a graph alone cannot be run; give the inspector the workload")
+        refused = unmeasurable(self.fused)
+        if refused:
+            raise WorkbenchError(refused)
         fused, base = self.fused, self._base
         self._measuring.submit(lambda task: self._measure(task, fused, base, budget))
 

@@ -67,13 +67,12 @@ def head(fused: Fused, base: Fused, before: str) -> list[Block]:
 def what_if(fused: Fused, base: Fused, rows_measured: Sequence[dict[str, Any]], said: str) -> list[Block]:
     """The edits in force, each applied or rejected, and what they cost."""
     edits = fused.program.edits
-    off = "" if fused.program.workload is not None else "a graph alone cannot be run; give the inspector the workload"
     made = [
         action(
             "Measure",
             "measure",
             title="Build, time and compare the outputs of both, in a process beside this one",
-            off=off,
+            off=unmeasurable(fused),
         )
     ]
     if not edits:
@@ -84,6 +83,15 @@ def what_if(fused: Fused, base: Fused, rows_measured: Sequence[dict[str, Any]], 
     line = ("as given", base), ("with the edits", fused)
     facts = [[name, "fails" if f.report.failure else f"{f.kernels}", size(f.handed)] for name, f in line]
     return [*made, table(["", "kernels", "between kernels"], facts, "compared"), *_measured(rows_measured, said)]
+
+
+def unmeasurable(fused: Fused) -> str:
+    """Why nothing can be measured here; empty where it can."""
+    if fused.program.workload is None:
+        return "a graph alone cannot be run; give the inspector the workload"
+    if fused.graph.dialect != "relay":
+        return "edits are made in Relay, so there is nothing to compare here; wb.measure(w) times a Relax module"
+    return ""
 
 
 def _edit(place: int, edit: Edit) -> Block:
