@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.pipeline import edits
-from workbench.widgets.fusion_cards import cut_step
+from workbench.widgets.fusion_offers import cut_step
 
 if TYPE_CHECKING:
     from workbench.widgets.fusion_inspector import FusionInspector

@@ -5,32 +5,18 @@ Words come first, and what TVM calls things after them, in small type.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from workbench.analysis import legality
 from workbench.analysis.fusion.assertions import as_test
 from workbench.analysis.fusion.boxed import boundaries
 from workbench.analysis.fusion.changes import Change
 from workbench.analysis.fusion.decision import Decision
-from workbench.analysis.fusion.forward import OUT_ELEMWISE
-from workbench.errors import WorkbenchError
-from workbench.graph.model import PATTERNS
-from workbench.pipeline.edits import force_step, outline_step
-from workbench.pipeline.spec import PassStep
-from workbench.widgets.blocks import Block, action, code, heading, row, rows, words
+from workbench.widgets.blocks import Block, action, heading, row, rows, words
 from workbench.widgets.fusion_bench import Fused
+from workbench.widgets.fusion_offers import actions, test_code
+from workbench.widgets.fusion_wording import path, plainly, tested
 
-KIND_WORDS = {
-    0: "element by element",
-    1: "stretches its input",
-    2: "moves data",
-    3: "reduces",
-    4: "complex",
-    7: "tuple",
-    8: "never fused",
-}
 CUT = "annotation.stop_fusion"
 LISTED = 12
 "rows that a card shows of a list"
@@ -88,7 +74,7 @@ def _two(fused: Fused, a: int, b: int, changes: Sequence[Change] | None) -> list
         made += [words(plainly(d.sentence)) for d in others[:3] if d]
         made.append(words(f"{len(why.decisions)} boundaries lie between the two.", "small"))
     if first is not None:
-        made += [*_path(fused, first), words(tested(first), "small", "test")]
+        made += [*path(fused, first), words(tested(first), "small", "test")]
     made += _would(fused, changes)
     return [*made, *actions(fused, [a, b])]
 
@@ -135,7 +121,7 @@ def _joined(fused: Fused, a: int, b: int) -> list[Block]:
     return [
         heading("Why are these one kernel?"),
         words(plainly(decision.sentence), "strong", "why"),
-        *_path(fused, decision),
+        *path(fused, decision),
         words(tested(decision), "small", "test"),
         words(fused.report.why(a).headline, "small"),
         test_code(fused, as_test(fused.report, a)),
@@ -175,64 +161,6 @@ def _several(fused: Fused, chosen: Sequence[int], roots: set[int]) -> list[Block
         *more,
         test_code(fused, f"wb.assert_kernels(w, at_most={fused.kernels})"),
     ]
-
-
-def test_code(fused: Fused, text: str) -> Block:
-    """An assertion about `w`, written about what is shown: with the passes and the settings that made it."""
-    if fused.program.made:
-        text = text.replace("(w, ", f"(wb.trace(w, {fused.program.made!r}).end.graph, ", 1)
-    options = "".join(f", {name}={value!r}" for name, value in fused.settings.changed.items())
-    return code(f"{text.removesuffix(')')}{options})", "test-code")
-
-
-def actions(fused: Fused, chosen: Sequence[int]) -> list[Block]:
-    """What may be done with a selection: each legal, or with the reason why not."""
-    if fused.program.workload is None:
-        return [words("A graph alone cannot be changed; give the inspector the workload.", "small")]
-    if fused.program.workload.dialect != "relay":
-        return [words("Cuts, kernels and regions are made in Relay; in Relax, FuseOpsByPattern does it.", "small")]
-    made = [heading("What if")]
-    if len(chosen) == 2:
-        refused = why_not(lambda: cut_step(fused, chosen))
-        made.append(action("Cut", "cut", title="Keep the two ends apart (x)", off=refused))
-    if len(chosen) > 1 or fused.report.group_of(chosen[0]).is_kernel:
-        refused = why_not(lambda: force_step(fused.graph, chosen))
-        made.append(action("Make it one kernel", "force", title="Force these nodes into one kernel", off=refused))
-        also = why_not(lambda: outline_step(fused.graph, chosen, "region"))
-        refused = "for the same reason" if also and also == refused else also
-        made.append(
-            action(
-                "Outline as", "outline", title="Put these nodes into a composite function", off=refused, field="region"
-            )
-        )
-    if len(chosen) == 1:
-        opens = fused.regions.of(chosen[0]) is not None
-        off = "" if opens else f"what uses {legality.describe(fused.graph, chosen[0])} never meets again"
-        made.append(action("Shade its region", "region", title="From here to where all its uses meet (r)", off=off))
-    return made if len(made) > 1 else []
-
-
-def cut_step(fused: Fused, chosen: Sequence[int]) -> PassStep:
-    """The cut that the page offers: only inside a kernel, since elsewhere it would change nothing here.
-
-    Raises
-    ------
-    WorkbenchError
-        There is nothing to cut, with the reason.
-    """
-    step = fused.cut_step(chosen)
-    if len({fused.report.group_of(n).root for n in chosen}) == 2:
-        raise legality.IllegalEdit("they are two kernels already; cut an edge inside a box")
-    return step
-
-
-def why_not(make: Callable[[], Any]) -> str:
-    """What stands against an edit; empty if it is legal."""
-    try:
-        make()
-    except WorkbenchError as refused:
-        return str(refused)
-    return ""
 
 
 def region_card(fused: Fused, node: int, outward: int) -> list[Block]:
@@ -284,63 +212,3 @@ def region_card(fused: Fused, node: int, outward: int) -> list[Block]:
         )
     )
     return [*made, action("Select it", "select_region"), action("Close", "unregion", title="Take the shading away")]
-
-
-def _path(fused: Fused, decision: Decision) -> list[Block]:
-    """The node, what lies on its ways, and where they meet; what stopped the merge bears the sign."""
-    culprit = decision.data[0] if decision.code == "path_kind" else None
-    if decision.code == "dominator_kind":
-        culprit = decision.strongest_use[1]
-    path = decision.path
-    shown = [pair for at, pair in enumerate(path) if at < 5 or at >= len(path) - 3 or pair[0] == culprit]
-    made = [rows((_step(fused, n, kind, n == culprit) for n, kind in shown), "path")]
-    return [*made, words(f"and {len(path) - len(shown)} more on the way", "small")] if len(shown) < len(path) else made
-
-
-def _step(fused: Fused, node: int, kind: int, stops: bool) -> Block:
-    small = f"{KIND_WORDS.get(kind, '')} · {PATTERNS.get(kind, '')} · node {node}"
-    return row(fused.graph.nodes[node].op, [node], small=small, sign="!" if stops else "", look="removed")
-
-
-_CODES = re.compile(rf" \((?:{'|'.join(PATTERNS.values())})\)")
-
-
-def plainly(sentence: str) -> str:
-    """A sentence without TVM's names for kinds: the path and the test beneath have them."""
-    return _CODES.sub("", sentence)
-
-
-def tested(decision: Decision) -> str:
-    """The test that decided, in TVM's terms."""
-    where = "before the phases" if decision.phase is None else f"phase {decision.phase}"
-    return f"{where} · {decision.code}: {_TESTS.get(decision.code, _plain)(decision)}"
-
-
-def _plain(decision: Decision) -> str:
-    return decision.reason
-
-
-def _dominator_kind(d: Decision) -> str:
-    source, target, kind = d.strongest_use
-    wanted = "= ElemWise" if d.own_kind == OUT_ELEMWISE else "≤ Injective or = CommReduce"
-    return f"dominator kind must be {wanted}; it is {PATTERNS[kind]}, from {source} → {target}"
-
-
-def _path_kind(d: Decision) -> str:
-    node, kind, most = d.data
-    return f"every kernel on the way must be ≤ {PATTERNS[most]}; that of node {node} is {PATTERNS[kind]}"
-
-
-_TESTS: dict[str, Callable[[Decision], str]] = {
-    "fused": lambda d: f"joined {d.dominator}",
-    "dominator_kind": _dominator_kind,
-    "path_kind": _path_kind,
-    "level": lambda d: f"fuse_opt_level must be ≥ 1; it is {d.settings.opt_level}",
-    "opaque": lambda _: "own kind must not be Opaque",
-    "apart": lambda _: "a post-dominator is needed; there is none",
-    "held": lambda _: "a node used from outside (extern) has no post-dominator",
-    "max_depth": lambda d: f"nodes counted must be ≤ max_depth = {d.settings.max_depth}; they are {d.data}",
-    "max_function_args": lambda d: f"parameters must be ≤ {d.data[1]}; they are {d.data[0]}",
-    "reduction": lambda _: "own kind must be < CommReduce to start a merge",
-    "tuple": lambda _: "the post-dominator's own kind must not be Tuple",
-}

@@ -14,8 +14,8 @@ from workbench.analysis.fusion.decision import Decision
 from workbench.analysis.fusion.reasons import REASONS
 from workbench.widgets.blocks import Block, action, entry, row, rows, signed, size, table, words
 from workbench.widgets.fusion_bench import Fused
-from workbench.widgets.fusion_cards import plainly, tested
 from workbench.widgets.fusion_source import Edit
+from workbench.widgets.fusion_wording import plainly, tested
 
 LISTED = 60
 "rows of a list; more are counted"
