@@ -4,7 +4,7 @@ import { Blocks } from "./blocks.ts";
 import { button, h } from "./dom.ts";
 import { icon } from "./icons.ts";
 import { Inspector } from "./inspector.ts";
-import { listen, numbers, watch, write, type Model } from "./model.ts";
+import { numbers, watch, write, type Model } from "./model.ts";
 import { oneGraph } from "./one_graph.ts";
 import { panel } from "./panel.ts";
 import { Shell } from "./shell.ts";
@@ -72,6 +72,15 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs: names, acts 
     if (name === "player") stage.fit();
     write(model, "tab", name);
   };
+  // What the words speak of comes into view: once, so that a hand on the picture has the last word.
+  let seen = "";
+  const look = () => {
+    const at = numbers((model.get("marks") as { at?: unknown } | null)?.at);
+    if (!stage.scene || String(at) === seen) return;
+    seen = String(at);
+    stage.fitItems(stage.itemsOf(at));
+  };
+  stage.events.on("scene", look);
   const shown: [string, () => void][] = [
     ["height", () => { main.style.height = `${Math.max(240, Number(model.get("height")) || 640)}px`; }],
     ["tab", () => {
@@ -88,12 +97,14 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs: names, acts 
       busy.show(status.busy);
       errors.show(status.error);
     }],
-    ["marks", () => stage.setNotes(readNotes(model.get("marks")))],
+    ["marks", () => {
+      stage.setNotes(readNotes(model.get("marks")));
+      look();
+    }],
   ];
   graph.start();
   for (const [, show] of shown) show();
   const ends = shown.map(([name, show]) => watch(model, [name], show));
-  ends.push(listen(model, ({ type, ids }) => { if (type === "show") void stage.reveal(numbers(ids)); }));
   return () => {
     for (const end of ends) end();
     busy.dispose();

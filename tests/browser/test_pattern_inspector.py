@@ -41,7 +41,7 @@ def test_a_pattern_is_typed_its_near_miss_read_and_clicked_and_the_node_is_selec
     expect(view.part("sentence")).to_have_text("nn.relu is not the operator exp")
     expect(view.part("tree").locator("li").nth(1)).to_contain_text("argument 0: exp")
     assert view.part("tree").locator(".wb-look-removed").count() == 1
-    view.part("found").locator("button").first.click()
+    view.part("findings").locator("button").first.click()
     view.until(lambda: view.python("view.selection") == [RELU])
     assert view.python("view.marks['signs'][0][:2]") == [RELU, "!"]
 

@@ -82,7 +82,16 @@ def test_a_match_says_whether_partition_takes_it() -> None:
     assert isinstance(match, Match)
     assert not match.taken
     assert match.refused in block(view, "taken")["text"]
-    assert match.refused in block(view, "found", "tab")["rows"][0]["small"]
+    assert match.refused in block(view, "findings", "tab")["rows"][0]["small"]
+
+
+def test_an_operator_that_failed_is_marked_in_the_line_of_its_call() -> None:
+    view = wb.PatternInspector(masked(), 'is_op("add")(is_op("exp")(wildcard()), is_op("log")(wildcard()))')
+    (miss,) = view.findings
+    assert (miss.root, block(view, "sentence")["text"]) == (ADD, "tanh is not the operator log")
+    (row,) = [row for row in block(view, "tree")["rows"] if row["sign"] == "!"]
+    assert row["text"].strip() == "argument 1: log"
+    assert signs(view) == {TANH: "!"}
 
 
 def test_what_cannot_be_read_is_said_beside_the_pattern_and_the_last_result_stays() -> None:
@@ -118,11 +127,9 @@ def test_a_pattern_that_is_no_text_becomes_its_text_and_none_is_none() -> None:
 
 def test_the_next_one_the_one_before_and_the_one_at_a_node() -> None:
     view = wb.PatternInspector(masked(), 'is_op("exp")(wildcard()) | is_op("tanh")(wildcard())')
-    sent: list[Any] = []
-    view.send = lambda content, buffers=None: sent.append(content)  # type: ignore[method-assign, assignment]
     asked(view, "act", what="on", arg="")
     assert view.place == 1
-    assert sent == [{"type": "show", "ids": [TANH]}]
+    assert (view.selection, view.marks["at"]) == ([TANH], [TANH])
     for _ in range(9):
         asked(view, "act", what="back", arg="")
     assert view.place == 0

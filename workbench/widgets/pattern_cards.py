@@ -47,15 +47,22 @@ def head(name: str, report: PatternReport | None, place: int) -> list[Block]:
 def tree(report: PatternReport, finding: Finding | None) -> list[Block]:
     """The pattern from its root down; a click on a part selects the nodes it holds."""
     held = finding.held if finding else {}
-    failed = finding.pattern if isinstance(finding, NearMiss) else -1
+    failed = _shown_part(report, finding) if isinstance(finding, NearMiss) else -1
     made = []
     for depth, id, text in report.pattern.lines():
         nodes = held.get(id, ())
         sign, look = ("!", "removed") if id == failed else ("✓", "added") if nodes else ("", "")
-        if id == failed and isinstance(finding, NearMiss) and finding.node is not None:
-            nodes = (finding.node,)
+        if id == failed and isinstance(finding, NearMiss):
+            nodes = (failed_at(report, finding),)
         made.append(row(INDENT * depth + text, nodes, sign=sign, look=look))
     return [heading("The pattern"), rows(made, "tree"), *(words(note, "small", "note") for note in report.notes)]
+
+
+def _shown_part(report: PatternReport, miss: NearMiss) -> int:
+    """The part of the tree that failed: a call's line says its operator, which has none of its own."""
+    nodes = report.pattern.nodes
+    calls = [n.id for n in nodes if report.pattern.names_operator(n) and n.children[0] == miss.pattern]
+    return next((id for id in calls if id not in miss.held), miss.pattern)
 
 
 def said(graph: Graph, report: PatternReport, finding: Finding, legal: str) -> list[Block]:
@@ -73,10 +80,19 @@ def said(graph: Graph, report: PatternReport, finding: Finding, legal: str) -> l
     wanted = report.pattern.nodes[finding.pattern].label
     made = [
         heading(f"Why not at {named(graph, finding.root)}?"),
-        words(finding.sentence, "strong", "sentence"),
+        *_stopped(graph, finding),
         words(f"{finding.matched} of {of} parts match; wanted here: {wanted} [{finding.reason}]", "small"),
     ]
     return [*made, *_domination(graph, finding, legal)]
+
+
+def _stopped(graph: Graph, miss: NearMiss) -> list[Block]:
+    """The sentence; a constant stops older versions of TVM only, so that what stops all of them is said before it."""
+    ways = miss.domination.escapes if miss.domination else ()
+    is_constant = miss.node is not None and graph.nodes[miss.node].kind == "constant"
+    first = next((each.words for each in ways if each.kind != "constant"), "") if is_constant else ""
+    said = words(miss.sentence, "" if first else "strong", "sentence")
+    return [words(first, "strong", "escape"), said] if first else [said]
 
 
 def _domination(graph: Graph, miss: NearMiss, legal: str) -> list[Block]:
@@ -125,7 +141,7 @@ def found_list(graph: Graph, report: PatternReport | None, place: int) -> list[B
     made = [
         row(
             f"{named(graph, each.root)}: {_count(each) if isinstance(each, Match) else each.sentence}",
-            each.nodes if isinstance(each, Match) else (each.root if each.node is None else each.node,),
+            place_of(report, each),
             small=taken(each) if isinstance(each, Match) and not each.taken else "",
             sign="▸" if i == place else ("✓" if each.taken else "-") if isinstance(each, Match) else "?",
             look="added" if isinstance(each, Match) else "near",
@@ -135,7 +151,7 @@ def found_list(graph: Graph, report: PatternReport | None, place: int) -> list[B
         for i, each in enumerate(found[:LISTED])
     ]
     more = len(found) - LISTED
-    return [rows(made, "found"), *([words(f"and {more:,} more", "small")] if more > 0 else [])]
+    return [rows(made, "findings"), *([words(f"and {more:,} more", "small")] if more > 0 else [])]
 
 
 def _count(match: Match) -> str:
@@ -164,21 +180,53 @@ def suggested(graph: Graph, chosen: Sequence[int], found: SuggestedPattern | Non
     return made if found.taken else [*made, words(f"partition leaves it: {found.refused}")]
 
 
+def place_of(report: PatternReport, finding: Finding) -> tuple[int, ...]:
+    """The nodes that a click on it selects: those of the match, or the one that failed."""
+    return finding.nodes if isinstance(finding, Match) else (failed_at(report, finding),)
+
+
+def failed_at(report: PatternReport, miss: NearMiss) -> int:
+    """The node at which a near miss failed. An operator is no node: then the call of it, found from the root down."""
+    if miss.node is not None:
+        return miss.node
+    part, graph, nodes = _shown_part(report, miss), report.graph, report.pattern.nodes
+    ways, tried = [(report.pattern.root, miss.root)], set[tuple[int, int]]()
+    while ways:
+        id, at = way = ways.pop()
+        if way in tried:
+            continue
+        tried.add(way)
+        # the sentence begins with the operator that is there
+        if id == part and miss.sentence.startswith(f"{graph.nodes[at].op} "):
+            return at
+        here, inputs = nodes[id], graph.inputs[at]
+        if here.kind in ("call", "tuple", "get_item"):
+            wanted = here.children[1:] if here.kind == "call" else here.children
+            swaps = graph.nodes[at].op in ("add", "multiply")
+            ways += [(child, n) for i, child in enumerate(wanted) for j, n in enumerate(inputs) if swaps or i == j]
+        else:
+            ways += [(child, at) for child in here.children]
+    return miss.root
+
+
 def named(graph: Graph, node: int) -> str:
     """`transpose (65)`."""
     return f"{graph.nodes[node].op} ({node})"
 
 
 def marks(report: PatternReport | None, finding: Finding | None) -> dict[str, Any]:
-    """What is washed and marked on the graph."""
+    """What is washed and marked on the graph; `at` is brought into view."""
     if report is None or finding is None:
         return {}
     if isinstance(finding, Match):
-        return {"done": list(finding.nodes), "signs": [[finding.root, "✓", "added", False]]}
+        return {
+            "done": list(finding.nodes),
+            "signs": [[finding.root, "✓", "added", False]],
+            "at": list(finding.nodes),
+        }
     held = sorted({n for nodes in finding.held.values() for n in nodes})
-    signs: dict[int, list[Any]] = {}
-    if finding.node is not None:
-        signs[finding.node] = [finding.node, "!", "removed", True]
+    failed = failed_at(report, finding)
+    signs: dict[int, list[Any]] = {failed: [failed, "!", "removed", True]}
     told = finding.domination
     for escape in told.escapes if told else ():
         if escape.kind != "constant":
@@ -187,4 +235,4 @@ def marks(report: PatternReport | None, finding: Finding | None) -> dict[str, An
                 signs.setdefault(node, [node, "→", "near", True])
     region = told.region if told else None
     washed = {"wash": list(region.nodes), "entry": region.entry, "exit": region.exit} if region else {}
-    return {"done": held, "signs": list(signs.values()), **washed}
+    return {"done": held, "signs": list(signs.values()), "at": [*signs], **washed}

@@ -13,7 +13,7 @@ from typing import Any
 import traitlets
 
 from workbench.analysis import legality
-from workbench.analysis.patterns_report import Match, PatternReport
+from workbench.analysis.patterns_report import Match, NearMiss, PatternReport
 from workbench.analysis.patterns_suggest import SuggestedPattern
 from workbench.analysis.patterns_text import code as written
 from workbench.dialects.base import Workload
@@ -194,7 +194,7 @@ class PatternInspector(GraphTraits):
         """A click on a node asks why: what was tried there is shown, unless what is shown is about the node already."""
         chosen, shown = list(change["new"]), self.finding
         with self._lock, self.hold_sync():
-            if len(chosen) == 1 and self.report is not None and not (shown and chosen[0] in _about(shown)):
+            if len(chosen) == 1 and self.report is not None and not (shown and chosen[0] in _about(self.report, shown)):
                 tried = self.report.at(chosen[0])
                 if tried is not None:
                     self.place = next(i for i, each in enumerate(self.findings) if each is tried)
@@ -219,7 +219,9 @@ class PatternInspector(GraphTraits):
 
     def _show(self) -> None:
         with self._lock:
-            card: list[Block] = [entry("area", "pattern", "Pattern", self.pattern, hint=HINT, show="Ctrl+Enter tries it")]
+            card: list[Block] = [
+                entry("area", "pattern", "Pattern", self.pattern, hint=HINT, show="Ctrl+Enter tries it")
+            ]
             if self._problem:
                 card.append(rows([row(self._problem, sign="!", look="removed")], "problem"))
             if self.report is not None:
@@ -299,12 +301,10 @@ class PatternInspector(GraphTraits):
             self.place = place
 
     def _walk(self, by: int) -> None:
-        """Go to the next finding and show its place on the graph."""
+        """Go to the next finding, and select what it is about."""
         self._go(max(self.place + by, 0))
-        shown = self.finding
-        if shown is not None:
-            at = shown.nodes if isinstance(shown, Match) else (shown.root if shown.node is None else shown.node,)
-            self.send({"type": "show", "ids": list(at)})
+        if self.report is not None and self.finding is not None:
+            self.selection = list(pattern_cards.place_of(self.report, self.finding))
 
     def _use_suggested(self) -> None:
         if self.suggested is None:
@@ -349,9 +349,7 @@ def _graph(source: Workload | Graph) -> Graph:
     return source if isinstance(source, Graph) else source.graph()
 
 
-def _about(finding: Finding) -> set[int]:
+def _about(report: PatternReport, finding: Finding) -> set[int]:
     """Nodes that a finding speaks of, so that a click on one of them shows no other."""
-    if isinstance(finding, Match):
-        return set(finding.nodes)
-    ways = finding.domination.escapes if finding.domination else ()
-    return {finding.root, *(() if finding.node is None else (finding.node,)), *(n for e in ways for n in e.path)}
+    ways = finding.domination.escapes if isinstance(finding, NearMiss) and finding.domination else ()
+    return {finding.root, *pattern_cards.place_of(report, finding), *(n for each in ways for n in each.path)}
