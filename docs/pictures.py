@@ -39,8 +39,16 @@ bert.collapsed = {
     for side, graph in zip(("before", "after"), bert.drawn, strict=True)
 }
 bert.save(folder + "/bert.html")
+
+attention = wb.FusionInspector(wb.samples.load("attention"), height=620)
+split = next(n.id for n in attention.fused.graph.nodes if n.op == "split")
+below = attention.fused.graph.consumers[split][0][0]
+attention.selection = [split, attention.fused.graph.consumers[below][0][0]]
+attention.region = split
+attention.wait()
+attention.save(folder + "/fusion.html")
 """
-HEIGHTS = {"parallel_cast": 800, "bert": 760}
+HEIGHTS = {"parallel_cast": 800, "bert": 760, "fusion": 720}
 
 
 def main() -> None:

@@ -28,8 +28,11 @@ const FUSION: Kind = {
 
 export function fusion(model: Model, el: HTMLElement, { side, tabs: names, acts }: Kind = FUSION): () => void {
   const shell = new Shell(el, "fusion");
-  // A saved page has no kernel to ask.
-  const send = (message: Record<string, unknown>) => { if (model.get("saved") !== true) model.send(message); };
+  // A saved page has no kernel to ask, and the words of one tab: the one that was open.
+  const saved = model.get("saved") === true;
+  const kept = String(model.get("tab") || names[0][0]);
+  shell.root.classList.toggle("wb-saved-page", saved);
+  const send = (message: Record<string, unknown>) => { if (!saved) model.send(message); };
   const act = (what: string) => send({ type: "act", what, arg: "" });
   const graph = oneGraph(model, shell, ({ key }) => {
     if (acts[key]) act(acts[key]);
@@ -41,7 +44,7 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs: names, acts 
   const busy = new BusyStrip(send);
   const errors = new ErrorStrip();
   // One panel of words, moved into whichever tab is open: Python makes the open one only.
-  const homes = names.map(([name, title]) => ({ name, title, element: h("div", {}) }));
+  const homes = names.map(([name, title]) => ({ name, title, element: h("div", {}, saved && name !== kept ? h("p", { class: "wb-empty" }, "Saved while another tab was open.") : null) }));
   const tabs = new Tabs(homes, -1);
   graph.pane.onedge = (edge) => {
     const { picture, itemOf, source, target } = stage.scene!.visible;
@@ -65,7 +68,7 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs: names, acts 
     panel(side, "right", body, shell, () => shell.root.clientWidth < 700));
   shell.root.append(parts.head.element, main, tabs.element);
 
-  const place = () => homes.find(({ name }) => name === tabs.current)?.element.append(parts.tab.element);
+  const place = () => homes.find(({ name }) => name === tabs.current && (!saved || name === kept))?.element.append(parts.tab.element);
   tabs.onpick = (name) => {
     place();
     // The player is about all of the graph.
