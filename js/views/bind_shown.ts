@@ -41,9 +41,11 @@ export function bindShown(model: Model, stage: Stage, legend: Legend): Bound {
     const value = model.get(name);
     return JSON.stringify(value) === told[name] ? undefined : value;
   };
+  let [opening, saving, hovering] = [0, 0, 0];
   const collapsed = () => {
-    // After a new picture of the same message, which has said by then what it has open.
+    // After a new picture of the same message, which has said by then what it has open: that is what Python is told next.
     queueMicrotask(() => {
+      if (opening !== 0) return;
       const raw = wish("collapsed");
       const { picture } = stage;
       if (raw === undefined || picture.groups.count === 0) return;
@@ -61,13 +63,15 @@ export function bindShown(model: Model, stage: Stage, legend: Legend): Bound {
     stage.hoverNode(typeof raw === "number" ? raw : fromSides(stage.picture, raw)[0] ?? -1);
   };
 
-  let [opening, saving, hovering] = [0, 0, 0];
   const ends = [
     stage.events.on("collapsed", (set) => {
       const { picture } = stage;
       clearTimeout(opening);
       // The new picture first: it is asked for in this turn, and Python is told while the worker arranges it.
-      opening = window.setTimeout(() => { if (picture.groups.count > 0) tell("collapsed", toPython(picture, set)); });
+      opening = window.setTimeout(() => {
+        opening = 0;
+        if (picture.groups.count > 0) tell("collapsed", toPython(picture, set));
+      });
     }),
     stage.events.on("viewport", (camera) => {
       clearTimeout(saving);
