@@ -37,6 +37,15 @@ def test_equal_branches_are_found_from_the_producer_on_and_their_saving_is_count
     assert "3 branches of cast -> nn.relu" in str(found)
 
 
+def test_a_call_that_lacks_an_argument_is_told_by_name():
+    builder = GraphBuilder("malformed", "relay")
+    data = builder.node("param", "data", type=T)
+    for _ in range(3):
+        builder.node("op", "nn.dense", [data], type=T)
+    with pytest.raises(WorkbenchError, match=r"nn\.dense \(node 1\) has 1 arguments and takes at least 2"):
+        parallel_branches(builder.build())
+
+
 def test_a_graph_of_another_dialect_is_refused():
     with pytest.raises(WorkbenchError, match="Relay's passes"):
         parallel_branches(casts(dialect="relax"))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from workbench.analysis.branches_calls import Calls
 from workbench.analysis.branches_finder import Pair, Reason
 from workbench.analysis.tensors import Tensor, tensor
+from workbench.errors import WorkbenchError
 from workbench.graph.model import Node
 
 MOVES_AXES = ("expand_dims", "repeat", "tile", "broadcast_to", "broadcast_to_like")
@@ -26,8 +27,21 @@ def type_of(calls: Calls, node: int) -> Tensor:
 
 
 def argument_type(calls: Calls, node: int, index: int) -> Tensor:
-    """The tensor type of an argument."""
-    return type_of(calls, calls.graph.inputs[node][index])
+    """The tensor type of an argument.
+
+    Raises
+    ------
+    WorkbenchError
+        The call has no such argument, which a module that TVM has typed cannot have.
+    """
+    given = calls.graph.inputs[node]
+    if index >= len(given):
+        op = calls.graph.nodes[node].op
+        raise WorkbenchError(
+            f"{op} (node {node}) has {len(given)} arguments and takes at least {index + 1}; load the graph from a module "
+            "that TVM accepts"
+        )
+    return type_of(calls, given[index])
 
 
 def attr(node: Node, name: str, default: object = None) -> object:
