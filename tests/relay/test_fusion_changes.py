@@ -34,7 +34,7 @@ def spot(call: relay.Call) -> str:
 
 
 class WithCopy(relay.ExprMutator):
-    """Gives all uses of one call but its use by another a copy."""
+    """Gives one consumer of a call a copy of it: the call that its span names, or with "" the tuples, which bear no span."""
 
     def __init__(self, producer: str, user: str) -> None:
         super().__init__()
@@ -42,10 +42,14 @@ class WithCopy(relay.ExprMutator):
 
     def visit_call(self, call):
         new = super().visit_call(call)
-        if spot(call) != self.user:
+        if not self.user or spot(call) != self.user:
             return new
         args = [self.copied(arg) for arg in new.args]
         return relay.Call(new.op, args, new.attrs, new.type_args, new.span)
+
+    def visit_tuple(self, tup):
+        new = super().visit_tuple(tup)
+        return new if self.user else relay.Tuple([self.copied(field) for field in new.fields])
 
     def copied(self, arg):
         """The consumer that the card names gets the copy, with the span; the other uses keep the value, without it."""
@@ -71,6 +75,10 @@ class WithCut(relay.ExprMutator):
 
 def changed(module: tvm.IRModule, mutator: relay.ExprMutator) -> tvm.IRModule:
     return tvm.IRModule.from_expr(mutator.visit(module["main"]))
+
+
+def in_tuples(graph: wb.Graph, node: int) -> int:
+    return len({user for user, _ in graph.consumers[node] if graph.nodes[user].kind == "tuple"})
 
 
 def source(graph: wb.Graph, node: int) -> str:
@@ -117,6 +125,9 @@ def all_changes_work(seeds: range, tell) -> None:
                 for change in card.changes:
                     if change.kind == "shape":
                         # the program with that shape is another one; tried below
+                        continue
+                    if change.kind == "copy" and in_tuples(graph, change.node) > 1:
+                        # which of the tuples is meant cannot be told to the mutator
                         continue
                     offered[change.kind] += 1
                     if not holds(module, graph, card, change, **settings):

@@ -104,8 +104,9 @@ def agree(program: RelayProgram, both, root: relay.Expr) -> None:
     try:
         made, _ = attempts(program, both.pattern)
     except PatternError:
-        assert theirs is None, both.pattern
-        tried["both fail"] += 1
+        # TVM does not look at the calls inside a match that it took, and so may come to its end without the failure
+        assert theirs != [], both.pattern
+        tried["both fail" if theirs is None else "TVM comes by without failing"] += 1
         return
     tried["expressions"] += len(program.rows)
     tried["matches"] += sum(each.held is not None for each in made)

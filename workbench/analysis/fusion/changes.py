@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 MOST_DEPTH = 4096
 "The largest max_depth that is tried."
+MOST_ARGUMENTS = 1 << 16
+"The largest max_function_args that is tried, beside none."
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,12 @@ def _settings(report: FusionReport, a: int, b: int) -> Iterator[Change]:
         depth = _least(settings.max_depth, MOST_DEPTH, lambda depth: works(max_depth=depth))
         yield Change("max_depth", None, depth, f"max_depth were {depth} instead of {settings.max_depth}")
     if settings.max_function_args and works(max_function_args=0):
-        least = _least(settings.max_function_args, 1 << 16, lambda most: works(max_function_args=most))
         was = settings.max_function_args
-        yield Change("max_function_args", None, least, f"max_function_args were {least} instead of {was}")
+        if works(max_function_args=MOST_ARGUMENTS):
+            least = _least(was, MOST_ARGUMENTS, lambda most: works(max_function_args=most))
+            yield Change("max_function_args", None, least, f"max_function_args were {least} instead of {was}")
+        else:
+            yield Change("max_function_args", None, 0, f"max_function_args were not limited, instead of {was}")
 
 
 def _least(fails: int, works: int, test: Callable[[int], bool]) -> int:
