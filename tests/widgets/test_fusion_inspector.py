@@ -274,3 +274,16 @@ def test_empty_and_wrong_sources() -> None:
     assert wb.FusionInspector(Graph(name="empty", dialect="relay")).kernels == 0
     with pytest.raises(WorkbenchError):
         wb.FusionInspector(Graph(name="no dialect"))
+
+
+def test_quick_clicks_are_all_done_and_of_a_slider_the_newest(view: wb.FusionInspector) -> None:
+    view.tab = "player"
+    assert len(view.decisions) > 4
+    for _ in range(4):
+        view._on_message(None, {"type": "act", "what": "on", "arg": ""}, [])
+    assert view.wait(30)
+    assert view.frame == 4
+    for value in ("3", "2", "5"):
+        view._on_message(None, {"type": "set", "name": "min_branches", "value": value}, [])
+    assert view.wait(30)
+    assert view.min_branches == 5

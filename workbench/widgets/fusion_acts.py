@@ -122,6 +122,7 @@ _ACTS: dict[str, Callable[[FusionInspector, str], Any]] = {
     "cut": _cut,
     "force": lambda view, _: view.force(view.selection),
     "outline": lambda view, arg: view.outline(view.selection, arg),
+    "measure": lambda view, _: view.measure(),
     "undo": lambda view, _: view.undo(),
     "redo": lambda view, _: view.redo(),
     "clear": _clear,

@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import traitlets
-
 from workbench.analysis.fusion.why import Why
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.pipeline.edits import force_step, outline_step
-from workbench.widgets import fusion_acts, messages, page
+from workbench.widgets import fusion_acts, page
 from workbench.widgets.background import Background, Task
 from workbench.widgets.fusion_bench import Fused
 from workbench.widgets.fusion_lists import unmeasurable
@@ -25,9 +23,6 @@ from workbench.widgets.fusion_picture import FusionPicture
 from workbench.widgets.fusion_source import Edit, Source
 from workbench.widgets.session import History
 from workbench.widgets.shown import known
-
-FIELDS: messages.Fields = {"act": {"what": str, "arg": str}, "set": {"name": str, "value": str}, "cancel": {}}
-"what the page may say"
 
 
 class FusionInspector(FusionPicture):
@@ -70,7 +65,6 @@ class FusionInspector(FusionPicture):
 
     def __init__(self, source: Any, **traits: Any) -> None:
         self._source = Source(source)
-        self._doing = Background("workbench-fusion-edits", self._failed)
         self._measuring = Background("workbench-fusion-times", self._failed)
         super().__init__(**{"height": 640, **traits})
         self._history = History(self._state)
@@ -78,7 +72,6 @@ class FusionInspector(FusionPicture):
         self.observe(self._state_changed, ["before", "edits", "settings"])
         self.observe(lambda _: self._show_card(), ["selection", "region", "outward"])
         self.observe(lambda _: self._show_tab(), ["tab", "min_branches", "frame", "frame_filter"])
-        self.on_msg(self._on_message)
 
     # -- what a person can do from Python
 
@@ -173,9 +166,9 @@ class FusionInspector(FusionPicture):
 
     def cancel(self) -> None:
         """Give up what is being made or measured; what is shown stays."""
+        super().cancel()
         for each in self._busy:
             each.cancel()
-        self._tell(busy=None)
 
     def wait(self, timeout: float = 120) -> bool:
         """Wait until nothing is being made or measured; whether that was in time."""
@@ -216,28 +209,5 @@ class FusionInspector(FusionPicture):
 
     # -- the page
 
-    def _on_message(self, _: Any, message: Any, __: Any) -> None:
-        try:
-            found = messages.read(message, FIELDS)
-        except WorkbenchError as error:
-            self._tell(error={"title": "That cannot be done", "text": str(error)})
-            return
-        if found is None:
-            return
-        kind, fields = found
-        if kind == "cancel":
-            self.cancel()
-        elif kind == "act" and fields["what"] == "measure":
-            self._guarded(self.measure)
-        else:
-            self._doing.submit(lambda _task: self._guarded(lambda: fusion_acts.do(self, kind, fields)))
-
-    def _guarded(self, work: Callable[[], object]) -> None:
-        """Do what the page asked for; what is wrong with it is said there, and everything stays as it was."""
-        self._tell(busy=page.busy("Working", None), error=None)
-        try:
-            work()
-        except (WorkbenchError, traitlets.TraitError) as error:
-            self._tell(error={"title": "That cannot be done", "text": str(error)})
-        finally:
-            self._tell(busy=None)
+    def _do(self, kind: str, fields: dict[str, str]) -> None:
+        fusion_acts.do(self, kind, fields)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,7 +30,6 @@ class FusionPicture(FusionTraits):
     """Makes the picture anew when the program or a setting changes, and the words when anything else does."""
 
     def __init__(self, **traits: Any) -> None:
-        self._lock = threading.RLock()
         self._measured: tuple[list[dict[str, Any]], str] = ([], "")
         self._branch = -1
         self._found: dict[str, Any] = {}
@@ -175,11 +173,3 @@ class FusionPicture(FusionTraits):
 
     def _say(self, **panels: list[Block]) -> None:
         self.panels = {**dict(self.panels), **{name: sendable(said) for name, said in panels.items()}}
-
-    def _tell(self, **changes: Any) -> None:
-        with self._lock:
-            self.status = {**dict(self.status), **changes}
-
-    def _failed(self, error: Exception) -> None:
-        said = str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
-        self._tell(busy=None, error={"title": "That failed", "text": said})

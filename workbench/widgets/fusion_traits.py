@@ -12,22 +12,16 @@ from workbench.widgets.bundle import Shown
 from workbench.widgets.fusion_bench import Fused, Settings
 from workbench.widgets.fusion_lists import Filter
 from workbench.widgets.fusion_source import Source
-from workbench.widgets.shown import GraphTraits, known
+from workbench.widgets.inspector import Inspector
+from workbench.widgets.shown import known
 
 TABS = ("", "edits", "branches", "chains", "player", "code")
 
 
-class FusionTraits(GraphTraits):
+class FusionTraits(Inspector):
     """The traits, which are the whole contract with the page."""
 
     _view = traitlets.Unicode("fusion").tag(sync=True)
-    graph = traitlets.Dict().tag(sync=True)
-    selection = traitlets.List(traitlets.Int()).tag(sync=True)
-    hovered = traitlets.Int(-1).tag(sync=True)
-    # traitlets' own types know no list that may be None
-    collapsed: traitlets.TraitType[Any, list[int] | None] = traitlets.List(  # pyright: ignore[reportAssignmentType]
-        traitlets.Int(), allow_none=True, default_value=None
-    ).tag(sync=True)
     before = traitlets.Unicode("").tag(sync=True)
     edits = traitlets.List(traitlets.Unicode()).tag(sync=True)
     settings = traitlets.Dict().tag(sync=True)
@@ -37,12 +31,9 @@ class FusionTraits(GraphTraits):
     min_branches = traitlets.Int(2, min=2).tag(sync=True)
     frame = traitlets.Int(0, min=0).tag(sync=True)
     frame_filter = traitlets.Dict().tag(sync=True)
-    panels = traitlets.Dict(help="what the page shows in words: its head, its card, and the open tab").tag(sync=True)
-    marks = traitlets.Dict(help="what is shaded and marked on the graph").tag(sync=True)
-    status = traitlets.Dict(help="what is being done, and what failed").tag(sync=True)
     saved_traits = (
         *("graph", "selection", "collapsed", "before", "edits", "settings", "region", "outward", "tab"),
-        *("panels", "marks", *GraphTraits.shown_traits),
+        *("panels", "marks", *Inspector.shown_traits),
     )
     _source: Source
     _fused: Fused | None = None
@@ -54,11 +45,6 @@ class FusionTraits(GraphTraits):
         return self._fused
 
     # -- what may be assigned
-
-    @traitlets.validate("selection")
-    def _known_nodes(self, proposal: dict[str, Any]) -> list[int]:
-        nodes = list(proposal["value"])
-        return nodes if self._fused is None else known(nodes, len(self.fused.graph.nodes), "node")
 
     @traitlets.validate("region")
     def _known_region(self, proposal: dict[str, Any]) -> int:
@@ -93,5 +79,5 @@ class FusionTraits(GraphTraits):
 
     # -- what lasts
 
-    def _shown_graphs(self) -> Shown:
-        return (self.fused.drawn,)
+    def _shown_graphs(self) -> Shown | None:
+        return None if self._fused is None else (self.fused.drawn,)

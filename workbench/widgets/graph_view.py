@@ -11,10 +11,10 @@ from workbench.dialects.base import Workload
 from workbench.graph.model import Graph
 from workbench.widgets.bundle import Shown
 from workbench.widgets.payload import encode_graph
-from workbench.widgets.shown import GraphTraits, known
+from workbench.widgets.shown import OneGraph
 
 
-class GraphView(GraphTraits):
+class GraphView(OneGraph):
     """Shows a graph: pan, zoom, search, collapse, select.
 
     Every parameter but the first is a trait: settable later, and changed by what is clicked.
@@ -62,15 +62,8 @@ class GraphView(GraphTraits):
     """
 
     _view = traitlets.Unicode("graph").tag(sync=True)
-    graph = traitlets.Dict().tag(sync=True)
-    selection = traitlets.List(traitlets.Int()).tag(sync=True)
-    hovered = traitlets.Int(-1).tag(sync=True)
-    # traitlets' own types know no list that may be None
-    collapsed: traitlets.TraitType[Any, list[int] | None] = traitlets.List(  # pyright: ignore[reportAssignmentType]
-        traitlets.Int(), allow_none=True, default_value=None
-    ).tag(sync=True)
     overlay_state = traitlets.Dict().tag(sync=True)
-    saved_traits = ("graph", "selection", "collapsed", "overlay_state", *GraphTraits.shown_traits)
+    saved_traits = ("graph", "selection", "collapsed", "overlay_state", *OneGraph.shown_traits)
 
     def __init__(self, graph: Graph | Workload, **traits: Any) -> None:
         self.model = graph.graph() if isinstance(graph, Workload) else graph
@@ -78,15 +71,6 @@ class GraphView(GraphTraits):
 
     def _shown_graphs(self) -> Shown:
         return (self.model,)
-
-    @traitlets.validate("selection")
-    def _known_nodes(self, proposal: dict[str, Any]) -> list[int]:
-        return known(list(proposal["value"]), len(self.model.nodes), "node")
-
-    @traitlets.validate("collapsed")
-    def _known_groups(self, proposal: dict[str, Any]) -> list[int] | None:
-        ids = proposal["value"]
-        return ids if ids is None else known(list(ids), len(self.model.layered.groups), "group")
 
     def show(self, nodes: Iterable[int]) -> None:
         """Bring nodes into view, opening the groups they are in."""

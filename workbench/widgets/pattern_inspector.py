@@ -6,7 +6,6 @@ in blocks that the page draws. What the page asks for is done beside the noteboo
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -23,23 +22,21 @@ from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.diff import diff
 from workbench.graph.model import Graph
 from workbench.pipeline.edits import outline
-from workbench.widgets import messages, page, pattern_cards
-from workbench.widgets.background import Background
+from workbench.widgets import pattern_cards
 from workbench.widgets.blocks import Block, code, entry, row, rows
 from workbench.widgets.bundle import Shown
+from workbench.widgets.inspector import Inspector
 from workbench.widgets.pattern_cards import Finding, findings
 from workbench.widgets.payload import encode_graph
 from workbench.widgets.session import History
-from workbench.widgets.shown import GraphTraits, known
+from workbench.widgets.shown import known
 
-FIELDS: messages.Fields = {"act": {"what": str, "arg": str}, "set": {"name": str, "value": str}, "cancel": {}}
-"what the page may say"
 LONGEST = 20_000
 "characters of a pattern that the page may send; patterns of whole layers have about 3,000"
 HINT = 'is_op("nn.relu")(is_op("nn.conv2d")(wildcard(), is_constant()))'
 
 
-class PatternInspector(GraphTraits):
+class PatternInspector(Inspector):
     """See where a dataflow pattern matches, and why it does not elsewhere.
 
     What is clicked can be typed, and the other way round: every parameter but the first is a trait.
@@ -72,20 +69,10 @@ class PatternInspector(GraphTraits):
     """
 
     _view = traitlets.Unicode("pattern").tag(sync=True)
-    graph = traitlets.Dict().tag(sync=True)
-    selection = traitlets.List(traitlets.Int()).tag(sync=True)
-    hovered = traitlets.Int(-1).tag(sync=True)
-    # traitlets' own types know no list that may be None
-    collapsed: traitlets.TraitType[Any, list[int] | None] = traitlets.List(  # pyright: ignore[reportAssignmentType]
-        traitlets.Int(), allow_none=True, default_value=None
-    ).tag(sync=True)
     pattern = traitlets.Any("", help="the pattern's text; a DFPattern that is assigned becomes its text")
     place = traitlets.Int(-1, min=-1)
     tab = traitlets.Enum(("", "found", "suggest", "code"), default_value="found").tag(sync=True)
-    panels = traitlets.Dict(help="what the page shows in words: its head, its card, and the open tab").tag(sync=True)
-    marks = traitlets.Dict(help="what is shaded and marked on the graph").tag(sync=True)
-    status = traitlets.Dict(help="what is being done, and what failed").tag(sync=True)
-    saved_traits = ("graph", "selection", "collapsed", "tab", "panels", "marks", *GraphTraits.shown_traits)
+    saved_traits = ("graph", "selection", "collapsed", "tab", "panels", "marks", *Inspector.shown_traits)
 
     def __init__(self, source: Any, pattern: Any = "", **traits: Any) -> None:
         self.source: Workload | Graph = source if isinstance(source, Graph) else load(source)
@@ -95,8 +82,6 @@ class PatternInspector(GraphTraits):
         self.suggested: SuggestedPattern | None = None
         "the last suggestion"
         self._problem = ""
-        self._lock = threading.RLock()
-        self._doing = Background("workbench-patterns", self._failed)
         self._history = History(self.source)
         later = {name: traits.pop(name) for name in ("place", "selection") if name in traits}
         super().__init__(graph=encode_graph(self.model.layered), **{"height": 640, **traits})
@@ -107,7 +92,6 @@ class PatternInspector(GraphTraits):
         for name, value in later.items():
             setattr(self, name, value)
         self._show()
-        self.on_msg(self._on_message)
 
     # -- what a person can do from Python
 
@@ -152,10 +136,6 @@ class PatternInspector(GraphTraits):
     def redo(self) -> bool:
         """Make again what was undone; whether there was anything."""
         return self._travel(self._history.redo())
-
-    def wait(self, timeout: float = 120) -> bool:
-        """Wait until what the page asked for is done; whether that was in time."""
-        return self._doing.wait(timeout)
 
     # -- from a pattern to a picture
 
@@ -243,32 +223,11 @@ class PatternInspector(GraphTraits):
 
     # -- the page
 
-    def _on_message(self, _: Any, message: Any, __: Any) -> None:
-        try:
-            found = messages.read(message, FIELDS)
-        except WorkbenchError as error:
-            self._tell(error={"title": "That cannot be done", "text": str(error)})
-            return
-        if found is None:
-            return
-        kind, fields = found
-        if kind == "cancel":
-            self._doing.cancel()
-        else:
-            self._doing.submit(lambda _: self._do(kind, fields))
-
     def _do(self, kind: str, fields: dict[str, str]) -> None:
-        """What the page asked for; what is wrong with it is said there, and everything stays as it was."""
-        self._tell(busy=page.busy("Matching", None), error=None)
-        try:
-            if kind == "set":
-                self._typed(fields["name"], fields["value"])
-            else:
-                self._act(fields["what"], fields["arg"])
-        except (WorkbenchError, traitlets.TraitError) as error:
-            self._tell(error={"title": "That cannot be done", "text": str(error)})
-        finally:
-            self._tell(busy=None)
+        if kind == "set":
+            self._typed(fields["name"], fields["value"])
+        else:
+            self._act(fields["what"], fields["arg"])
 
     def _typed(self, name: str, value: str) -> None:
         """A pattern from the page: where it cannot be read, the words stand beside it and the last good result stays."""
@@ -311,27 +270,10 @@ class PatternInspector(GraphTraits):
             raise WorkbenchError("nothing has been suggested yet; select nodes and ask")
         self.pattern = self.suggested.code
 
-    def _failed(self, error: Exception) -> None:
-        said = str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
-        self._tell(busy=None, error={"title": "That failed", "text": said})
-
-    def _tell(self, **changes: Any) -> None:
-        with self._lock:
-            self.status = {**self.status, **changes}
-
     def _shown_graphs(self) -> Shown:
         return (self.model,)
 
     # -- what may be assigned
-
-    @traitlets.validate("selection")
-    def _known_nodes(self, proposal: dict[str, Any]) -> list[int]:
-        return known(list(proposal["value"]), len(self.model.nodes), "node")
-
-    @traitlets.validate("collapsed")
-    def _known_groups(self, proposal: dict[str, Any]) -> list[int] | None:
-        ids = proposal["value"]
-        return ids if ids is None else known(list(ids), len(self.model.layered.groups), "group")
 
     @traitlets.validate("place")
     def _known_place(self, proposal: dict[str, Any]) -> int:

@@ -52,6 +52,28 @@ class GraphTraits(View):
         return names
 
 
+class OneGraph(GraphTraits):
+    """Base of the views of one graph."""
+
+    graph = traitlets.Dict().tag(sync=True)
+    selection = traitlets.List(traitlets.Int()).tag(sync=True)
+    hovered = traitlets.Int(-1).tag(sync=True)
+    # traitlets' own types know no list that may be None
+    collapsed: traitlets.TraitType[Any, list[int] | None] = traitlets.List(  # pyright: ignore[reportAssignmentType]
+        traitlets.Int(), allow_none=True, default_value=None
+    ).tag(sync=True)
+
+    @traitlets.validate("selection")
+    def _known_nodes(self, proposal: dict[str, Any]) -> list[int]:
+        nodes, shown = list(proposal["value"]), self._shown_graphs()
+        return known(nodes, len(shown[0].nodes), "node") if shown else nodes
+
+    @traitlets.validate("collapsed")
+    def _known_groups(self, proposal: dict[str, Any]) -> list[int] | None:
+        ids, shown = proposal["value"], self._shown_graphs()
+        return known(list(ids), len(shown[0].layered.groups), "group") if shown and ids is not None else ids
+
+
 def known(ids: list[int], count: int, what: str) -> list[int]:
     """Ids, refused where the graph has no such node or group.
 
