@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,13 +14,10 @@ from workbench.dialects.base import Built, Workload
 from workbench.dialects.capture import pass_context
 from workbench.dialects.inputs import random_values
 from workbench.dialects.relax.graph import build_graph
+from workbench.dialects.relax.kernels import call_rows
+from workbench.dialects.relax.sources import generated
 from workbench.dialects.relax.target import make_target
 from workbench.errors import MeasureError
-from workbench.graph.model import Graph
-
-# Calls that give a value another shape: the VM passes the same memory on.
-_NOOPS = ("relax.reshape",)
-_TENSOR = re.compile(r'R\.Tensor\(\(([^()]*)\), dtype="(\w+)"')
 
 
 def llvm_host_cpu() -> str:
@@ -90,7 +85,7 @@ class RelaxBuilt:
         return call_rows(build_graph(self.module, self.workload.name))
 
     def source(self) -> str:
-        return "\n".join(filter(None, map(_source_of, _with_imports(self.executable.mod))))
+        return generated(self.executable.mod)
 
     def runner(self, seed: int) -> Callable[[int], float]:
         device, machine, arguments = self._filled(seed)
@@ -114,68 +109,6 @@ class RelaxBuilt:
         values = {**random_inputs(self.workload, seed), **self.workload.params}
         names = [compat.name_of(variable) for variable in _entry(self.workload).params]
         return device, machine, [tvm.runtime.tensor(_array(values[name]), device) for name in names]
-
-
-def _with_imports(module: Any) -> Iterable[Any]:
-    yield module
-    for imported in getattr(module, "imports", ()):
-        yield from _with_imports(imported)
-
-
-def _source_of(module: Any) -> str:
-    """LLVM's text, CUDA's source; a module that has none (the VM's bytecode, constants) gives nothing."""
-    if module.kind == "llvm":
-        return str(module.inspect_source("ll"))
-    return str(module.inspect_source()) if module.kind in ("c", "cuda", "opencl", "metal", "vulkan", "rocm") else ""
-
-
-def call_rows(graph: Graph) -> list[dict[str, Any]]:
-    """One row a call in the graph of a module that is ready for code generation, in order.
-
-    A reshape that the VM does by passing the same memory on is a row with `noop` true. Both arms of an `if` are rows. A
-    tensor whose shape is symbolic counts no bytes: how many there are is known only when it runs.
-    """
-    rows = []
-    for node in graph.nodes:
-        noop = node.op in _NOOPS
-        if node.kind != "op" or (node.op.startswith("relax.") and not noop):
-            continue
-        inputs = [text for source in graph.inputs[node.id] for text in tensors(graph.nodes[source].type)]
-        outputs = tensors(node.type)
-        rows.append(
-            {
-                "name": node.name,
-                "function": "__nop" if noop else node.op,
-                "noop": noop,
-                "bytes_read": sum(map(size_of, inputs)),
-                "bytes_written": sum(map(size_of, outputs)),
-                "inputs": inputs,
-                "outputs": outputs,
-            }
-        )
-    return rows
-
-
-def tensors(type: str) -> list[str]:
-    """The tensors of a type, a tuple's one by one, each as `(1, 64) float32`.
-
-    >>> tensors('R.Tuple(R.Tensor((1, 64), dtype="float32"), R.Tensor((8,), dtype="int8"))')
-    ['(1, 64) float32', '(8,) int8']
-    """
-    return [f"({shape}) {dtype}" for shape, dtype in _TENSOR.findall(type)]
-
-
-def size_of(tensor: str) -> int:
-    """Bytes of a tensor written as `tensors` writes it, 0 where a dimension is symbolic.
-
-    >>> size_of("(1, 64) float32"), size_of("(n, 64) float32")
-    (256, 0)
-    """
-    shape, _, dtype = tensor.rpartition(" ")
-    dimensions = [part.strip() for part in shape.strip("()").split(",") if part.strip()]
-    if not all(dimension.isdigit() for dimension in dimensions):
-        return 0
-    return prod(map(int, dimensions)) * -(-tvm.DataType(dtype).bits // 8)
 
 
 def random_inputs(workload: Workload, seed: int) -> dict[str, np.ndarray]:

@@ -14,6 +14,8 @@ from tvm.contrib import graph_executor  # pyright: ignore[reportAttributeAccessI
 from workbench.dialects.base import Built, Workload
 from workbench.dialects.capture import pass_context
 from workbench.dialects.inputs import random_values
+from workbench.dialects.relay.kernels import call_rows
+from workbench.dialects.relay.sources import generated
 from workbench.errors import MeasureError
 
 
@@ -53,7 +55,7 @@ class RelayBuilt:
         return call_rows(json.loads(self.library.get_graph_json()))
 
     def source(self) -> str:
-        return str(self.library.get_lib().get_source())
+        return generated(self.library.get_lib())
 
     def runner(self, seed: int) -> Callable[[int], float]:
         device, executor = self._filled(seed)
@@ -78,39 +80,6 @@ class RelayBuilt:
         for name, value in random_inputs(self.workload, seed).items():
             executor.set_input(name, value)
         return device, executor
-
-
-def call_rows(graph: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One row a call of the executor's graph JSON, in execution order.
-
-    A call of `__nop` (a reshape that needs no copy) is a row with `noop` true; it launches nothing.
-    """
-    shapes, types = graph["attrs"]["shape"][1], graph["attrs"]["dltype"][1]
-    first = graph["node_row_ptr"]
-
-    def described(entry: int) -> dict[str, Any]:
-        size = int(np.prod(shapes[entry], dtype=np.int64)) * -(-tvm.DataType(types[entry]).bits // 8)
-        return {"text": f"{tuple(shapes[entry])} {types[entry]}", "bytes": size}
-
-    rows = []
-    for place, node in enumerate(graph["nodes"]):
-        if node["op"] != "tvm_op":
-            continue
-        inputs = [described(first[source] + output) for source, output, _ in node["inputs"]]
-        outputs = [described(entry) for entry in range(first[place], first[place] + int(node["attrs"]["num_outputs"]))]
-        function = node["attrs"]["func_name"]
-        rows.append(
-            {
-                "name": node["name"],
-                "function": function,
-                "noop": function == "__nop",
-                "bytes_read": sum(i["bytes"] for i in inputs),
-                "bytes_written": sum(o["bytes"] for o in outputs),
-                "inputs": [i["text"] for i in inputs],
-                "outputs": [o["text"] for o in outputs],
-            }
-        )
-    return rows
 
 
 def random_inputs(workload: Workload, seed: int) -> dict[str, np.ndarray]:
