@@ -25,6 +25,8 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+BRIEFLY = 60_000
+"milliseconds; a shared machine may be slow, and times are measured in benchmarks/"
 
 
 class Lab:
@@ -92,6 +94,18 @@ def running_browser() -> Iterator[Browser]:
         browser.close()
 
 
+@contextmanager
+def living_page(browser: Browser, width: int = 1600, height: int = 1100) -> Iterator[Page]:
+    """Open a page; at its end, nothing may have failed in it."""
+    failed: list[str] = []
+    page = browser.new_page(viewport={"width": width, "height": height})
+    page.set_default_timeout(BRIEFLY)
+    page.on("pageerror", lambda error: failed.append(str(error)))
+    yield page
+    page.close()
+    assert failed == []
+
+
 class Notebook:
     """A notebook open in JupyterLab."""
 
@@ -114,6 +128,14 @@ class Notebook:
         answer = self.page.evaluate(_EVALUATE, f"import json as _json; print('<<' + _json.dumps({expression}) + '>>')")
         assert "<<" in answer, answer
         return json.loads(answer.split("<<", 1)[1].rsplit(">>", 1)[0])
+
+    def agree(self, expression: str, value: object) -> None:
+        """Wait until Python has heard: a widget sends its newest state when the kernel has taken the one before."""
+        for _ in range(200):
+            if self.python(expression) == value:
+                return
+            self.page.wait_for_timeout(50)
+        assert self.python(expression) == value
 
 
 _HAS_KERNEL = "() => window.jupyterapp?.shell.currentWidget?.context?.sessionContext?.session?.kernel"

@@ -5,25 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from browser.lab import Lab, Notebook
+from browser.lab import BRIEFLY, Lab, Notebook, living_page
 from browser.views import DENSE, RELU, TANH, OnPage, X, notebook
 from playwright.sync_api import Browser, expect
 
-BRIEFLY = 30_000
-"milliseconds"
 SIGMOID, EXP = 4, 5
 "tanh became sigmoid and exp"
 
 
 @pytest.fixture(scope="module")
 def opened(lab: Lab, browser: Browser) -> Iterator[Notebook]:
-    """A notebook for all tests here; each makes a view of its own. Nothing may fail in the page."""
-    failures: list[str] = []
-    page = browser.new_page(viewport={"width": 1400, "height": 1000})
-    page.on("pageerror", lambda error: failures.append(str(error)))
-    yield notebook(lab, page)
-    assert failures == []
-    page.close()
+    """A notebook for all tests here; each makes a view of its own."""
+    with living_page(browser, 1400, 1000) as page:
+        yield notebook(lab, page)
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser.lab import Lab, Notebook
-from browser.test_stepper import BRIEFLY, agree
+from browser.lab import BRIEFLY, Lab, Notebook, living_page
 from playwright.sync_api import Browser, Locator, expect
 
 LEFT, LEFT_RELU, DENSE, ADD = 2, 3, 5, 10
@@ -26,16 +25,11 @@ view
 
 @pytest.fixture(scope="module")
 def notebook(lab: Lab, browser: Browser) -> Iterator[Notebook]:
-    """A page of its own with the Relay kernel; what fails in it fails the test that made it."""
-    page = browser.new_page(viewport={"width": 1600, "height": 1100})
-    page.set_default_timeout(BRIEFLY)
-    failed: list[str] = []
-    page.on("pageerror", lambda error: failed.append(str(error)))
-    notebook = lab.open(page, "00_quickstart.ipynb")
-    notebook.run_cell("import workbench as wb\nw = wb.samples.load('parallel_cast')")
-    yield notebook
-    page.close()
-    assert failed == []
+    """A page of its own with the Relay kernel."""
+    with living_page(browser) as page:
+        notebook = lab.open(page, "00_quickstart.ipynb")
+        notebook.run_cell("import workbench as wb\nw = wb.samples.load('parallel_cast')")
+        yield notebook
 
 
 def show(notebook: Notebook, source: str) -> Locator:
@@ -65,17 +59,17 @@ def test_a_boundary_says_why_and_a_cut_makes_one_kernel_more(notebook: Notebook,
     expect(notebook.part("kernels")).to_have_text("5", timeout=BRIEFLY)
     click_edge(view, LEFT_RELU, DENSE, 0.35)
     expect(notebook.part("why")).to_contain_text("nn.relu (node 3) does not join", timeout=BRIEFLY)
-    agree(notebook, "view.selection", [LEFT_RELU, DENSE])
+    notebook.agree("view.selection", [LEFT_RELU, DENSE])
     click_edge(view, LEFT, LEFT_RELU)
     expect(notebook.part("why")).to_contain_text("joins nn.relu", timeout=BRIEFLY)
-    agree(notebook, "view.selection", [LEFT, LEFT_RELU])
+    notebook.agree("view.selection", [LEFT, LEFT_RELU])
     notebook.page.keyboard.press("x")
     expect(notebook.part("kernels")).to_have_text("6", timeout=BRIEFLY)
-    agree(notebook, "[view.kernels, len(view.edited), view.edited[0].applied]", [6, 1, True])
+    notebook.agree("[view.kernels, len(view.edited), view.edited[0].applied]", [6, 1, True])
     expect(notebook.part("kernels-change")).to_contain_text("5 → 6, +16 bytes")
     notebook.page.keyboard.press("u")
     expect(notebook.part("kernels")).to_have_text("5", timeout=BRIEFLY)
-    agree(notebook, "[view.kernels, view.edits]", [5, []])
+    notebook.agree("[view.kernels, view.edits]", [5, []])
 
 
 def test_a_button_says_why_it_cannot_be_pressed(notebook: Notebook, view: Locator) -> None:
@@ -92,7 +86,7 @@ def test_the_list_of_edits_takes_one_away(notebook: Notebook, view: Locator) -> 
     expect(notebook.part("compared")).to_contain_text("with the edits")
     edits.get_by_role("button", name="Take this edit away").click()
     expect(notebook.part("kernels")).to_have_text("5", timeout=BRIEFLY)
-    agree(notebook, "view.edits", [])
+    notebook.agree("view.edits", [])
 
 
 def test_settings_are_run_at_once_and_nonsense_is_said(notebook: Notebook, view: Locator) -> None:
@@ -102,19 +96,19 @@ def test_settings_are_run_at_once_and_nonsense_is_said(notebook: Notebook, view:
     notebook.part("max_depth").fill("-3")
     notebook.page.keyboard.press("Enter")
     expect(notebook.part("error")).to_contain_text("give a whole number", timeout=BRIEFLY)
-    agree(notebook, "view.settings['max_depth']", 1)
+    notebook.agree("view.settings['max_depth']", 1)
 
 
 def test_the_player_and_the_branches(notebook: Notebook, view: Locator) -> None:
     notebook.part("tab-player").click()
     expect(notebook.part("frame-words")).not_to_be_empty(timeout=BRIEFLY)
     notebook.part("act-on").click()
-    agree(notebook, "view.frame", 1)
+    notebook.agree("view.frame", 1)
     notebook.part("not_fused").check()
-    agree(notebook, "view.frame_filter", {"not_fused": True})
+    notebook.agree("view.frame_filter", {"not_fused": True})
     notebook.part("tab-branches").click()
     notebook.part("branches").locator("button").first.click()
-    agree(notebook, "view.selection", [2, 3, 6, 7])
+    notebook.agree("view.selection", [2, 3, 6, 7])
     expect(notebook.part("branches")).to_contain_text("-2 kernels")
 
 
@@ -124,7 +118,7 @@ def test_a_region_is_shaded_by_a_key(notebook: Notebook, view: Locator) -> None:
     view.locator("canvas.wb-canvas").first.focus()
     notebook.page.keyboard.press("r")
     expect(notebook.part("region")).to_contain_text("to add", timeout=BRIEFLY)
-    agree(notebook, "[view.region, view.marks['exit']]", [1, ADD])
+    notebook.agree("[view.region, view.marks['exit']]", [1, ADD])
 
 
 def test_hostile_names_stay_text(notebook: Notebook) -> None:

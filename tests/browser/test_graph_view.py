@@ -6,25 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser.lab import Lab, Notebook
+from browser.lab import BRIEFLY, Lab, Notebook, living_page
 from browser.views import ADD, DENSE, RELU, TANH, WEIGHT, OnPage, X, notebook
 from playwright.sync_api import Browser, expect
 
-BRIEFLY = 30_000
-"milliseconds"
 FIRST, SECOND = 1, 2
 "the kernels' ids in Python; the function around them, 0, is not drawn"
 
 
 @pytest.fixture(scope="module")
 def opened(lab: Lab, browser: Browser) -> Iterator[Notebook]:
-    """A notebook for all tests here; each makes a view of its own. Nothing may fail in the page."""
-    failures: list[str] = []
-    page = browser.new_page(viewport={"width": 1400, "height": 1000})
-    page.on("pageerror", lambda error: failures.append(str(error)))
-    yield notebook(lab, page)
-    assert failures == []
-    page.close()
+    """A notebook for all tests here; each makes a view of its own."""
+    with living_page(browser, 1400, 1000) as page:
+        yield notebook(lab, page)
 
 
 @pytest.fixture

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from browser.lab import Notebook
+from browser.lab import BRIEFLY, Notebook
 from playwright.sync_api import expect
-
-BRIEFLY = 30_000
-"milliseconds: a shared machine may be slow, and times are measured in benchmarks/"
 
 
 def test_the_picture_and_python_agree_on_three_kernels(quickstart: Notebook) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from browser.lab import BRIEFLY
 from matplotlib import image
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 from widgets import hostile
@@ -13,9 +14,6 @@ from widgets import hostile
 from workbench.graph.model import Edge, Graph, Group, Node
 from workbench.widgets.compare_view import CompareView
 from workbench.widgets.graph_view import GraphView
-
-BRIEFLY = 30_000
-"milliseconds, as in test_quickstart.py"
 
 
 def graph(*ops: str) -> Graph:

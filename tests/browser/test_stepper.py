@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser.lab import Lab, Notebook
+from browser.lab import BRIEFLY, Lab, Notebook, living_page
 from browser.test_saved_html import Saved
 from playwright.sync_api import Browser, expect
 from widgets import hostile
@@ -15,9 +15,6 @@ from widgets import hostile
 import workbench as wb
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.pipeline.trace import State, Step, Trace
-
-BRIEFLY = 30_000
-"milliseconds, as in test_quickstart.py"
 
 CAST = """
 import tvm
@@ -29,26 +26,12 @@ cast = tvm.IRModule.from_expr(relay.Function([x], relay.cast(relay.cast(x, "uint
 
 @pytest.fixture(scope="module")
 def notebook(lab: Lab, browser: Browser) -> Iterator[Notebook]:
-    """A page of its own with the Relay kernel; what fails in it fails the test that made it."""
-    page = browser.new_page(viewport={"width": 1600, "height": 1100})
-    page.set_default_timeout(BRIEFLY)
-    failed: list[str] = []
-    page.on("pageerror", lambda error: failed.append(str(error)))
-    notebook = lab.open(page, "00_quickstart.ipynb")
-    notebook.run_cell("import workbench as wb\nw = wb.samples.load('parallel_cast')")
-    notebook.run_cell("t = wb.trace(w, 'SimplifyInference,EliminateCommonSubexpr,FoldConstant,FuseOps')")
-    yield notebook
-    page.close()
-    assert failed == []
-
-
-def agree(notebook: Notebook, expression: str, value: object) -> None:
-    """Wait until Python has heard: a widget sends its newest state when the kernel has taken the one before."""
-    for _ in range(200):
-        if notebook.python(expression) == value:
-            return
-        notebook.page.wait_for_timeout(50)
-    assert notebook.python(expression) == value
+    """A page of its own with the Relay kernel."""
+    with living_page(browser) as page:
+        notebook = lab.open(page, "00_quickstart.ipynb")
+        notebook.run_cell("import workbench as wb\nw = wb.samples.load('parallel_cast')")
+        notebook.run_cell("t = wb.trace(w, 'SimplifyInference,EliminateCommonSubexpr,FoldConstant,FuseOps')")
+        yield notebook
 
 
 def show(notebook: Notebook, source: str) -> None:
@@ -66,26 +49,26 @@ def stepper(notebook: Notebook) -> Notebook:
 
 def test_keys_step_through_what_changed_and_python_follows(stepper: Notebook) -> None:
     expect(stepper.part("kernels-before")).to_have_text("8", timeout=BRIEFLY)
-    agree(stepper, "view.step", 1)
+    stepper.agree("view.step", 1)
     stepper.part("canvas-after").focus()
     stepper.page.keyboard.press("j")
     expect(stepper.part("kernels-after")).to_have_text("3", timeout=BRIEFLY)
-    agree(stepper, "t.steps[view.step].name", "FuseOps")
+    stepper.agree("t.steps[view.step].name", "FuseOps")
     stepper.page.keyboard.press("k")
     stepper.page.keyboard.press("k")
     expect(stepper.page.locator(".wb-pane-title").last).to_have_text("after all passes", timeout=BRIEFLY)
-    agree(stepper, "view.step", -1)
+    stepper.agree("view.step", -1)
 
 
 def test_the_arrow_keys_move_the_slider_over_what_the_list_shows(stepper: Notebook) -> None:
     stepper.part("step-slider").focus()
     stepper.page.keyboard.press("ArrowRight")
-    agree(stepper, "view.step", 3)
+    stepper.agree("view.step", 3)
     stepper.part("hide-unchanged").click()
-    agree(stepper, "view.hide_unchanged", False)
+    stepper.agree("view.hide_unchanged", False)
     stepper.part("step-slider").focus()
     stepper.page.keyboard.press("ArrowLeft")
-    agree(stepper, "view.step", 2)
+    stepper.agree("view.step", 2)
 
 
 def test_python_steps_selects_and_hides(stepper: Notebook) -> None:
@@ -109,7 +92,7 @@ def test_two_pinned_steps_are_compared_and_the_code_says_so(stepper: Notebook) -
     titles = stepper.page.locator(".wb-stepper").last.locator(".wb-pane-title")
     expect(titles.first).to_have_text("A: after EliminateCommonSubexpr", timeout=BRIEFLY)
     expect(titles.last).to_have_text("B: after FuseOps", timeout=BRIEFLY)
-    agree(stepper, "[view.pinned, view.shows]", [[1, 3], "pinned"])
+    stepper.agree("[view.pinned, view.shows]", [[1, 3], "pinned"])
     stepper.part("tab-code").click()
     expect(stepper.part("code")).to_contain_text("stepper.compare(1, 3)", timeout=BRIEFLY)
     stepper.part("compare-pins").click()
@@ -126,7 +109,7 @@ def test_text_and_picture_select_each_other(stepper: Notebook) -> None:
     row.locator(".wb-text-line").first.click()
     expect(row).to_have_class(re.compile("wb-current"), timeout=BRIEFLY)
     chosen = stepper.python("view.selection['before'][0]")
-    agree(stepper, f"t.steps[view.step].before.nodes[{chosen}].op", "cast")
+    stepper.agree(f"t.steps[view.step].before.nodes[{chosen}].op", "cast")
     line = stepper.python("next(n.line for n in t.steps[view.step].after.nodes if n.op == 'exp' or n.kind == 'op')")
     node = stepper.python(f"next(n.id for n in t.steps[view.step].after.nodes if n.line == {line} and n.kind == 'op')")
     stepper.python(f"setattr(view, 'selection', {{'before': [], 'after': [{node}]}})")
@@ -144,7 +127,7 @@ def test_a_link_of_the_history_goes_to_its_step_with_the_node_selected(stepper: 
     stepper.part("ribbon").locator("[data-testid='ribbon-0']").click()
     expect(stepper.part("pass-1")).to_have_attribute("aria-current", "step", timeout=BRIEFLY)
     origins = stepper.python(f"list(t.lineage(1, {merged}).origins)")
-    agree(stepper, "view.selection['before']", origins)
+    stepper.agree("view.selection['before']", origins)
 
 
 def test_a_pass_that_fails_is_red_and_leaves_the_last_good_picture(notebook: Notebook) -> None:

@@ -7,26 +7,21 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browser.lab import Lab, Notebook
+from browser.lab import BRIEFLY, Lab, Notebook, living_page
 from playwright.sync_api import Browser, expect
 
-BRIEFLY = 60_000
-"milliseconds, as in test_quickstart.py"
 PASSES = "SimplifyInference,EliminateCommonSubexpr,FoldConstant,FuseOps"
 
 
 @pytest.fixture(scope="module")
 def notebook(lab: Lab, browser: Browser) -> Iterator[Notebook]:
-    """A page of its own with the Relay kernel; what fails in it fails the test that made it."""
-    page = browser.new_page(viewport={"width": 1600, "height": 1100})
-    page.set_default_timeout(BRIEFLY)
-    failed: list[str] = []
-    page.on("pageerror", lambda error: failed.append(str(error)))
-    notebook = lab.open(page, "00_quickstart.ipynb")
-    notebook.run_cell("import os, tempfile\nos.environ['XDG_CONFIG_HOME'] = tempfile.mkdtemp()\nimport workbench as wb")
-    yield notebook
-    page.close()
-    assert failed == []
+    """A page of its own with the Relay kernel."""
+    with living_page(browser) as page:
+        notebook = lab.open(page, "00_quickstart.ipynb")
+        notebook.run_cell(
+            "import os, tempfile\nos.environ['XDG_CONFIG_HOME'] = tempfile.mkdtemp()\nimport workbench as wb"
+        )
+        yield notebook
 
 
 @pytest.fixture
@@ -38,15 +33,6 @@ def bench(notebook: Notebook) -> Notebook:
     return notebook
 
 
-def agree(notebook: Notebook, expression: str, value: object) -> None:
-    """Wait until Python has heard."""
-    for _ in range(200):
-        if notebook.python(expression) == value:
-            return
-        notebook.page.wait_for_timeout(50)
-    assert notebook.python(expression) == value
-
-
 NAMES = "[step.name for step in bench.pipeline]"
 FIRST = PASSES.split(",")
 
@@ -55,22 +41,22 @@ def test_passes_are_moved_duplicated_and_removed_by_keys_and_the_focus_stays(ben
     keys = bench.page.keyboard
     bench.part("pass-1").focus()
     keys.press("Alt+ArrowUp")
-    agree(bench, NAMES, [FIRST[1], FIRST[0], *FIRST[2:]])
+    bench.agree(NAMES, [FIRST[1], FIRST[0], *FIRST[2:]])
     expect(bench.part("pass-0")).to_be_focused()
     keys.press("+")
-    agree(bench, NAMES, [FIRST[1], FIRST[1], FIRST[0], *FIRST[2:]])
+    bench.agree(NAMES, [FIRST[1], FIRST[1], FIRST[0], *FIRST[2:]])
     expect(bench.part("pass-1")).to_be_focused()
     keys.press("Delete")
-    agree(bench, NAMES, [FIRST[1], FIRST[0], *FIRST[2:]])
+    bench.agree(NAMES, [FIRST[1], FIRST[0], *FIRST[2:]])
     keys.press("u")
     keys.press("u")
     keys.press("u")
-    agree(bench, NAMES, FIRST)
+    bench.agree(NAMES, FIRST)
 
 
 def test_a_pass_is_dragged_to_another_place(bench: Notebook) -> None:
     bench.part("pass-3").drag_to(bench.part("pass-0"))
-    agree(bench, NAMES, [FIRST[3], *FIRST[:3]])
+    bench.agree(NAMES, [FIRST[3], *FIRST[:3]])
 
 
 def test_a_pass_is_found_by_what_it_does_and_added_after_the_step_that_is_shown(bench: Notebook) -> None:
@@ -79,7 +65,7 @@ def test_a_pass_is_found_by_what_it_does_and_added_after_the_step_that_is_shown(
     bench.part("pass-filter").fill("common sub")
     expect(bench.part("catalog")).to_contain_text("after SimplifyInference")
     bench.part("add-EliminateCommonSubexpr").click()
-    agree(bench, NAMES, [FIRST[0], FIRST[1], *FIRST[1:]])
+    bench.agree(NAMES, [FIRST[0], FIRST[1], *FIRST[1:]])
 
 
 def test_a_pass_that_only_python_can_make_says_why_it_cannot_be_added(bench: Notebook) -> None:
@@ -100,14 +86,14 @@ def test_an_option_is_a_field_and_a_wrong_value_is_answered_beside_it(bench: Not
     expect(bench.part("kernels-after")).to_have_text("3")
     field.fill("0")
     field.press("Enter")
-    agree(bench, "dict(bench.pipeline[3].options)", {"fuse_opt_level": 0})
+    bench.agree("dict(bench.pipeline[3].options)", {"fuse_opt_level": 0})
     expect(field).to_have_attribute("aria-invalid", "false")
     expect(bench.part("kernels-after")).not_to_have_text("3")
 
 
 def test_a_config_key_is_found_set_and_refused_in_words(bench: Notebook) -> None:
     bench.part("context-mode").click()
-    agree(bench, "bench.choice.mode", "context")
+    bench.agree("bench.choice.mode", "context")
     bench.part("pass-filter").fill("fuseops.max_depth")
     field = bench.part("setting-relay.FuseOps.max_depth")
     field.fill("1.5")
@@ -115,7 +101,7 @@ def test_a_config_key_is_found_set_and_refused_in_words(bench: Notebook) -> None
     expect(bench.part("setting-relay.FuseOps.max_depth-refused")).to_contain_text("not a whole number")
     field.fill("1")
     field.press("Enter")
-    agree(bench, "dict(bench.choice.options)", {"relay.FuseOps.max_depth": 1})
+    bench.agree("dict(bench.choice.options)", {"relay.FuseOps.max_depth": 1})
     bench.part("tab-code").click()
     expect(bench.part("code")).to_contain_text("config={'relay.FuseOps.max_depth': 1}")
 
@@ -134,7 +120,7 @@ def test_a_preset_of_ones_own_is_saved_chosen_and_deleted(bench: Notebook) -> No
     bench.part("presets").select_option(label="apart <b>")
     expect(bench.part("kernels-after")).to_have_text("5", timeout=BRIEFLY)
     bench.part("preset-delete-apart <b>").click()
-    agree(bench, "'apart <b>' in bench.presets", False)
+    bench.agree("'apart <b>' in bench.presets", False)
 
 
 def test_what_would_change_the_module_is_listed_shown_and_added(bench: Notebook) -> None:
@@ -146,7 +132,7 @@ def test_what_would_change_the_module_is_listed_shown_and_added(bench: Notebook)
     bench.part("preview-EliminateCommonSubexpr").click()
     expect(bench.page.locator(".wb-pane-title").last).to_have_text("after EliminateCommonSubexpr (preview)")
     bench.part("explore-add-EliminateCommonSubexpr").click()
-    agree(bench, NAMES, [FIRST[1], *FIRST])
+    bench.agree(NAMES, [FIRST[1], *FIRST])
 
 
 def test_checked_steps_are_marked(bench: Notebook) -> None:
