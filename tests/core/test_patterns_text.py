@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.analysis.patterns_text import LANGUAGE, PatternError, code, parse
+from workbench.analysis.patterns.text import LANGUAGE, PatternError, code, parse
 from workbench.errors import UnknownName, WorkbenchError
 
 GOOD = [

@@ -12,7 +12,7 @@ from tvm import relay
 
 import workbench as wb
 from workbench.analysis.branches import parallel_branches
-from workbench.analysis.branches_predict import combined
+from workbench.analysis.branches.predict import combined
 
 COMBINERS = {
     "CombineParallelConv2D": (relay.transform.CombineParallelConv2D, {}),

@@ -14,9 +14,9 @@ from tvm.relay import dataflow_pattern as dfp
 
 import workbench as wb
 from workbench.analysis.patterns import Pattern
-from workbench.analysis.patterns_groups import attempts
-from workbench.analysis.patterns_matcher import Matcher
-from workbench.analysis.patterns_text import PatternError
+from workbench.analysis.patterns.groups import attempts
+from workbench.analysis.patterns.matcher import Matcher
+from workbench.analysis.patterns.text import PatternError
 from workbench.dialects.relay.patterns import paired
 from workbench.dialects.relay.patterns_program import RelayProgram, programs
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from workbench.analysis import chains_rules as rules
-from workbench.analysis.branches_finder import Reason
+from workbench.analysis.branches.finder import Reason
 from workbench.analysis.chains_rules import Step
 from workbench.analysis.tensors import tensor
 from workbench.errors import WorkbenchError

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.analysis.patterns import Pattern
-from workbench.analysis.patterns_program import Program, of_graph
-from workbench.analysis.patterns_report import PatternReport, report
-from workbench.analysis.patterns_suggest import SuggestedPattern, suggest
-from workbench.analysis.patterns_text import PatternError, parse
+from workbench.analysis.patterns.program import Program, of_graph
+from workbench.analysis.patterns.report import PatternReport, report
+from workbench.analysis.patterns.suggest import SuggestedPattern, suggest
+from workbench.analysis.patterns.text import PatternError, parse
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.analysis.patterns_report import Match, NearMiss, PatternReport
-from workbench.analysis.patterns_suggest import SuggestedPattern
+from workbench.analysis.patterns.report import Match, NearMiss, PatternReport
+from workbench.analysis.patterns.suggest import SuggestedPattern
 from workbench.graph.model import Graph
 from workbench.widgets.blocks import Block, action, code, heading, row, rows, words
 

@@ -12,9 +12,9 @@ from typing import Any
 import traitlets
 
 from workbench.analysis import legality
-from workbench.analysis.patterns_report import Match, NearMiss, PatternReport
-from workbench.analysis.patterns_suggest import SuggestedPattern
-from workbench.analysis.patterns_text import code as written
+from workbench.analysis.patterns.report import Match, NearMiss, PatternReport
+from workbench.analysis.patterns.suggest import SuggestedPattern
+from workbench.analysis.patterns.text import code as written
 from workbench.dialects.base import Workload
 from workbench.dialects.matching import match, pattern_for
 from workbench.dialects.registry import load

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import tvm
 from tvm import relay
 
-from workbench.analysis.branches_batched import WITH_AXIS, Batch, batch_form, batches
+from workbench.analysis.branches.batched import WITH_AXIS, Batch, batch_form, batches
 from workbench.dialects.relay import catalog
 from workbench.dialects.relay.passes.nodes import Located, located
 from workbench.dialects.relay.passes.rewriting import Memo, in_module, rewritten

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from workbench.analysis.patterns import PatternNode
+from workbench.analysis.patterns.pattern import PatternNode
 from workbench.graph.model import Graph, Node
 
 LEAVES = ("var", "constant", "shape")

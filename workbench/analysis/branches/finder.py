@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from workbench.analysis.branches_calls import Calls, Key, Use
+from workbench.analysis.branches.calls import Calls, Key, Use
 from workbench.graph.identity import frozen
 from workbench.graph.model import Node
 

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from workbench.analysis.patterns import Pattern
-from workbench.analysis.patterns_groups import Attempt, attempts, computes
-from workbench.analysis.patterns_matcher import Bindings, Failure
-from workbench.analysis.patterns_program import Program
-from workbench.analysis.patterns_region import Domination, domination
+from workbench.analysis.patterns.groups import Attempt, attempts, computes
+from workbench.analysis.patterns.matcher import Bindings, Failure
+from workbench.analysis.patterns.pattern import Pattern
+from workbench.analysis.patterns.program import Program
+from workbench.analysis.patterns.region import Domination, domination
 from workbench.graph.model import Graph
 
 Held = Mapping[int, tuple[int, ...]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from workbench.analysis.branches_predict import Recipe, combined, folded
+from workbench.analysis.branches.predict import Recipe, combined, folded
 from workbench.analysis.fusion import explain_fusion
 from workbench.analysis.tensors import nbytes
 from workbench.graph.model import Graph

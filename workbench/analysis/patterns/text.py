@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workbench.analysis.patterns import Pattern, PatternBuilder, PatternNode
+from workbench.analysis.patterns.pattern import Pattern, PatternBuilder, PatternNode
 from workbench.errors import UnknownName, WorkbenchError
 
 DEEPEST = 120

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from workbench.analysis.branches_calls import Calls
-from workbench.analysis.branches_finder import Reason, attribute
-from workbench.analysis.branches_predict import BROADCAST, Recipe, Ref, circular
-from workbench.analysis.branches_rules import MOVES_AXES, Branches, type_of
+from workbench.analysis.branches.calls import Calls
+from workbench.analysis.branches.finder import Reason, attribute
+from workbench.analysis.branches.predict import BROADCAST, Recipe, Ref, circular
+from workbench.analysis.branches.rules import MOVES_AXES, Branches, type_of
 from workbench.analysis.tensors import Tensor
 from workbench.graph.identity import frozen
 from workbench.graph.model import Graph, Node

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
-from workbench.analysis.branches_calls import Calls
-from workbench.analysis.branches_finder import Reason, attribute
+from workbench.analysis.branches.calls import Calls
+from workbench.analysis.branches.finder import Reason, attribute
 from workbench.analysis.tensors import tensor
 from workbench.graph.identity import frozen
 from workbench.graph.model import Graph, Node

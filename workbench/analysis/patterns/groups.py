@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from workbench.analysis.patterns import Pattern
-from workbench.analysis.patterns_matcher import Bindings, Failure, Matcher
-from workbench.analysis.patterns_program import Program, Row
+from workbench.analysis.patterns.matcher import Bindings, Failure, Matcher
+from workbench.analysis.patterns.pattern import Pattern
+from workbench.analysis.patterns.program import Program, Row
 
 
 @dataclass(frozen=True)

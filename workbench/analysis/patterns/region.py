@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workbench.analysis.patterns import Pattern
-from workbench.analysis.patterns_groups import computes
-from workbench.analysis.patterns_matcher import Matcher
-from workbench.analysis.patterns_program import LEAVES, Program, as_leaves
+from workbench.analysis.patterns.groups import computes
+from workbench.analysis.patterns.matcher import Matcher
+from workbench.analysis.patterns.pattern import Pattern
+from workbench.analysis.patterns.program import LEAVES, Program, as_leaves
 from workbench.analysis.regions import Region
 from workbench.graph.model import Edge
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from workbench.analysis import branches_batched as batched
-from workbench.analysis.branches_calls import Calls
-from workbench.analysis.branches_cost import Change, change
-from workbench.analysis.branches_equal import equal_branches, equal_kernels, nearly_equal
-from workbench.analysis.branches_finder import Found, Reason, Rules, find, levels
-from workbench.analysis.branches_predict import Recipe, circular
-from workbench.analysis.branches_recipes import recipe_of
-from workbench.analysis.branches_rules import TVM_RULES, type_of
+from workbench.analysis.branches import batched
+from workbench.analysis.branches.calls import Calls
+from workbench.analysis.branches.cost import Change, change
+from workbench.analysis.branches.equal import equal_branches, equal_kernels, nearly_equal
+from workbench.analysis.branches.finder import Found, Reason, Rules, find, levels
+from workbench.analysis.branches.predict import Recipe, circular
+from workbench.analysis.branches.recipes import recipe_of
+from workbench.analysis.branches.rules import TVM_RULES, type_of
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
 

@@ -1,0 +1,5 @@
+"""Parallel branches that could be one: foretold from the graph, with TVM's conditions and what a merge would cost."""
+
+from workbench.analysis.branches.parallel import BranchGroup, parallel_branches
+
+__all__ = ["BranchGroup", "parallel_branches"]
