@@ -8,7 +8,6 @@ import pytest
 
 import workbench as wb
 from workbench.errors import PipelineError, UnknownName
-from workbench.process.spare import spare
 from workbench.process.worker import worker
 
 CHANGES = {"relay": "SimplifyInference", "relax": "DecomposeOpsForInference"}
@@ -81,7 +80,7 @@ def test_it_can_be_given_up_and_taken_up_again(dialect: str) -> None:
 
 def test_given_up_from_another_thread_it_stops_within_the_pass(dialect: str) -> None:
     found = wb.explore(wb.samples.load("mlp", dialect=dialect), [CHANGES[dialect]], timeout=60)
-    spare().stop()  # the child must start first, which takes longer than the timer
+    worker("trials").stop()  # the child must start first, which takes longer than the timer
     threading.Timer(0.05, found.cancel).start()
     found.run()
     assert found.rows == []
@@ -89,7 +88,7 @@ def test_given_up_from_another_thread_it_stops_within_the_pass(dialect: str) -> 
 
 
 def test_a_pass_that_takes_too_long_is_a_row(dialect: str) -> None:
-    spare().stop()
+    worker("trials").stop()
     (effect,) = wb.explore(wb.samples.load("mlp", dialect=dialect), ["FuseOps"], timeout=0.0)
     assert effect.status == "error"
     assert "longer timeout" in effect.message
@@ -111,4 +110,4 @@ def test_a_prefix_that_fails_is_said_once_for_each_pass(dialect: str) -> None:
 
 
 def test_it_does_not_use_the_process_that_holds_traces(dialect: str) -> None:
-    assert spare() is not worker()
+    assert worker("trials") is not worker()

@@ -34,7 +34,7 @@ def small(dialect: str) -> wb.Workload:
 
 
 def kill() -> None:
-    process = worker()._process
+    process = worker()._child.process
     assert process is not None
     os.kill(process.pid, signal.SIGKILL)
     process.wait()

@@ -42,9 +42,28 @@ class PipelineError(WorkbenchError):
 class MeasureError(WorkbenchError):
     """A build or a measurement that could not be made."""
 
+    status = "failed"
+    "what the row of a measurement that ends like this is called (measure/status.py)"
+
+
+class OutOfMemory(MeasureError):
+    """A build or a run was refused the memory that it asked for."""
+
+    status = "out of memory"
+
 
 class WorkerLost(MeasureError):
-    """The child process ended, was stopped, or ran out of time."""
+    """The child process ended, was stopped, or ran out of time.
+
+    Attributes
+    ----------
+    status : str
+        `crashed`, `timeout`, `out of memory` or `cancelled`.
+    """
+
+    def __init__(self, message: str, status: str = "crashed") -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class TooDeep(WorkbenchError):

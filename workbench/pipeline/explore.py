@@ -11,7 +11,7 @@ from workbench.dialects.base import PassInfo, Workload, dialect_of
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.process.spare import spare
+from workbench.process.worker import worker
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,7 +132,7 @@ class Exploration:
             "opt_level": self.opt_level,
         }
         try:
-            found = spare().run(
+            found = worker("trials").run(
                 "workbench.pipeline.explore_jobs:effect",
                 self.workload,
                 arguments,

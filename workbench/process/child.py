@@ -18,6 +18,7 @@ from typing import Any
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect
 from workbench.errors import WorkbenchError, sentence
+from workbench.process.memory import limited
 
 KEPT = 4
 "workloads kept between jobs: a toggled configuration compiles the same workload again"
@@ -46,7 +47,8 @@ def _serve(connection: Connection, message: dict[str, Any], workloads: OrderedDi
         workload = _workload(message, workloads)
         module, function = message["job"].split(":")
         job = getattr(importlib.import_module(module), function)
-        result = job(workload, progress=progress, **message["arguments"])
+        with limited(message["memory"]):
+            result = job(workload, progress=progress, **message["arguments"])
         answer = {"event": "done", "result": result}
     except WorkbenchError as error:
         answer = {"event": "failed", "message": str(error), "detail": ""}
