@@ -1,0 +1,201 @@
+"""Expressions without a block of their own: atoms, tuples, calls, nested as deeply as the text nests them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.dialects.relay.ast import Expr
+from workbench.dialects.relay.text.attributes import Attributes
+from workbench.dialects.relay.text.names import Names, Scope, Temporary
+
+_FIELD = re.compile(r"(.+)\.([0-9]{1,9})", re.DOTALL)
+_REFS = ("ref", "ref_read", "ref_write")
+
+
+@dataclass(slots=True)
+class OpenCall:
+    """A call, or a tuple where there is no callee, whose closing parenthesis is still to come."""
+
+    callee: Expr | None
+    arguments: list[Expr] = field(default_factory=list)
+    attrs: dict[str, Any] = field(default_factory=dict)
+
+
+class Expressions(Attributes):
+    """Reads what stands in one piece."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.names = Names()
+        self.constants: dict[str, Expr] = {}
+        self.temporaries: dict[str, Temporary] = {}
+        "%0, %1, ... of the function that is being read, wherever in it they were bound"
+        self.crossing = False
+        "whether that function uses one outside the block that binds it"
+
+    def variable(self, scope: Scope) -> Expr:
+        """A variable where it is bound: its name, and its type if the text gives one."""
+        self.skip_comments()
+        line = self.line()
+        if self.token.kind != "local":
+            raise self.fail("a variable, `%x`")
+        name = self.token.text[1:]
+        self.at += 1
+        attrs: dict[str, Any] = {}
+        if self.accept("{"):
+            # PlanDevices writes where a parameter lives: `%x {virtual_device=...}: type`
+            while not self.accept("}"):
+                self.attribute(attrs)
+                self.accept(",")
+        type, _ = self.annotation()
+        if self.accept(":"):
+            written = self.type_text((",", ")", "=", "}"))
+            after, _ = self.annotation()
+            type = after or type or written
+        variable = Expr("var", name, attrs=attrs, type=type, line=line)
+        self.names.bind(scope, name, variable)
+        return variable
+
+    def operand(self, scope: Scope, line: int) -> Expr:
+        """An expression without a block: an atom, a tuple, a call; nested as deeply as the text nests them."""
+        open_calls: list[OpenCall] = []
+        value: Expr | None = None
+        while True:
+            self.skip_comments()
+            if value is None and self.at_mark("("):
+                self.at += 1
+                open_calls.append(OpenCall(None))
+            elif value is None:
+                value = self.atom(scope, line)
+            if value is not None and self.at_mark("("):
+                self.at += 1
+                open_calls.append(OpenCall(value))
+                value = None
+            elif value is not None and not open_calls:
+                return value
+            elif value is not None:
+                open_calls[-1].arguments.append(value)
+                self.separator()
+                value = None
+            if value is None:
+                call = open_calls[-1]
+                self.attributes(call)
+                if self.accept(")"):
+                    value = self.closed(call, line)
+                    open_calls.pop()
+
+    def attributes(self, call: OpenCall) -> None:
+        """The `name=value` attributes that stand after a call's arguments.
+
+        TVM 0.7 kept some operators' attributes beside the text, `meta[relay.attrs.OnDeviceAttrs][0]`: that is the value
+        of an attribute which the text does not name.
+        """
+        self.skip_comments()
+        while call.callee is not None and self.token.kind == "meta" and "[relay.Constant]" not in self.token.text:
+            call.attrs["attrs"] = self.token.text
+            self.at += 1
+            self.separator()
+        while call.callee is not None and self.token.kind == "name" and self.tokens[self.at + 1].text == "=":
+            self.attribute(call.attrs)
+            self.separator()
+
+    def closed(self, call: OpenCall, line: int) -> Expr:
+        type, span = self.annotation()
+        callee, arguments = call.callee, tuple(call.arguments)
+        if callee is None:
+            return Expr("tuple", args=arguments, type=type, span=span, line=line)
+        if callee.kind == "op" and callee.text in _REFS:
+            return Expr("ref", callee.text, arguments, type=type, span=span, line=line)
+        return Expr("call", args=(callee, *arguments), attrs=call.attrs, type=type, span=span, line=line)
+
+    def suffix(self, value: Expr, scope: Scope, line: int) -> Expr:
+        """A function literal may be called where it stands."""
+        if not self.at_mark("("):
+            return value
+        self.at += 1
+        call = OpenCall(value)
+        while not self.accept(")"):
+            call.arguments.append(self.operand(scope, line))
+            self.separator()
+        return self.closed(call, line)
+
+    def atom(self, scope: Scope, line: int) -> Expr:
+        token = self.token
+        kind = token.kind
+        if kind == "local":
+            return self.local(scope, line)
+        if kind == "meta":
+            return self.meta(line)
+        if kind == "number" or token.text in ("True", "False"):
+            self.at += 1
+            type, span = self.annotation()
+            return Expr("constant", token.text, type=type, span=span, line=line)
+        if kind == "global":
+            self.at += 1
+            self.annotation()
+            return Expr("global", token.text[1:], line=line)
+        if kind == "name":
+            self.at += 1
+            if not token.text[0].isupper():
+                return Expr("op", token.text, line=line)
+            type, span = self.annotation()
+            return Expr("constructor", token.text, type=type, span=span, line=line)
+        raise self.fail("an expression")
+
+    def local(self, scope: Scope, line: int) -> Expr:
+        token = self.token
+        name = token.text[1:]
+        found = self.names.find(name) or self.shared(name, scope)
+        index = ""
+        if found is None and (field := _FIELD.fullmatch(name)):
+            name, index = field.groups()
+            found = self.names.find(name) or self.shared(name, scope)
+        if found is None:
+            raise self.fail(f"a variable that is bound here (%{token.text[1:]} is not)")
+        self.at += 1
+        type, span = self.annotation()
+        if index:
+            return Expr("get_item", index, (found,), type=type, span=span, line=line)
+        return found
+
+    def shared(self, name: str, scope: Scope) -> Expr | None:
+        """The value that TVM numbered, wherever in the function it is bound.
+
+        TVM binds a value where its printer comes across it first: inside a branch, though other blocks use it too, and
+        in the text even after a use. Where such a value belongs is said in blocks.py.
+        """
+        known = self.temporaries.get(name)
+        if known is None and not name.isdigit():
+            return None
+        if known is None:
+            known = self.temporaries[name] = Temporary(Expr("pending"), None, self.token.offset)
+        self.crossing |= known.scope is not scope
+        return known.value
+
+    def unbound_yet(self, name: str) -> None:
+        """Each number is bound once; a second time begins another program."""
+        known = self.temporaries.get(name)
+        if known is not None and known.scope is not None:
+            raise self.fail(f"a number that is not bound yet (%{name} is)")
+
+    def bind(self, name: str, value: Expr, scope: Scope) -> None:
+        """Give a number its value, also where it was used before."""
+        known = self.temporaries.get(name)
+        if known is None or known.scope is not None:
+            self.temporaries[name] = Temporary(value, scope, self.token.offset)
+            return
+        for slot in Expr.__slots__:
+            setattr(known.value, slot, getattr(value, slot))
+        known.scope = scope
+
+    def meta(self, line: int) -> Expr:
+        """A constant kept beside the text; one index is one object, so its uses share an Expr."""
+        text = self.token.text
+        self.at += 1
+        type, span = self.annotation()
+        known = self.constants.get(text)
+        if known is None:
+            known = self.constants[text] = Expr("constant", text, type=type, span=span, line=line)
+        return known

@@ -1,0 +1,162 @@
+"""Functions and blocks: what is bound, in which order, and what a block gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from workbench.dialects.relay.ast import Expr
+from workbench.dialects.relay.text.branches import Branches
+from workbench.dialects.relay.text.names import Frame, Scope
+from workbench.dialects.relay.text.tokens import END
+from workbench.errors import ParseError
+
+
+class Functions(Branches):
+    """Reads functions: an explicit stack of unfinished constructs, never recursion."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.crossed: list[Expr] = []
+        "the functions in which a value is used outside the block that binds it"
+
+    def function(self) -> Expr:
+        """Read a whole function, its header and its body, and everything nested in it."""
+        result: list[Expr] = []
+        stack: list[Frame] = []
+        self.temporaries.clear()
+        self.crossing = False
+        self.open_function(stack, result.append)
+        while stack:
+            self.step(stack)
+        for name, known in self.temporaries.items():
+            if known.scope is None:
+                raise ParseError(f"a variable that is bound here (%{name} is not)", self.text, known.offset)
+        if self.crossing:
+            self.crossed.append(result[0])
+        return result[0]
+
+    def open_function(self, stack: list[Frame], done: Callable[[Expr], None]) -> None:
+        line = self.line()
+        scope = Scope()
+        params, attrs = self.header(scope)
+
+        def finish(body: Expr) -> None:
+            self.expect("}")
+            type, span = self.annotation()
+            done(Expr("function", args=(body,), attrs=attrs, type=type, span=span, line=line, params=params))
+
+        self.expect("{")
+        stack.append(Frame(finish, scope))
+
+    def header(self, scope: Scope) -> tuple[tuple[Expr, ...], dict[str, Any]]:
+        """Type parameters, parameters, attributes and return type, up to the `{`."""
+        if self.accept("["):
+            while not self.accept("]"):
+                if self.token.kind == END:
+                    raise self.fail("`]` after the type parameters")
+                self.at += 1
+        self.skip_comments()
+        self.expect("(")
+        params: list[Expr] = []
+        attrs: dict[str, Any] = {}
+        while not self.accept(")"):
+            self.skip_comments()
+            if self.token.kind == "local":
+                params.append(self.variable(scope))
+            elif self.token.kind == "name":
+                self.attribute(attrs)
+            else:
+                raise self.fail("a parameter `%x: type`, an attribute `name=value`, or `)`")
+            self.separator()
+        if self.accept("->"):
+            self.type_text(("{",))
+        return tuple(params), attrs
+
+    def step(self, stack: list[Frame]) -> None:
+        """Read one binding, or the result, of the innermost open block."""
+        frame = stack[-1]
+        self.skip_comments()
+        token, line = self.token, self.line()
+        following = self.tokens[min(self.at + 1, len(self.tokens) - 1)].text
+        if token.text == "let":
+            self.at += 1
+            variable = self.variable(frame.scope)
+            self.expect("=")
+            self.value(frame, stack, self.bind_let(frame, variable, line))
+        elif token.text == "free_var":
+            self.at += 1
+            self.variable(frame.scope)
+            self.expect(";")
+        elif token.kind == "local" and following == "=":
+            self.unbound_yet(token.text[1:])
+            self.at += 2
+            self.value(frame, stack, self.bind_temp(frame, token.text[1:], line))
+        else:
+            self.value(frame, stack, self.close_block(frame, stack))
+
+    def bind_let(self, frame: Frame, variable: Expr, line: int) -> Callable[[Expr], None]:
+        def done(value: Expr) -> None:
+            self.expect(";")
+            frame.lets.append((variable, value, line))
+
+        return done
+
+    def bind_temp(self, frame: Frame, name: str, line: int) -> Callable[[Expr], None]:
+        def done(value: Expr) -> None:
+            if not value.line:
+                value.line = line
+            self.bind(name, value, frame.scope)
+            self.accept(";")
+
+        return done
+
+    def close_block(self, frame: Frame, stack: list[Frame]) -> Callable[[Expr], None]:
+        def done(body: Expr) -> None:
+            for variable, value, line in reversed(frame.lets):
+                body = Expr("let", args=(variable, value, body), type=body.type, line=line)
+            stack.pop()
+            self.names.leave(frame.scope)
+            frame.done(body)
+
+        return done
+
+    # -- expressions
+
+    def value(self, frame: Frame, stack: list[Frame], done: Callable[[Expr], None]) -> None:
+        """Read one expression and hand it to `done`; a construct with a block of its own is pushed and finished later."""
+        self.skip_comments()
+        token, line = self.token, self.line()
+        if token.text == "fn":
+            self.at += 1
+            self.open_function(stack, self.called_in_place(frame, done))
+        elif token.text == "if":
+            self.at += 1
+            self.open_if(frame, stack, done, line)
+        elif self.at_mark("(") and self.after_comments(self.at + 1).text == "let":
+            self.at += 1
+            self.open_block(stack, done, ")")
+        elif token.text == "let":
+            self.open_block(stack, done)
+        elif token.text in ("match", "match?"):
+            self.at += 1
+            self.open_match(frame, stack, done, line)
+        else:
+            done(self.operand(frame.scope, line))
+
+    def open_block(self, stack: list[Frame], done: Callable[[Expr], None], end: str = "") -> None:
+        """A let that is a value: TVM prints it as a block, in parentheses unless it is bound by another let."""
+
+        def finish(body: Expr) -> None:
+            if end:
+                self.expect(end)
+                self.annotation()
+            done(body)
+
+        stack.append(Frame(finish, Scope()))
+
+    def called_in_place(self, frame: Frame, done: Callable[[Expr], None]) -> Callable[[Expr], None]:
+        def finish(function: Expr) -> None:
+            done(self.suffix(function, frame.scope, function.line))
+
+        return finish
