@@ -8,10 +8,11 @@ import { fusion } from "./views/fusion.ts";
 import { graphView } from "./views/graph_view.ts";
 import { type Model } from "./views/model.ts";
 import { pattern } from "./views/pattern.ts";
+import { predict } from "./views/predict.ts";
 import { stepper } from "./views/stepper.ts";
 import { workbench } from "./views/workbench.ts";
 
-const VIEWS: Record<string, (model: Model, el: HTMLElement) => () => void> = { graph: graphView, compare: compareView, fusion, pattern, stepper, workbench };
+const VIEWS: Record<string, (model: Model, el: HTMLElement) => () => void> = { graph: graphView, compare: compareView, fusion, pattern, predict, stepper, workbench };
 
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const view = VIEWS[String(model.get("_view"))] ?? graphView;

@@ -50,6 +50,7 @@ _HOMES = {
     "PassStepper": "widgets.pass_stepper",
     "PatternInspector": "widgets.pattern_inspector",
     "FusionInspector": "widgets.fusion_inspector",
+    "Predict": "widgets.predict",
     "Workbench": "widgets.workbench",
 }
 
@@ -116,4 +117,5 @@ if TYPE_CHECKING:
     from workbench.widgets.graph_view import GraphView as GraphView
     from workbench.widgets.pass_stepper import PassStepper as PassStepper
     from workbench.widgets.pattern_inspector import PatternInspector as PatternInspector
+    from workbench.widgets.predict import Predict as Predict
     from workbench.widgets.workbench import Workbench as Workbench
