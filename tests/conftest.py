@@ -7,6 +7,7 @@ A test's lane is the folder it is in (tests/relay/...), else its mark (`@pytest.
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec
@@ -42,6 +43,12 @@ def dialect(request: pytest.FixtureRequest) -> str:
 def tell(request: pytest.FixtureRequest) -> Callable[[object], None]:
     """Have a measured figure printed at the end of the lane, whichever process the test ran in."""
     return lambda figure: request.node.user_properties.append(("told", str(figure)))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_store(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Tests, and the notebooks they start, keep what they measure in a file of their own."""
+    os.environ["TVM_WORKBENCH_STORE"] = str(tmp_path_factory.mktemp("store") / "tests.sqlite")
 
 
 class NoTVM:

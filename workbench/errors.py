@@ -66,6 +66,10 @@ class WorkerLost(MeasureError):
         self.status = status
 
 
+class StoreError(WorkbenchError):
+    """The file of measurements cannot be read or written."""
+
+
 class TooDeep(WorkbenchError):
     """A graph deeper than TVM's own recursion can take without ending the process."""
 

@@ -1,0 +1,150 @@
+"""The file that measured rows are kept in: SQLite, so that several notebooks may write it at once.
+
+What is no such file, or is damaged, is moved aside under another name and never overwritten.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from workbench.errors import StoreError
+
+VERSION = 1
+"of the tables below; a file says its own in `user_version`"
+APPLICATION = 0x74766D77
+"what `application_id` says in a file that is ours"
+BUSY_SECONDS = 30.0
+"how long a writer waits for others"
+
+_TABLES = """
+CREATE TABLE rows (
+    id INTEGER PRIMARY KEY,
+    workload_hash TEXT NOT NULL,
+    machine TEXT NOT NULL,
+    tvm TEXT NOT NULL,
+    data TEXT NOT NULL
+);
+CREATE INDEX rows_by_workload ON rows (workload_hash, machine, tvm);
+"""
+_checked: set[tuple[str, int]] = set()
+"files, by path and inode, that this process has read through once"
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to the file, which is made where there is none.
+
+    Raises
+    ------
+    StoreError
+        A newer workbench made the file, or it is somebody else's.
+    sqlite3.DatabaseError
+        As SQLite says it; of exactly this type where the file is damaged.
+    """
+    with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
+        if _asked(connection, "user_version") == 0:
+            _make(connection, path)
+        _check(connection, path)
+        # A commit is on the disk when it returns.
+        connection.execute("PRAGMA synchronous=FULL")
+        yield connection
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether the file itself is broken: SQLite raises the base class for that, and a subclass for all else."""
+    return type(error) is sqlite3.DatabaseError
+
+
+def identity(path: Path) -> int:
+    """What tells a file from another that later has its name; 0 where there is none."""
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return 0
+
+
+def set_aside(path: Path, which: int) -> None:
+    """Rename a damaged file, and say so; nothing where another notebook did it already.
+
+    Parameters
+    ----------
+    which
+        The `identity` of the file that was found damaged.
+    """
+    with _alone(path):
+        if identity(path) != which:
+            return
+        aside = _free_name(path)
+        # What SQLite keeps beside a file belongs to it, for whoever wants to rescue its rows.
+        for ending in ("-wal", "-shm", ""):
+            beside = path.with_name(path.name + ending)
+            if beside.exists():
+                beside.rename(aside.with_name(aside.name + ending))
+    warnings.warn(
+        f"the file of measurements was damaged: it is now {aside.name}, in the same folder, and a new one was begun",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def _make(connection: sqlite3.Connection, path: Path) -> None:
+    """Create the tables, unless another notebook just did."""
+    with _alone(path):
+        if _asked(connection, "user_version") != 0:
+            return
+        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise StoreError(
+                f"{path.name} is a database of something else, so nothing was written to it; "
+                "name another file in TVM_WORKBENCH_STORE"
+            )
+        # Switching to the write-ahead log needs the file for oneself, and SQLite does not wait for that.
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.executescript(
+            f"BEGIN; {_TABLES} PRAGMA application_id={APPLICATION}; PRAGMA user_version={VERSION}; COMMIT;"
+        )
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    if _asked(connection, "application_id") != APPLICATION:
+        raise StoreError(
+            f"{path.name} is a database of something else, so nothing was written to it; "
+            "name another file in TVM_WORKBENCH_STORE"
+        )
+    version = _asked(connection, "user_version")
+    if version > VERSION:
+        raise StoreError(
+            f"{path.name} was written by a newer tvm-workbench (its format is {version}, this one knows {VERSION}); "
+            "update tvm-workbench, or name another file in TVM_WORKBENCH_STORE"
+        )
+    key = (os.fspath(path), identity(path))
+    if key not in _checked:
+        verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if verdict != "ok":
+            raise sqlite3.DatabaseError(verdict)
+        _checked.add(key)
+
+
+def _asked(connection: sqlite3.Connection, name: str) -> int:
+    return connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold what only one process at a time may do to the file; SQLite's own lock, on a file beside it, on any system."""
+    lock = path.with_name(path.name + ".lock")
+    with closing(sqlite3.connect(lock, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        yield
+
+
+def _free_name(path: Path) -> Path:
+    """NAME.damaged-DATE, numbered where that is taken."""
+    stem = f"{path.name}.damaged-{time.strftime('%Y-%m-%d-%H%M%S')}"
+    names = (stem, *(f"{stem}-{number}" for number in range(2, 1000)))
+    return next(name for name in map(path.with_name, names) if not name.exists())
