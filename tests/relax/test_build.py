@@ -10,7 +10,7 @@ from tvm import relax
 import workbench as wb
 from workbench.dialects import compat
 from workbench.dialects.base import Workload
-from workbench.dialects.relax import build
+from workbench.dialects.relax import build, running
 from workbench.dialects.relax.target import make_target
 from workbench.errors import MeasureError, UnknownName
 
@@ -47,7 +47,7 @@ def called(built: build.RelaxBuilt) -> list[str]:
         return int(relax.VMInstrumentReturnKind.NO_OP)
 
     machine.set_instrument(watch)
-    values = {**build.random_inputs(built.workload, 0), **built.workload.params}
+    values = {**running.random_inputs(built.workload, 0), **built.workload.params}
     arguments = [values[compat.name_of(parameter)] for parameter in built.workload.module["main"].params]
     machine["main"](*[tvm.runtime.tensor(a if isinstance(a, np.ndarray) else a.numpy()) for a in arguments])
     return names
@@ -94,7 +94,7 @@ def test_the_source_holds_every_kernel() -> None:
 
 
 def test_it_runs() -> None:
-    run = build.compiled(sample("parallel_cast"), "llvm", PLAIN).runner(seed=0)
+    run = build.compiled(sample("parallel_cast"), "llvm", PLAIN).load(seed=0).run
     assert 0 < run(3) < 1
 
 
@@ -120,7 +120,7 @@ def test_a_cuda_build_needs_no_device_until_it_is_run() -> None:
     assert "__global__" in built.source()
     if not tvm.cuda(0).exist:
         with pytest.raises(MeasureError, match="no cuda device"):
-            built.runner(seed=0)
+            built.load(seed=0)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_a_workload_without_a_main_or_of_unknown_size_can_not_be_timed() -> None
         "@I.ir_module\nclass M:\n    @R.function\n    def other(x: R.Tensor((4,), 'float32')):\n        return x\n"
     )
     with pytest.raises(MeasureError, match="no function `main`"):
-        build.random_inputs(named, 0)
+        running.random_inputs(named, 0)
     unknown = wb.load("@R.function\ndef main(x: R.Tensor((\"n\",), 'float32')):\n    return x\n")
     with pytest.raises(MeasureError, match="known shape"):
-        build.random_inputs(unknown, 0)
+        running.random_inputs(unknown, 0)

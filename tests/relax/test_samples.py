@@ -11,7 +11,7 @@ from tvm import relax
 
 import workbench as wb
 from workbench.dialects import compat
-from workbench.dialects.relax import build
+from workbench.dialects.relax import build, running
 
 SMALL: dict[str, dict[str, int]] = {
     "bert": {"layers": 2, "hidden": 32, "seq": 8, "heads": 2},
@@ -34,7 +34,7 @@ def output(name: str, inputs: dict[str, np.ndarray] | None = None, opt_level: in
     workload = wb.samples.load(name, **SMALL.get(name, {}))
     config = {"opt_level": opt_level, "disabled": [], "required": [], "options": {}}
     built: Any = build.compiled(workload, "llvm", config)
-    values = {**(inputs or build.random_inputs(workload, 0)), **{k: v.numpy() for k, v in workload.params.items()}}
+    values = {**(inputs or running.random_inputs(workload, 0)), **{k: v.numpy() for k, v in workload.params.items()}}
     arguments = [tvm.runtime.tensor(values[compat.name_of(p)]) for p in workload.module["main"].params]
     return relax.VirtualMachine(built.executable, tvm.cpu())["main"](*arguments).numpy()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -97,8 +97,6 @@ class Built(Protocol):
     "TVM's version"
     threads: int
     "threads its runtime uses"
-    method: str
-    "how `runner` times"
 
     def calls(self) -> list[dict[str, Any]]:
         """One row a call, in execution order: name, function, noop, bytes_read, bytes_written, inputs, outputs."""
@@ -108,12 +106,38 @@ class Built(Protocol):
         """The generated source."""
         ...
 
-    def outputs(self, seed: int) -> list[np.ndarray]:
-        """What one run gives for random inputs, tuples flattened."""
+    def load(self, seed: int) -> Running:
+        """It on the device of its target, with random inputs."""
         ...
 
-    def runner(self, seed: int) -> Callable[[int], float]:
-        """A function that runs so many times with the same random inputs and gives the mean seconds of one run."""
+
+@dataclass(frozen=True)
+class KernelTime:
+    """What one call of a kernel took."""
+
+    function: str
+    samples: list[float]
+    "seconds of one run"
+
+
+class Running(Protocol):
+    """A compiled workload with its inputs, on a device."""
+
+    method: str
+    "how `run` times"
+    kernel_method: str
+    "how `kernels` times"
+
+    def run(self, number: int) -> float:
+        """Run it so many times, always with the same inputs: the mean seconds of one run."""
+        ...
+
+    def outputs(self) -> list[np.ndarray]:
+        """What one run gives, tuples flattened."""
+        ...
+
+    def kernels(self, budget: float) -> list[KernelTime]:
+        """What each call took, in execution order, in about `budget` seconds; calls that run nothing may be left out."""
         ...
 
 

@@ -25,9 +25,9 @@ def timing(
     """Compile, count, and run with random inputs until the spread settles or `budget` seconds are spent."""
     built, answer = _compiled(workload, target, config, progress)
     progress("Timing", 0.0)
-    run = built.runner(seed)
-    samples = sample(run, budget, lambda fraction: progress("Timing", fraction))
-    return {**answer, **_counted(built), **samples, "method": built.method}
+    running = built.load(seed)
+    samples = sample(running.run, budget, lambda fraction: progress("Timing", fraction))
+    return {**answer, **_counted(built), **samples, "method": running.method}
 
 
 def _compiled(

@@ -41,7 +41,7 @@ def values(
     progress("Compiling")
     built = build_of(workload).compiled(workload, resolved_target(workload, "llvm"), config)
     progress("Running")
-    arrays = built.outputs(seed)
+    arrays = built.load(seed).outputs()
     named = dict(zip(names or [f"output{place}" for place in range(len(arrays))], arrays, strict=True))
     np.savez(path, **named)  # pyright: ignore[reportArgumentType]
     return {}

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import tvm
 from tvm import relay
-from tvm.contrib import graph_executor  # pyright: ignore[reportAttributeAccessIssue]  this is Relay's TVM
 
 from workbench.dialects.base import Built, Workload
 from workbench.dialects.capture import pass_context
-from workbench.dialects.inputs import random_values
 from workbench.dialects.relay.kernels import call_rows
+from workbench.dialects.relay.running import Running, device_of
 from workbench.dialects.relay.sources import generated
-from workbench.errors import MeasureError
 
 
 def llvm_host_cpu() -> str:
@@ -42,8 +39,6 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], instrum
 class RelayBuilt:
     """A library for the graph executor."""
 
-    method = "graph executor, time_evaluator"
-
     def __init__(self, workload: Workload, target: str, library: Any) -> None:
         self.workload = workload
         self.target = target
@@ -57,39 +52,5 @@ class RelayBuilt:
     def source(self) -> str:
         return generated(self.library.get_lib())
 
-    def runner(self, seed: int) -> Callable[[int], float]:
-        device, executor = self._filled(seed)
-
-        def run(number: int) -> float:
-            return float(executor.module.time_evaluator("run", device, number=number, repeat=1)().results[0])
-
-        return run
-
-    def outputs(self, seed: int) -> list[np.ndarray]:
-        _, executor = self._filled(seed)
-        executor.run()
-        return [executor.get_output(place).numpy() for place in range(executor.get_num_outputs())]
-
-    def _filled(self, seed: int) -> tuple[Any, Any]:
-        """The device, and an executor with random inputs set."""
-        kind = self.target.split()[0]
-        device = tvm.device(kind, 0)
-        if not device.exist:
-            raise MeasureError(f"there is no {kind} device here, so nothing was run")
-        executor = graph_executor.GraphModule(self.library["default"](device))
-        for name, value in random_inputs(self.workload, seed).items():
-            executor.set_input(name, value)
-        return device, executor
-
-
-def random_inputs(workload: Workload, seed: int) -> dict[str, np.ndarray]:
-    """Seeded values for every parameter of `main` that has no array (dialects/inputs.py)."""
-    found = {}
-    for variable in workload.module["main"].params:
-        name, type = variable.name_hint, variable.checked_type
-        if name in workload.params:
-            continue
-        if not isinstance(type, relay.TensorType) or not all(isinstance(d, tvm.tir.IntImm) for d in type.shape):
-            raise MeasureError(f"the input {name} has type {type}; only tensors of known shape can be filled and timed")
-        found[name] = random_values(name, [int(d) for d in type.shape], type.dtype, seed)
-    return found
+    def load(self, seed: int) -> Running:
+        return Running(self.workload, self.library, device_of(self.target), seed)
