@@ -12,7 +12,18 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from workbench.plots import kernel_count, runtime
+from workbench.plots import (
+    ablation,
+    cpu_gpu,
+    handovers,
+    kernel_count,
+    kernel_times,
+    launch_overhead,
+    roofline,
+    runtime,
+    waterfall,
+)  # fmt: skip
+from workbench.plots.ops import family
 from workbench.plots.style import DARK, LIGHT, time_unit, to_svg
 
 HOSTILE = ["$x$ $", "<script>alert(1)</script>", "a_b^c{", "\\frac{", "", "n" * 3000, "A\nB", "%s", "_hidden", "日本"]
@@ -40,47 +51,9 @@ def ax():
 
 
 @pytest.mark.parametrize("plot", [kernel_count, runtime])
-def test_draws_on_the_axes_given_and_sets_no_global_state(plot, ax):
-    before = dict(mpl.rcParams)
-    assert plot(rows(), ax=ax) is ax
-    assert ax.has_data()
-    assert dict(mpl.rcParams) == before
-    assert plt.get_fignums() == []
-
-
-@pytest.mark.parametrize("plot", [kernel_count, runtime])
-def test_makes_axes_of_its_own_where_none_are_given(plot):
-    made = plot(rows())
-    assert isinstance(made, Axes)
-    plt.close(made.figure)
-
-
-@pytest.mark.parametrize("plot", [kernel_count, runtime])
-@pytest.mark.parametrize("data", [rows(names=()), rows().iloc[:0]], ids=["no rows, no columns", "no rows"])
-def test_nothing_measured_is_an_empty_plot_that_says_so(plot, data, ax):
-    plot(data, ax=ax)
-    assert "nothing" in ax.get_title(loc="left")
-
-
-@pytest.mark.parametrize("plot", [kernel_count, runtime])
 def test_only_failed_rows_are_an_empty_plot(plot, ax):
     plot(pd.DataFrame([{"config": "opt 3", "status": "failed", "message": "no"}]), ax=ax)
     assert "nothing" in ax.get_title(loc="left")
-
-
-@pytest.mark.parametrize("plot", [kernel_count, runtime])
-@pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.filterwarnings("ignore:Glyph")
-def test_hostile_names_are_drawn_as_text(plot, name):
-    svg = to_svg(plot, rows([name, name + "2"]), LIGHT, 2)
-    assert "<script" not in svg
-
-
-@pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_an_svg_is_a_picture_without_scripts_or_outside_references(theme):
-    svg = to_svg(runtime, rows(), theme, 2)
-    assert "<svg" in svg
-    assert "<script" not in svg
 
 
 def test_every_bar_has_its_number(ax):
@@ -103,3 +76,196 @@ def test_no_difference_is_claimed_where_quartiles_overlap(ax):
 def test_times_are_shown_in_a_unit_that_reads_well(microseconds, unit, ax):
     assert runtime(rows(microseconds=microseconds), ax=ax).get_xlabel().startswith(unit)
     assert time_unit(microseconds)[1] == unit
+
+
+KERNELS = [
+    {"index": 0, "name": "tvmgen_default_fused_nn_dense_add", "op": "nn.dense", "median_us": 30.0, "flops": 6e4},
+    {"index": 1, "name": "tvmgen_default_fused_nn_dense_add_1", "op": "nn.dense", "median_us": 10.0, "flops": 2e4},
+    {"index": 2, "name": "tvmgen_default_fused_nn_softmax", "op": "nn.softmax", "median_us": 20.0, "flops": None},
+]
+TIMED_KERNELS = pd.DataFrame([{**kernel, "bytes_read": 900, "bytes_written": 100} for kernel in KERNELS])
+CEILINGS = {"bytes_per_second": 1e9, "flops_per_second": 4e9, "method": "a stream"}
+
+
+def steps(*rows, columns=("pass", "kernels", "traffic_bytes", "median_us", "q1_us", "q3_us")):
+    return pd.DataFrame(rows, columns=list(columns))
+
+
+FALLS = steps(
+    ("input", 8, 900, 50.0, 49.0, 51.0), ("InferType", 8, 900, 50.0, 49.0, 51.0), ("Fuse", 3, 300, 20.0, 19.0, 21.0)
+)
+ABLATED = pd.DataFrame(
+    [
+        ("nothing", "control", 3, 300, 1.0, 0.99, 1.01),
+        ("FuseOps", "without", 8, 900, 2.0, 1.9, 2.1),
+        ("SimplifyExpr", "without", 3, 300, 1.01, 0.98, 1.05),
+    ],
+    columns=["pass", "direction", "kernels", "traffic_bytes", "ratio", "low", "high"],
+)
+HANDED = pd.DataFrame(
+    [("a", 0, 1, "int32", 400), ("a", 1, -1, "int8", 999), ("b", 0, 1, "int8", 100)],
+    columns=["config", "producer", "consumer", "dtype", "bytes"],
+)
+
+
+def two_devices(cuda=True):
+    right = [{**kernel, "median_us": kernel["median_us"] / 4} for kernel in KERNELS]
+    cpu = {**rows(["opt 3"]).iloc[0], "device": "cpu", "per_kernel": KERNELS, "kernels_sum_us": 40.0, "launches": 2}
+    gpu = {
+        **rows(["opt 3"], 12.0).iloc[0],
+        "device": "cuda",
+        "per_kernel": right,
+        "kernels_sum_us": 11.0,
+        "launches": 2,
+    }
+    none = {
+        "config": "opt 3",
+        "device": "cuda",
+        "kernels": 4,
+        "status": "not measured",
+        "message": "no CUDA device here",
+    }
+    return pd.DataFrame([cpu, gpu if cuda else none])
+
+
+DRAWN = {
+    kernel_count: rows(),
+    runtime: rows(),
+    waterfall: FALLS,
+    ablation: ABLATED,
+    kernel_times: TIMED_KERNELS,
+    launch_overhead: two_devices(),
+    roofline: TIMED_KERNELS,
+    handovers: HANDED,
+    cpu_gpu: two_devices(),
+}
+NAMED = {"config", "pass", "name", "op", "dtype", "message"}
+"columns whose texts come from a module or a person"
+
+
+def title(plot, data, **options):
+    return plot(data, ax=Figure().subplots(), **options).get_title(loc="left")
+
+
+def words(plot, data, **options):
+    return [text.get_text() for text in plot(data, ax=Figure().subplots(), **options).texts]
+
+
+@pytest.mark.parametrize("plot", DRAWN, ids=lambda plot: plot.__name__)
+def test_draws_on_the_axes_given_and_sets_no_global_state(plot, ax):
+    before = dict(mpl.rcParams)
+    assert plot(DRAWN[plot], ax=ax) is ax
+    assert ax.has_data()
+    assert dict(mpl.rcParams) == before
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize("plot", DRAWN, ids=lambda plot: plot.__name__)
+def test_makes_axes_of_its_own_where_none_are_given(plot):
+    made = plot(DRAWN[plot])
+    assert isinstance(made, Axes)
+    plt.close(made.figure)
+
+
+@pytest.mark.parametrize("plot", DRAWN, ids=lambda plot: plot.__name__)
+@pytest.mark.parametrize("empty", [pd.DataFrame(), None], ids=["no columns", "no rows"])
+def test_nothing_measured_is_an_empty_plot_that_says_so(plot, empty, ax):
+    plot(DRAWN[plot].iloc[:0] if empty is None else empty, ax=ax)
+    assert any(word in ax.get_title(loc="left") for word in ("nothing", "no ", "not "))
+
+
+@pytest.mark.parametrize("plot", DRAWN, ids=lambda plot: plot.__name__)
+@pytest.mark.filterwarnings("ignore:Glyph")
+def test_hostile_names_are_drawn_as_text_on_light_and_dark(plot):
+    data = pd.concat([DRAWN[plot]] * 5, ignore_index=True)
+    for column in NAMED & set(data.columns):
+        data[column] = [HOSTILE[i % len(HOSTILE)] + str(i) for i in range(len(data))]
+    for theme in (LIGHT, DARK):
+        svg = to_svg(plot, data, theme, 10)
+        assert "<svg" in svg
+        assert "<script" not in svg
+
+
+def test_cpu_and_cuda_stand_in_one_row_each_judged_by_its_own_fastest():
+    data = two_devices()
+    ax = runtime(data, ax=Figure().subplots())
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["opt 3"]
+    assert ax.get_title(loc="left") == "CPU: opt 3: 50 µs; CUDA: opt 3: 12 µs"
+
+
+def test_a_device_that_is_not_there_is_said_in_its_place_and_counted_all_the_same():
+    data = two_devices(cuda=False)
+    assert "CUDA: not measured" in title(runtime, data)
+    assert "CUDA: no CUDA device here" in words(runtime, data)
+    assert title(cpu_gpu, data) == "CUDA: no CUDA device here"
+    assert len(kernel_count(data, ax=Figure().subplots()).patches) == 2
+
+
+def test_a_wrong_answer_never_wins_and_is_marked():
+    data = rows(["right", "wrong"]).assign(status=["ok", "wrong"])
+    data.loc[1, ["median_us", "q1_us", "q3_us"]] = [1.0, 0.9, 1.1]
+    assert title(runtime, data).startswith("right: 50")
+    assert any("! wrong result" in text for text in words(runtime, data))
+
+
+def test_a_waterfall_leaves_out_what_changes_nothing_and_says_what_changes_most():
+    ax = waterfall(FALLS, ax=Figure().subplots())
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["input", "Fuse", "result"]
+    assert ax.get_title(loc="left") == "8 to 3 kernels; Fuse changes most (-5)"
+    assert "passes left out that leave this as it is: 1" in [text.get_text() for text in ax.texts]
+
+
+def test_a_step_of_time_inside_the_noise_is_called_noise():
+    data = steps(("input", 8, 900, 50.0, 45.0, 55.0), ("Fuse", 3, 300, 48.0, 44.0, 53.0))
+    assert "no difference beyond the noise" in title(waterfall, data, what="median_us")
+    assert "-2 (noise)" in words(waterfall, data, what="median_us")
+
+
+def test_an_ablation_claims_what_its_intervals_show_and_no_more():
+    assert title(ablation, ABLATED) == "without FuseOps it takes 2 times as long"
+    noise = ABLATED[ABLATED["pass"] != "FuseOps"]
+    assert title(ablation, noise) == "no pass makes a difference beyond the noise"
+    counted = ABLATED.assign(ratio=float("nan"))
+    assert title(ablation, counted) == "without FuseOps: 8 kernels instead of 3; not timed"
+
+
+@pytest.mark.parametrize(("by", "first"), [("op", "nn.dense  x2"), ("kernel", "0  nn_dense_add")])
+def test_kernel_times_are_sorted_and_stacked_by_op(by, first):
+    ax = kernel_times(TIMED_KERNELS, ax=Figure().subplots(), by=by)
+    assert ax.get_yticklabels()[0].get_text() == first
+    assert ("67%" if by == "op" else "50%") in ax.get_title(loc="left")
+
+
+def test_kernels_beyond_the_most_that_can_be_read_are_one_bar_of_their_sum():
+    ax = kernel_times(TIMED_KERNELS, ax=Figure().subplots(), by="kernel", most=1)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["0  nn_dense_add", "2 others"]
+    assert any(text.get_text().startswith("30") for text in ax.texts[1:])
+
+
+def test_launch_overhead_is_the_difference_and_never_less_than_none():
+    data = two_devices().iloc[:1]
+    assert title(launch_overhead, data) == "opt 3: 20% of a run is spent outside kernels"
+    assert "10 µs beyond, 20%, 5 µs a launch" in words(launch_overhead, data)
+    assert "no overhead to be seen" in title(launch_overhead, data.assign(kernels_sum_us=60.0))
+
+
+def test_a_roofline_says_how_near_the_longest_kernel_comes_and_what_it_left_out():
+    assert title(roofline, TIMED_KERNELS, ceilings=CEILINGS).startswith("nn_dense_add reaches 50% of its ceiling")
+    assert "ceilings were not measured" in title(roofline, TIMED_KERNELS)
+    assert any("1 kernels with unknown" in text for text in words(roofline, TIMED_KERNELS))
+
+
+def test_handovers_leave_out_the_programs_own_inputs_and_outputs():
+    assert title(handovers, HANDED) == "400 to 100 bytes between kernels (int32 400 to 0; int8 0 to 100)"
+
+
+def test_cpu_and_cuda_are_compared_kernel_by_kernel():
+    assert title(cpu_gpu, two_devices()) == "CUDA is faster in 3 of 3 kernels; most in nn_dense_add, 4 times"
+
+
+@pytest.mark.parametrize(
+    ("op", "kind"), [("nn.conv2d", "convolution"), ("relax.matmul", "matrix product"), ("max", "reduction"),
+                     ("maximum", "elementwise"), ("nn.layer_norm", "softmax and norms"), (None, "not known")],
+)  # fmt: skip
+def test_an_operator_has_one_colour_in_every_plot(op, kind):
+    assert family(op)[0] == kind

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.ticker import MaxNLocator
 
+from workbench.plots.rows import conditions, named
 from workbench.plots.style import LIGHT, Theme, axes, complete, dress, label_rows
 
 if TYPE_CHECKING:
@@ -19,21 +20,24 @@ def kernel_count(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = L
     Parameters
     ----------
     data
-        As `wb.measure` gives it: columns `config`, `kernels`; rows without a count are left out.
+        As `wb.measure` gives it: columns `config`, `kernels`, and `asked_target` where there are several; rows without a
+        count are left out. What was counted and not timed is drawn all the same.
     """
     known = complete(data, "config", "kernels")
     ax = axes(ax, len(known))
     counts = [int(n) for n in known["kernels"]]
+    names = named(known)
     best = min(counts, default=0)
     colours = [theme.accent if n == best else theme.bar for n in counts]
     bars = ax.barh(range(len(counts)), counts, color=colours, height=0.62)
     ax.bar_label(bars, [str(n) for n in counts], padding=4, color=theme.text)
-    label_rows(ax, list(known["config"]))
+    label_rows(ax, names)
     ax.invert_yaxis()
-    ax.set_xlim(0, max(counts, default=1) * 1.12)
+    ax.set_xlim(0, max([1, *counts]) * 1.12)
     ax.set_xlabel("kernels (calls in one run)")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    dress(ax, _finding(list(known["config"]), counts), theme)
+    counted = known.drop(columns=["cpu", "gpu", "threads"], errors="ignore")  # a count is the same on every machine
+    dress(ax, _finding(names, counts), theme, conditions(counted))
     return ax
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
+from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,20 +17,40 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's palette
 BLUE, ORANGE, GREEN, VERMILION, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#999999"
+SKY, PURPLE, YELLOW = "#56B4E9", "#CC79A7", "#F0E442"
 
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of text and lines."""
+    """Colours of text and lines, on a page that shows through."""
 
     text: str
     faint: str
+    "lines and grids"
     bar: str
+    "what is neither best nor worst, and a difference that may be noise"
     accent: str
+    "what stands out; the CPU"
+    dim: str
+    "words of lesser weight"
+    gpu: str
+    good: str
+    "fewer, faster; always with a sign or a word beside it"
+    bad: str
+    band: str
+    "where a difference is noise"
+    page: str
+    "the page's own colour, for what stands alone in a file"
 
 
-LIGHT = Theme(text="#333333", faint="#CCCCCC", bar="#9DB8CC", accent=BLUE)
-DARK = Theme(text="#DDDDDD", faint="#555555", bar="#47657C", accent="#56B4E9")
+LIGHT = Theme(
+    text="#333333", faint="#CCCCCC", bar="#9DB8CC", accent=BLUE, dim="#666666", gpu="#B87A00",
+    good="#00795A", bad="#B84F00", band="#E9EDF0", page="#FFFFFF",
+)  # fmt: skip
+DARK = Theme(
+    text="#DDDDDD", faint="#555555", bar="#5B7B92", accent=SKY, dim="#A5A5A5", gpu=ORANGE,
+    good="#2BC49A", bad="#F08A4B", band="#2B3238", page="#111111",
+)  # fmt: skip
 
 
 def time_unit(microseconds: float) -> tuple[float, str]:
@@ -47,8 +68,30 @@ def time_unit(microseconds: float) -> tuple[float, str]:
     return (1e-3, "ms") if microseconds < 1e6 else (1e-6, "s")
 
 
+def byte_unit(count: float) -> tuple[float, str]:
+    """The factor from bytes, and the unit, in which a size reads well.
+
+    >>> byte_unit(2_500_000)
+    (1e-06, 'MB')
+    """
+    if count < 10_000:
+        return 1.0, "bytes"
+    if count < 1e6:
+        return 1e-3, "kB"
+    return (1e-6, "MB") if count < 1e9 else (1e-9, "GB")
+
+
+def figures(value: float) -> str:
+    """A number with three figures, and no power of ten.
+
+    >>> figures(1234.5), figures(0.1234)
+    ('1,234', '0.123')
+    """
+    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
+
+
 def _size(rows: int) -> tuple[float, float]:
-    return 7.0, 1.2 + 0.42 * max(rows, 1)
+    return 7.0, 1.3 + 0.42 * max(rows, 1)
 
 
 def complete(data: pd.DataFrame, *columns: str) -> pd.DataFrame:
@@ -66,42 +109,93 @@ def axes(ax: Axes | None, rows: int) -> Axes:
     return made
 
 
-def label_rows(ax: Axes, names: list[str]) -> None:
-    """One row a configuration, the first on top; what it leaves out stands on a line of its own."""
-    labels = ["\n".join(_cut(line) for line in name.replace(" -", "\n-").splitlines()[:LABEL_LINES]) for name in names]
-    ax.set_yticks(range(len(names)), labels, parse_math=False)
+def label_rows(ax: Axes, names: Sequence[str]) -> None:
+    """One row a name, the first on top; what a configuration leaves out stands on a line of its own."""
+    labels = ["\n".join(cut(line) for line in name.replace(" -", "\n-").splitlines()[:LABEL_LINES]) for name in names]
+    small = "small" if any("\n" in label for label in labels) else "medium"
+    ax.set_yticks(range(len(names)), labels, parse_math=False, fontsize=small)
 
 
 LABEL_LINES, LABEL_LENGTH = 4, 40
 "A pipeline's text can be longer than the figure is wide; what is cut off is in the table."
 
 
-def _cut(line: str) -> str:
-    return line if len(line) <= LABEL_LENGTH else line[: LABEL_LENGTH - 1] + "…"
+def cut(line: str, length: int = LABEL_LENGTH) -> str:
+    """A line, shortened with an ellipsis."""
+    return line if len(line) <= length else line[: length - 1] + "…"
 
 
-def dress(ax: Axes, finding: str, theme: Theme) -> None:
-    """Quiet axes: no frame, text in the theme's colour, the finding as the title."""
-    ax.set_title(
-        "\n".join(wrap(finding, 64, max_lines=2, placeholder=" …")),
+def dress(ax: Axes, finding: str, theme: Theme, conditions: str = "") -> None:
+    """Quiet axes: no frame, text in the theme's colour, the finding as the title, the conditions small beneath."""
+    title = ax.set_title(
+        "\n".join(wrap(finding, 80, max_lines=2, placeholder=" …")),
         loc="left",
         fontsize="medium",
         color=theme.text,
         parse_math=False,
     )
+    alone = len(ax.figure.axes) == 1  # then the words have the figure's width, not only that of the bars
+    if alone:
+        title.set_x(EDGE)
+        above = ScaledTranslation(0, ABOVE / 72, ax.figure.dpi_scale_trans)
+        title.set_transform(blended_transform_factory(ax.figure.transSubfigure, ax.transAxes) + above)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
     ax.spines["bottom"].set_color(theme.faint)
-    ax.tick_params(colors=theme.text, length=0)
+    ax.tick_params(colors=theme.text, length=0, which="both")
     ax.xaxis.label.set_color(theme.text)
+    ax.yaxis.label.set_color(theme.text)
     ax.set_facecolor("none")
+    if conditions:
+        words = "\n".join(wrap(conditions, 125, max_lines=3, placeholder=" …"))
+        place = (ax.figure.transSubfigure, ax.transAxes) if alone else (ax.transAxes, ax.transAxes)
+        below = {"xytext": (0, -40), "textcoords": "offset points", "va": "top", "annotation_clip": False}
+        at = (EDGE if alone else 0, 0)
+        ax.annotate(words, at, xycoords=place, color=theme.dim, fontsize=7, parse_math=False, **below)
 
 
-def to_svg(plot: Callable[..., Any], data: Any, theme: Theme, rows: int) -> str:
-    """A plot as SVG text, drawn off screen: safe in any thread."""
+ABOVE = 6
+"points between the axes and the title"
+EDGE = 0.008
+"how far from the figure's edge words begin, as a part of its width"
+
+
+def say(ax: Axes, x: float, y: float, words: str, theme: Theme, **how: Any) -> None:
+    """Words on the data, as they are: names hold dollar signs and underscores."""
+    how = {"color": theme.text, "fontsize": "small", "va": "center", "parse_math": False, **how}
+    ax.annotate(words, (x, y), textcoords="offset points", **{"xytext": (5, 0), **how})
+
+
+def empty(ax: Axes, finding: str, theme: Theme) -> Axes:
+    """Axes with nothing on them but the reason."""
+    ax.set_xticks([])
+    ax.set_yticks([])
+    dress(ax, finding, theme)
+    ax.spines["bottom"].set_visible(False)
+    return ax
+
+
+def to_svg(
+    plot: Callable[..., Any], data: Any, theme: Theme, rows: int, *, standing: bool = False, **options: Any
+) -> str:
+    """A plot as SVG text, drawn off screen: safe in any thread. `standing`: with the page's colour behind it."""
+    return _drawn(plot, data, theme, rows, standing, "svg", **options).decode()
+
+
+def to_png(plot: Callable[..., Any], data: Any, theme: Theme, rows: int, **options: Any) -> bytes:
+    """A plot as a PNG picture with the page's colour behind it."""
+    return _drawn(plot, data, theme, rows, True, "png", **options)
+
+
+def _drawn(
+    plot: Callable[..., Any], data: Any, theme: Theme, rows: int, standing: bool, format: str, **options: Any
+) -> bytes:
     figure = Figure(figsize=_size(rows), layout="constrained")
-    figure.patch.set_alpha(0)
-    plot(data, ax=figure.subplots(), theme=theme)
-    out = io.StringIO()
-    figure.savefig(out, format="svg")
+    if standing:
+        figure.patch.set_facecolor(theme.page)
+    else:
+        figure.patch.set_alpha(0)
+    plot(data, ax=figure.subplots(), theme=theme, **options)
+    out = io.BytesIO()
+    figure.savefig(out, format=format, dpi=144, metadata={"Date": None} if format == "svg" else None)
     return out.getvalue()

@@ -1,0 +1,108 @@
+"""What each pass is worth: the program without it, or with it alone, against the whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workbench.plots.rows import conditions
+from workbench.plots.style import LIGHT, Theme, axes, byte_unit, complete, dress, empty, label_rows, say
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+CONTROL = "control"
+"the direction of the row that races the whole pipeline against itself: its interval is the noise"
+
+
+def ablation(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT) -> Axes:
+    """The time without each pass over the time with all of them, with its 95 % interval; 1 is no difference.
+
+    An interval that reaches over 1 is drawn grey: it can't be told. The band is the pipeline against itself, measured the
+    same way. Right of each row: the change in kernels and bytes.
+
+    Parameters
+    ----------
+    data
+        As `wb.ablate` gives it: `pass`, `direction`, `kernels`, `traffic_bytes`, `ratio`, `low`, `high`. Rows without a
+        ratio say why in their place.
+    """
+    rows = complete(data, "pass", "direction").to_dict("records")
+    controls = [row for row in rows if row["direction"] == CONTROL]
+    rows = [row for row in rows if row["direction"] != CONTROL]
+    if not rows:
+        return empty(axes(ax, 1), "no pass left out yet", theme)
+    ax = axes(ax, len(rows))
+    raced = [row for row in rows if _known(row)]
+    for row in controls:
+        if _known(row):
+            ax.axvspan(row["low"], row["high"], color=theme.band, linewidth=0, zorder=0)
+    ax.axvline(1, color=theme.faint, linewidth=1, zorder=0)
+    for place, row in enumerate(rows):
+        _drawn(ax, place, row, theme)
+    ends = [row[key] for row in [*raced, *controls] if _known(row) for key in ("low", "high")] or [1.0]
+    low, high = min([0.9, *ends]), max([1.1, *ends])
+    room = (high - low) * 0.08
+    ax.set_xlim(low - room, high + room)
+    for place, row in enumerate(rows):
+        _delta(ax, place, row, controls, theme)
+    label_rows(
+        ax, [("" if row["direction"] == "without" else f"{row['direction']} ") + str(row["pass"]) for row in rows]
+    )
+    ax.set_ylim(len(rows) - 0.4, -0.7)
+    ax.set_xlabel("← faster without it      time without the pass / time with all      slower without it →")
+    said = "band: the pipeline against itself" if any(map(_known, controls)) else ""
+    dress(ax, _finding(rows, controls), theme, " · ".join(part for part in (said, conditions(data)) if part))
+    return ax
+
+
+def _known(row: dict[str, Any]) -> bool:
+    return all(isinstance(row.get(key), float) and row[key] == row[key] for key in ("ratio", "low", "high"))
+
+
+def _drawn(ax: Axes, place: int, row: dict[str, Any], theme: Theme) -> None:
+    if not _known(row):
+        say(ax, 1, place, str(row.get("message") or row.get("status") or "not timed")[:80], theme, color=theme.dim)
+        return
+    colour = theme.good if row["low"] > 1 else theme.bad if row["high"] < 1 else theme.bar
+    ax.plot([row["low"], row["high"]], [place, place], color=colour, linewidth=4, solid_capstyle="butt", alpha=0.55)
+    ax.plot([row["ratio"]], [place], "o", color=colour, markersize=6)
+    say(ax, row["ratio"], place, f"{row['ratio']:.3g}", theme, xytext=(0, 10), ha="center")
+
+
+def _delta(ax: Axes, place: int, row: dict[str, Any], controls: list[dict[str, Any]], theme: Theme) -> None:
+    """Beside the row, what the counts say: they have no noise."""
+    base = controls[0] if controls else {}
+    said = [_change(row, base, "kernels", lambda n: f"{n:.0f} kernels")]
+    said.append(_change(row, base, "traffic_bytes", lambda n: f"{n * byte_unit(n)[0]:.3g} {byte_unit(n)[1]}"))
+    words = "\n".join(part for part in said if part) or (
+        "same kernels" if base.get("kernels") == row.get("kernels") else ""
+    )
+    ax.annotate(words, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=7, color=theme.dim)
+
+
+def _change(row: dict[str, Any], base: dict[str, Any], column: str, words: Any) -> str:
+    now, then = row.get(column), base.get(column)
+    if now is None or then is None or now != now or now == then:
+        return ""
+    return ("+" if now > then else "-") + words(abs(now - then))
+
+
+def _finding(rows: list[dict[str, Any]], controls: list[dict[str, Any]]) -> str:
+    raced = [row for row in rows if _known(row)]
+    worth = [row for row in raced if row["low"] > 1 and row["direction"] == "without"]
+    harm = [row for row in raced if row["high"] < 1 and row["direction"] == "without"]
+    if worth:
+        best = max(worth, key=lambda row: row["ratio"])
+        said = f"without {best['pass']} it takes {best['ratio']:.3g} times as long"
+        return said + (f"; {harm[0]['pass']} slows it down" if harm else "")
+    if harm:
+        worst = min(harm, key=lambda row: row["ratio"])
+        return f"{worst['pass']} slows it down: {worst['ratio']:.3g} of the time without it"
+    if raced:
+        return "no pass makes a difference beyond the noise"
+    base = controls[0].get("kernels") if controls else None
+    most = max((row for row in rows if row.get("kernels") is not None), key=lambda row: row["kernels"], default=None)
+    if base is not None and most is not None and most["kernels"] > base:
+        return f"without {most['pass']}: {most['kernels']:.0f} kernels instead of {base:.0f}; not timed"
+    return "counted, not timed"

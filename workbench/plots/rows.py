@@ -1,0 +1,91 @@
+"""What the plots read from tables of `wb.measure` and `wb.kernels`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workbench.plots.style import complete
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TIMED = ("config", "median_us", "q1_us", "q3_us")
+
+
+def named(data: pd.DataFrame) -> list[str]:
+    """What each row is called: its configuration, and its target where there are several."""
+    asked = data["asked_target"] if "asked_target" in data else data.get("target")
+    if asked is None or asked.nunique() < 2:
+        return [str(name) for name in data["config"]]
+    return [f"{name}, {kind(target)}" for name, target in zip(data["config"], asked, strict=True)]
+
+
+def kind(target: Any) -> str:
+    """The first word of a target, as one says it."""
+    word = str(target).split()[0] if str(target).split() else "?"
+    return {"llvm": "CPU", "c": "CPU", "cuda": "CUDA"}.get(word, word)
+
+
+def device(row: dict[str, Any]) -> str:
+    """`CPU` or `CUDA`."""
+    said = row.get("device")
+    return str(said).upper() if isinstance(said, str) and said else kind(row.get("target", "llvm"))
+
+
+def conditions(data: pd.DataFrame) -> str:
+    """In one line: on what it was measured, and how."""
+    said = [_each(data, "cpu"), _each(data, "gpu"), _count(data, "threads", "thread"), _each(data, "target")]
+    return " · ".join(part for part in (*said, _each(data, "tvm", "TVM ")) if part)
+
+
+def _values(data: pd.DataFrame, column: str) -> list[Any]:
+    return list(dict.fromkeys(data[column].dropna())) if column in data else []
+
+
+def _each(data: pd.DataFrame, column: str, before: str = "") -> str:
+    found = [str(value) for value in _values(data, column) if str(value)]
+    return (
+        before + " and ".join(found[:2]) + (f" and {len(found) - 2} others" if len(found) > 2 else "") if found else ""
+    )
+
+
+def _count(data: pd.DataFrame, column: str, noun: str) -> str:
+    found = [int(value) for value in _values(data, column)]
+    return f"{'/'.join(map(str, found))} {noun}{'' if found == [1] else 's'}" if found else ""
+
+
+def kernel_rows(data: pd.DataFrame) -> pd.DataFrame:
+    """A table of timed kernels, a row each: `index`, `name`, `op`, `median_us` and what else is known.
+
+    Parameters
+    ----------
+    data
+        Such a table; or rows of `wb.measure(..., per_kernel=True)`, of which the first that has times of its kernels counts.
+    """
+    import pandas as pd
+
+    if "per_kernel" not in data:
+        return complete(data, "name", "median_us")
+    for row in data.to_dict("records"):
+        if isinstance(row["per_kernel"], list) and row["per_kernel"]:
+            table = pd.DataFrame(row["per_kernel"])
+            table.attrs = {"conditions": conditions(pd.DataFrame([row])), "method": row.get("kernel_method") or ""}
+            return complete(table, "name", "median_us")
+    return pd.DataFrame({"name": [], "op": [], "median_us": []})
+
+
+def kernel_conditions(data: pd.DataFrame) -> str:
+    """The line beneath a plot of kernels."""
+    return " · ".join(part for part in (data.attrs.get("conditions", ""), data.attrs.get("method", "")) if part)
+
+
+def short(name: Any) -> str:
+    """A kernel's name without what all kernels' names begin with.
+
+    >>> short("tvmgen_default_fused_nn_dense_add")
+    'nn_dense_add'
+    """
+    text = str(name)
+    for start in ("tvmgen_default_", "fused_"):
+        text = text.removeprefix(start)
+    return text or str(name)

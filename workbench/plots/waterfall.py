@@ -1,0 +1,122 @@
+"""A pipeline pass by pass: what each pass takes away or adds."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.ticker import MaxNLocator
+
+from workbench.plots.rows import conditions
+from workbench.plots.style import (
+    LIGHT,
+    Theme,
+    axes,
+    byte_unit,
+    complete,
+    dress,
+    empty,
+    figures,
+    label_rows,
+    say,
+    time_unit,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+WORDS = {"kernels": "kernels", "traffic_bytes": "read and written by kernels", "median_us": "a run"}
+
+
+def waterfall(
+    data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT, what: str = "kernels", quiet: bool = False
+) -> Axes:
+    """A bar a pass, from the number before it to the number after it; the whole pipeline from top to bottom.
+
+    Parameters
+    ----------
+    data
+        As `wb.waterfall` gives it: columns `pass` (the first row is the input), `kernels`, `traffic_bytes`, and
+        `median_us`, `q1_us`, `q3_us` where times were measured.
+    what
+        Which of the columns. A change of `median_us` whose quartiles overlap is drawn grey: it may be noise.
+    quiet
+        Draw the passes that leave the number as it is too.
+    """
+    known = complete(data, "pass", what).to_dict("records")
+    if not known:
+        return empty(
+            axes(ax, 1), "no pass counted yet" if what == "kernels" else f"{WORDS[what]}: nothing here yet", theme
+        )
+    shown = [i for i, row in enumerate(known) if quiet or i == 0 or row[what] != known[i - 1][what]]
+    ax = axes(ax, len(shown) + 1)
+    factor, unit = _unit(what, max(row[what] for row in known))
+    names = [str(known[i]["pass"]) for i in shown]
+    ax.barh(0, known[0][what] * factor, color=theme.bar, height=0.62)
+    say(ax, known[0][what] * factor, 0, figures(known[0][what] * factor), theme)
+    for place, i in enumerate(shown[1:], 1):
+        _step(ax, place, known[i - 1], known[i], what, factor, theme)
+    last = known[-1]
+    ax.barh(len(shown), last[what] * factor, color=theme.accent, height=0.62)
+    say(ax, last[what] * factor, len(shown), figures(last[what] * factor), theme, fontweight="bold")
+    label_rows(ax, [*names, "result"])
+    ax.set_ylim(len(shown) + 0.5, -0.6)
+    ax.set_xlim(0, max(row[what] for row in known) * factor * 1.16 or 1)
+    ax.set_xlabel(f"{unit} {WORDS[what]}".strip() if unit else WORDS[what])
+    if what == "kernels":
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    left_out = len(known) - len(shown)
+    said = f"passes left out that leave this as it is: {left_out}" if left_out else ""
+    dress(ax, _finding(known, what), theme, " · ".join(part for part in (said, conditions(data)) if part))
+    return ax
+
+
+def _step(
+    ax: Axes, place: int, before: dict[str, Any], after: dict[str, Any], what: str, factor: float, theme: Theme
+) -> None:
+    low, high = sorted((before[what] * factor, after[what] * factor))
+    fewer = after[what] < before[what]
+    noise = what == "median_us" and not _apart(before, after)
+    colour = theme.bar if noise else theme.good if fewer else theme.bad
+    ax.barh(place, high - low, left=low, color=colour, height=0.62, alpha=0.6 if noise else 1)
+    ax.plot([before[what] * factor] * 2, [place - 1.31, place + 0.31], color=theme.faint, linewidth=0.8, zorder=0)
+    sign = "-" if fewer else "+"
+    words = f"{sign}{figures(high - low)}" + (" (noise)" if noise else "")
+    say(ax, high, place, words, theme, color=theme.dim if noise else colour)
+
+
+def _apart(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    known = all(isinstance(row.get(key), float) for row in (a, b) for key in ("q1_us", "q3_us"))
+    return known and (a["q1_us"] > b["q3_us"] or b["q1_us"] > a["q3_us"])
+
+
+def _unit(what: str, most: float) -> tuple[float, str]:
+    if what == "kernels":
+        return 1, ""
+    return byte_unit(most) if what == "traffic_bytes" else time_unit(most)
+
+
+def _finding(rows: list[dict[str, Any]], what: str) -> str:
+    first, last = rows[0], rows[-1]
+    steps = [(after[what] - before[what], after) for before, after in pairwise(rows)]
+    noun = {"kernels": "kernels", "traffic_bytes": "traffic", "median_us": "time"}[what]
+    if first[what] == last[what] and not any(delta for delta, _ in steps):
+        return f"no pass changed the {noun}"
+    ends = _ends(first[what], last[what], what)
+    if what == "median_us" and not _apart(first, last):
+        return f"{ends}: no difference beyond the noise"
+    delta, most = max(steps, key=lambda step: abs(step[0]))
+    return f"{ends}; {most['pass']} changes most ({'+' if delta > 0 else '-'}{_ends_delta(abs(delta), what)})"
+
+
+def _ends(first: float, last: float, what: str) -> str:
+    if what == "kernels":
+        return f"{first:.0f} to {last:.0f} kernels"
+    factor, unit = _unit(what, max(first, last))
+    return f"{figures(first * factor)} to {figures(last * factor)} {unit}"
+
+
+def _ends_delta(delta: float, what: str) -> str:
+    factor, unit = _unit(what, delta)
+    return f"{figures(delta * factor)} {unit}".strip()
