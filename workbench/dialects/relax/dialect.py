@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tvm
 from tvm import relax
 
-from workbench.dialects import compat
+from workbench.dialects import arrays, compat
 from workbench.dialects.base import Dialect, PassInfo, Preset, Workload
 from workbench.dialects.relax import catalog
 from workbench.dialects.relax.graph import build_graph
@@ -118,12 +119,11 @@ class Relax:
 
     def dump(self, workload: Workload, folder: Path) -> None:
         (folder / "module.json").write_text(compat.save_json(workload.module))
-        (folder / "params.bin").write_bytes(tvm.runtime.save_param_dict(workload.params))
+        arrays.write(folder, workload.params)
 
     def restore(self, folder: Path) -> Workload:
         module = tvm.ir.load_json((folder / "module.json").read_text())
-        params = tvm.runtime.load_param_dict((folder / "params.bin").read_bytes())
-        return Workload(module, {str(name): value for name, value in params.items()}, folder.name, self.name)
+        return Workload(module, arrays.read(folder, _tensor), folder.name, self.name)
 
 
 def _module_of(function: relax.Function) -> tvm.IRModule:
@@ -165,6 +165,12 @@ def _arrays(module: tvm.IRModule, params: Mapping[str, Any]) -> dict[str, tvm.ru
         name: value if isinstance(value, tvm.runtime.Tensor) else tvm.runtime.tensor(value)
         for name, value in named.items()
     }
+
+
+def _tensor(numbers: np.ndarray, shape: list[int], dtype: str) -> tvm.runtime.Tensor:
+    made = tvm.runtime.empty(tuple(shape), dtype)
+    arrays.copy_into(made.data_ptr(), numbers)
+    return made
 
 
 def _first_line(error: BaseException) -> str:

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tvm
 from tvm import relay
 
+from workbench.dialects import arrays
 from workbench.dialects.base import SAFE_DEPTH, PassInfo, Preset, Workload
 from workbench.dialects.relay import catalog
 from workbench.dialects.relay.diagnostics import told
@@ -135,12 +137,11 @@ class Relay:
 
     def dump(self, workload: Workload, folder: Path) -> None:
         (folder / "module.json").write_text(tvm.ir.save_json(workload.module))
-        (folder / "params.bin").write_bytes(relay.save_param_dict(workload.params))
+        arrays.write(folder, workload.params)
 
     def restore(self, folder: Path) -> Workload:
         module = tvm.ir.load_json((folder / "module.json").read_text())
-        params = relay.load_param_dict((folder / "params.bin").read_bytes())
-        return Workload(_typed(module), dict(params), folder.name, self.name)
+        return Workload(_typed(module), arrays.read(folder, _tensor), folder.name, self.name)
 
 
 def _module_of(expr: relay.Expr) -> tvm.IRModule:
@@ -162,6 +163,12 @@ def _typed(module: tvm.IRModule) -> tvm.IRModule:
 
 def _arrays(params: Mapping[str, Any]) -> dict[str, tvm.nd.NDArray]:
     return {name: value if isinstance(value, tvm.nd.NDArray) else tvm.nd.array(value) for name, value in params.items()}
+
+
+def _tensor(numbers: np.ndarray, shape: list[int], dtype: str) -> tvm.nd.NDArray:
+    made = tvm.nd.empty(tuple(shape), dtype)
+    arrays.copy_into(made.handle.contents.data, numbers)
+    return made
 
 
 def _with_version(text: str) -> str:
