@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from workbench.analysis.branches import parallel_branches
-from workbench.analysis.branches.predict import Circular, Recipe, circular, combined
+from workbench.analysis.branches.predict import Circular, circular, combined
+from workbench.analysis.branches.recipe import Recipe
 from workbench.analysis.tensors import Tensor, nbytes, tensor
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder

@@ -9,7 +9,7 @@ from hypothesis import given
 from random_graphs import graphs, programs
 
 import workbench as wb
-from workbench.analysis.patterns.text import PatternError
+from workbench.analysis.patterns.pattern import PatternError
 from workbench.graph.model import Graph, GraphBuilder
 
 

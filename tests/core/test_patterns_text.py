@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.analysis.patterns.text import LANGUAGE, PatternError, code, parse
+from workbench.analysis.patterns.language import LANGUAGE
+from workbench.analysis.patterns.pattern import PatternError
+from workbench.analysis.patterns.read import parse
+from workbench.analysis.patterns.write import code
 from workbench.errors import UnknownName, WorkbenchError
 
 GOOD = [

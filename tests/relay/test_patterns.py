@@ -11,7 +11,9 @@ from tvm import relay
 from tvm.relay import dataflow_pattern as dfp
 
 import workbench as wb
-from workbench.analysis.patterns.text import PatternError, code, parse
+from workbench.analysis.patterns.pattern import PatternError
+from workbench.analysis.patterns.read import parse
+from workbench.analysis.patterns.write import code
 from workbench.dialects.relay.patterns import paired, skips_leaves
 
 SEED_002 = 'dominates(is_op("split")(None), wildcard()(None), is_op("transpose")(None))'

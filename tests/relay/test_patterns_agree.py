@@ -16,7 +16,7 @@ import workbench as wb
 from workbench.analysis.patterns import Pattern
 from workbench.analysis.patterns.groups import attempts
 from workbench.analysis.patterns.matcher import Matcher
-from workbench.analysis.patterns.text import PatternError
+from workbench.analysis.patterns.pattern import PatternError
 from workbench.dialects.relay.patterns import paired
 from workbench.dialects.relay.patterns_program import RelayProgram, programs
 

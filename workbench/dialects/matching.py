@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.analysis.patterns import Pattern
+from workbench.analysis.patterns.pattern import PatternError
 from workbench.analysis.patterns.program import Program, of_graph
+from workbench.analysis.patterns.read import parse
 from workbench.analysis.patterns.report import PatternReport, report
 from workbench.analysis.patterns.suggest import SuggestedPattern, suggest
-from workbench.analysis.patterns.text import PatternError, parse
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph

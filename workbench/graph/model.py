@@ -200,11 +200,17 @@ class GraphBuilder:
 
     def node(self, kind: str, op: str, inputs: tuple[int, ...] | list[int] = (), **fields: Any) -> int:
         """Add a node that uses `inputs` in argument order; gives its id."""
-        id = len(self.nodes)
-        self.nodes.append(Node(id, kind, op, **fields))
+        return self._add(Node(len(self.nodes), kind, op, **fields), inputs)
+
+    def copy(self, node: Node, inputs: tuple[int, ...] | list[int] = ()) -> int:
+        """Add a node like another, perhaps of another graph, that uses `inputs` in argument order; gives its id."""
+        return self._add(replace(node, id=len(self.nodes)), inputs)
+
+    def _add(self, node: Node, inputs: tuple[int, ...] | list[int]) -> int:
+        self.nodes.append(node)
         for index, source in enumerate(inputs):
-            self.edges.append(Edge(source, id, index, self.nodes[source].type))
-        return id
+            self.edges.append(Edge(source, node.id, index, self.nodes[source].type))
+        return node.id
 
     def group(self, kind: str, name: str, parent: int | None, attrs: Mapping[str, Any] | None = None) -> int:
         """Open a group; gives its id."""

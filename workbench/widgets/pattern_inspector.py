@@ -14,7 +14,7 @@ import traitlets
 from workbench.analysis import legality
 from workbench.analysis.patterns.report import Match, NearMiss, PatternReport
 from workbench.analysis.patterns.suggest import SuggestedPattern
-from workbench.analysis.patterns.text import code as written
+from workbench.analysis.patterns.write import code as written
 from workbench.dialects.base import Workload
 from workbench.dialects.matching import match, pattern_for
 from workbench.dialects.registry import load

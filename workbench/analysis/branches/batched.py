@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from workbench.analysis.branches.calls import Calls
 from workbench.analysis.branches.finder import Reason, attribute
-from workbench.analysis.branches.predict import BROADCAST, Recipe, Ref, circular
+from workbench.analysis.branches.predict import circular
+from workbench.analysis.branches.recipe import BROADCAST, Recipe, Ref
 from workbench.analysis.branches.rules import MOVES_AXES, Branches, type_of
 from workbench.analysis.tensors import Tensor
 from workbench.graph.identity import frozen

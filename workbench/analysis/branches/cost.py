@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from workbench.analysis.branches.predict import Recipe, combined, folded
+from workbench.analysis.branches.predict import combined, folded
+from workbench.analysis.branches.recipe import Recipe
 from workbench.analysis.fusion import explain_fusion
 from workbench.analysis.tensors import nbytes
 from workbench.graph.model import Graph

@@ -11,7 +11,8 @@ from workbench.analysis.branches.calls import Calls
 from workbench.analysis.branches.cost import Change, change
 from workbench.analysis.branches.equal import equal_branches, equal_kernels, nearly_equal
 from workbench.analysis.branches.finder import Found, Reason, Rules, find, levels
-from workbench.analysis.branches.predict import Recipe, circular
+from workbench.analysis.branches.predict import circular
+from workbench.analysis.branches.recipe import Recipe
 from workbench.analysis.branches.recipes import recipe_of
 from workbench.analysis.branches.rules import TVM_RULES, type_of
 from workbench.errors import WorkbenchError

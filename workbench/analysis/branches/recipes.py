@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workbench.analysis.branches.calls import Calls
-from workbench.analysis.branches.predict import BROADCAST, INJECTIVE, Recipe, Ref, joined
+from workbench.analysis.branches.recipe import BROADCAST, INJECTIVE, Recipe, Ref, joined
 from workbench.analysis.branches.rules import BatchMatmul, Branches, Conv2D, DenseAsBatch, DenseAsDense, attr, type_of
 from workbench.analysis.tensors import Tensor
 

@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from workbench.analysis.patterns.pattern import Pattern, PatternNode
+from workbench.analysis.patterns.pattern import Pattern, PatternError, PatternNode
 from workbench.analysis.patterns.program import LEAVES, Program
-from workbench.analysis.patterns.text import PatternError
 
 Bindings = dict[int, tuple[int, ...]]
 "Sub-pattern -> the rows it holds."

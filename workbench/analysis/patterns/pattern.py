@@ -11,6 +11,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from workbench.errors import WorkbenchError
+
+DEEPEST = 120
+"Sub-patterns inside one another: the matcher recurses into patterns, as TVM's does."
+
 KINDS = {
     "wildcard": "any value",
     "op": "the operator {name}",
@@ -40,6 +45,10 @@ ROLES = {
     "get_item": ("of",),
 }
 "What the children of a pattern are to it, where they are not its arguments."
+
+
+class PatternError(WorkbenchError):
+    """A pattern that cannot be read, or that TVM rejects."""
 
 
 @dataclass(frozen=True)

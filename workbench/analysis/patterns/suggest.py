@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.analysis.patterns.pattern import Pattern, PatternBuilder
+from workbench.analysis.patterns.pattern import DEEPEST, Pattern, PatternBuilder, PatternError
 from workbench.analysis.patterns.program import Program, tensor_parts
 from workbench.analysis.patterns.report import PatternReport
-from workbench.analysis.patterns.text import DEEPEST, PatternError, code
+from workbench.analysis.patterns.write import code
 from workbench.errors import UnknownNode
 from workbench.graph.model import Graph
 

@@ -13,8 +13,9 @@ from tvm import relay
 from tvm.relay import dataflow_pattern as dfp
 
 from workbench.analysis.patterns import Pattern, PatternBuilder, PatternNode
+from workbench.analysis.patterns.pattern import DEEPEST, PatternError
 from workbench.analysis.patterns.program import tensor_parts
-from workbench.analysis.patterns.text import DEEPEST, PatternError, parse
+from workbench.analysis.patterns.read import parse
 from workbench.errors import UnknownName, last_line
 
 

@@ -10,8 +10,8 @@ from tvm import relay
 from tvm.relay import dataflow_pattern as dfp
 
 from workbench.analysis.patterns import PatternNode
+from workbench.analysis.patterns.pattern import PatternError
 from workbench.analysis.patterns.program import Program, Row, other_type
-from workbench.analysis.patterns.text import PatternError
 from workbench.dialects.relay.passes.nodes import Located, located
 from workbench.dialects.relay.patterns import Paired, plain, skips_leaves, type_text
 from workbench.errors import last_line

@@ -1,0 +1,169 @@
+"""Patterns read from the Python that makes them in TVM, without running anything.
+
+What may be said: the names of TVM's pattern language, its methods and operators, plain values, names given to
+sub-patterns (`conv = is_op("nn.conv2d")(wildcard(), wildcard())`), and `lambda` for `optional`. Nothing else is looked at,
+so a pattern from anywhere can be read.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from workbench.analysis.patterns.language import LANGUAGE, MAKERS, METHODS, Ref
+from workbench.analysis.patterns.pattern import DEEPEST, Pattern, PatternBuilder, PatternError
+from workbench.errors import UnknownName
+
+_PREFIXES = ("tvm", "relay", "dataflow_pattern", "dfp", "df", "dp")
+_OPERATORS = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide"}
+
+
+def parse(text: str) -> Pattern:
+    """Read a pattern typed as Python, such as `is_op("nn.relu")(wildcard())`.
+
+    Raises
+    ------
+    PatternError
+        It is not one expression of the pattern language, with names given to sub-patterns before it.
+    UnknownName
+        It uses a name that the language does not have.
+    """
+    try:
+        body = ast.parse(text.strip()).body
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        where = f"line {line}: " if line else ""
+        raise PatternError(f"{where}this is not Python that can be read: {getattr(error, 'msg', error)}") from None
+    if not body:
+        raise PatternError('the pattern is empty; write one, such as is_op("nn.conv2d")(wildcard(), wildcard())')
+    reader = Reader()
+    try:
+        pattern = reader.module(body)
+    except RecursionError:
+        raise PatternError(f"the pattern nests more than {DEEPEST} deep; match its parts one by one") from None
+    if pattern.depth() > DEEPEST:
+        raise PatternError(f"the pattern nests more than {DEEPEST} deep; match its parts one by one")
+    return pattern
+
+
+class Reader:
+    """Reads one text; makers in `language.py` put patterns down through it."""
+
+    def __init__(self) -> None:
+        self.made = PatternBuilder()
+        self.names: dict[str, Any] = {}
+
+    def module(self, body: list[ast.stmt]) -> Pattern:
+        *before, last = body
+        for statement in before:
+            self.statement(statement)
+        value: Any = None
+        if isinstance(last, ast.Expr):
+            value = self.value(last.value)
+        elif isinstance(last, ast.Assign):
+            value = self.statement(last)
+        else:
+            self.refuse(last, "the last line must be the pattern")
+        return self.made.build(self.pattern(value, last))
+
+    def statement(self, statement: ast.stmt) -> Any:
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            return None  # the names of the language are there anyway
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            target = statement.targets[0]
+            if isinstance(target, ast.Name):
+                self.names[target.id] = self.value(statement.value)
+                return self.names[target.id]
+        return self.refuse(statement, "only `name = pattern` may stand before the pattern")
+
+    def refuse(self, node: ast.AST, why: str) -> Any:
+        raise PatternError(
+            f"line {getattr(node, 'lineno', 1)}: {why}, not `{' '.join(ast.unparse(node).split())[:60]}`"
+        )
+
+    def pattern(self, value: Any, node: ast.AST) -> int:
+        if not isinstance(value, Ref):
+            self.refuse(node, "a pattern is needed here")
+        return value.id
+
+    def patterns(self, value: Any, node: ast.AST) -> list[int] | None:
+        if value is None:
+            return None
+        if not isinstance(value, (list, tuple)):
+            self.refuse(node, "a list of patterns is needed here, or None")
+        return [self.pattern(each, node) for each in value]
+
+    # -- expressions
+
+    def value(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.Name):
+            if node.id not in self.names:
+                raise UnknownName("name in the pattern language", node.id, [*LANGUAGE, *self.names])
+            return self.names[node.id]
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return [self.value(each) for each in node.elts]
+        if isinstance(node, ast.Dict) and all(key is not None for key in node.keys):
+            return {self.value(key): self.value(v) for key, v in zip(node.keys, node.values, strict=True) if key}
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            inner = self.value(node.operand)
+            return -inner if isinstance(inner, (int, float)) else self.refuse(node, "only numbers can be negative")
+        if isinstance(node, ast.BinOp):
+            return self.operator(node)
+        if isinstance(node, ast.Lambda) and len(node.args.args) == 1:
+            return node
+        if isinstance(node, ast.Call):
+            return self.call(node)
+        return self.refuse(node, "the pattern language has calls, |, +, -, *, / and plain values")
+
+    def operator(self, node: ast.BinOp) -> Ref:
+        left = self.pattern(self.value(node.left), node.left)
+        right = self.pattern(self.value(node.right), node.right)
+        if isinstance(node.op, ast.BitOr):
+            return Ref(self.made.add("alt", [left, right]))
+        name = _OPERATORS.get(type(node.op))
+        return Ref(self.made.call(name, [left, right])) if name else self.refuse(node, "patterns join by |, +, -, *, /")
+
+    def call(self, node: ast.Call) -> Any:
+        name = _plain_name(node.func)
+        if name is not None and name not in self.names:
+            if name not in LANGUAGE:
+                raise UnknownName("name in the pattern language", name, LANGUAGE)
+            return self.apply(name, None, node)
+        if isinstance(node.func, ast.Attribute):
+            subject = self.value(node.func.value)
+            if node.func.attr not in METHODS:
+                raise UnknownName("method of a pattern", node.func.attr, METHODS)
+            return self.apply("." + node.func.attr, self.pattern(subject, node.func.value), node)
+        return self.called(self.pattern(self.value(node.func), node.func), node)
+
+    def called(self, callee: int, node: ast.Call) -> Ref:
+        if node.keywords:
+            self.refuse(node, "a call pattern takes patterns by place")
+        values = [self.value(each) for each in node.args]
+        if values == [None]:
+            return Ref(self.made.add("call", [callee], any=True))
+        arguments = [self.pattern(v, each) for v, each in zip(values, node.args, strict=True)]
+        return Ref(self.made.add("call", [callee, *arguments], any=False))
+
+    def apply(self, name: str, subject: int | None, node: ast.Call) -> Any:
+        parameters, defaults = METHODS[name[1:]] if subject is not None else LANGUAGE[name]
+        given = dict(zip(parameters, (self.value(each) for each in node.args), strict=False))
+        given.update({k.arg: self.value(k.value) for k in node.keywords if k.arg})
+        needed = [p for p in parameters[: len(parameters) - defaults] if p not in given]
+        if len(node.args) > len(parameters) or set(given) - set(parameters) or needed:
+            self.refuse(node, f"{name.lstrip('.')} takes ({', '.join(parameters)})")
+        return MAKERS[name](self, given, subject, node)
+
+
+def _plain_name(node: ast.expr) -> str | None:
+    """The name that is called, without the module it may be written with."""
+    if isinstance(node, ast.Name):
+        return node.id
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    in_module = isinstance(node, ast.Name) and all(p in _PREFIXES for p in (node.id, *parts[1:]))
+    return parts[0] if in_module and parts else None

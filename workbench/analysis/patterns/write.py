@@ -1,0 +1,61 @@
+"""Patterns written as the Python that makes them in TVM."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from workbench.analysis.patterns.pattern import Pattern, PatternNode
+
+_TENSOR = re.compile(r"Tensor\[\(([\d, ]*)\), (\w+)\]")
+
+
+def _type_code(text: str) -> str:
+    """The Python of a type, where it is a tensor of known shape; otherwise the type's text."""
+    found = _TENSOR.fullmatch(text)
+    return f"TensorType(({found[1]}), {found[2]!r})" if found else repr(text)
+
+
+def code(pattern: Pattern) -> str:
+    """The Python that makes the pattern; sub-patterns that stand in two places get names of their own."""
+    lines: list[str] = []
+    said: dict[int, str] = {}
+    for node in pattern.nodes:
+        text = _said(node, said, pattern)
+        if node.id in pattern.shared and node.id != pattern.root:
+            lines.append(f"x{node.id} = {text}")
+            text = f"x{node.id}"
+        said[node.id] = text
+    return "\n".join([*lines, said[pattern.root]])
+
+
+def _said(node: PatternNode, said: Mapping[int, str], pattern: Pattern) -> str:
+    inner = [said[child] for child in node.children]
+    f = node.fields
+    if node.kind == "call":
+        callee = pattern.nodes[node.children[0]]
+        head = inner[0] if callee.kind != "alt" or inner[0].isidentifier() else f"({inner[0]})"
+        return f"{head}({'None' if f['any'] else ', '.join(inner[1:])})"
+    if node.kind in ("attr", "type", "shape", "dtype"):
+        value = f["attrs"] if node.kind == "attr" else f[node.kind]
+        what = _type_code(value) if node.kind == "type" else repr(value)
+        head = f"({inner[0]})" if pattern.nodes[node.children[0]].kind == "alt" else inner[0]
+        return f"{head}.has_{node.kind}({what})"
+    listed = {
+        "wildcard": "wildcard()",
+        "constant": "is_constant()",
+        "op": f"is_op({f.get('name', '')!r})",
+        "var": f"is_var({f['name']!r})" if f.get("name") else "is_var()",
+        "expr": f"is_expr({f.get('text')})",
+        "tuple": f"is_tuple({'None' if f.get('any') else '[' + ', '.join(inner) + ']'})",
+        "if": f"is_if({', '.join(inner)})",
+        "let": f"is_let({', '.join(inner)})",
+        "dominates": f"dominates({', '.join(inner)})",
+        "alt": " | ".join(f"({each})" if "|" in each else each for each in inner),
+    }
+    if node.kind == "get_item":
+        return f"is_tuple_get_item({inner[0]}{', ' + str(f['index']) if f['index'] >= 0 else ''})"
+    if node.kind == "function":
+        params = "None" if f["any"] else f"[{', '.join(inner[:-1])}]"
+        return f"FunctionPattern({params}, {inner[-1]})"
+    return listed[node.kind]
