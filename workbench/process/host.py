@@ -15,6 +15,8 @@ _LEVELS = (
     ("nehalem", {"sse4_2", "popcnt"}),
 )
 
+_VECTORS = ("sse4", "avx", "fma", "f16c", "bmi", "amx", "asimd", "neon", "sve", "i8mm", "bf16")
+
 
 @lru_cache
 def _cpuinfo() -> dict[str, str]:
@@ -48,3 +50,17 @@ def mcpu(llvm_says: str) -> str:
 def cores() -> int:
     """The cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def cpu_features() -> str:
+    """What the CPU's vectors can do, as the kernel names it: `avx avx2 fma`; empty where it does not say."""
+    flags = (_cpuinfo().get("flags") or _cpuinfo().get("Features") or "").split()
+    return " ".join(sorted(flag for flag in set(flags) if flag.startswith(_VECTORS)))
+
+
+def memory_gib() -> int:
+    """The machine's memory in GiB, rounded; 0 where it does not say."""
+    try:
+        return round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / (1 << 30))
+    except (ValueError, OSError, AttributeError):
+        return 0

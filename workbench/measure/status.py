@@ -1,0 +1,34 @@
+"""How the measurement of a configuration ended, in a word: what stands in a row's column `status`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.errors import WorkbenchError
+
+OK = "ok"
+WRONG = "wrong"
+"its outputs differ from the reference's; it has times, and never wins"
+FAILED = "failed"
+"it was refused, did not compile or did not run, and the process went on"
+CRASHED = "crashed"
+TIMEOUT = "timeout"
+OUT_OF_MEMORY = "out of memory"
+CANCELLED = "cancelled"
+NOT_MEASURED = "not measured"
+"there is no device for its target: it has counts, and the message says what is missing"
+
+ALL = (OK, WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY, CANCELLED, NOT_MEASURED)
+BROKEN = (WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY)
+"the configuration's own fault"
+
+
+def status_of(error: WorkbenchError) -> str:
+    """The word for an error; an error that knows none is a failure."""
+    return getattr(error, "status", FAILED)
+
+
+def may_win(row: Mapping[str, Any]) -> bool:
+    """Whether a row may be called the fastest, or the best of anything."""
+    return row.get("status") == OK
