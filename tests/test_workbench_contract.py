@@ -597,7 +597,8 @@ def test_each_configuration_tried_is_a_row_once_and_the_plots_fill(cast, dialect
     assert [row["current"] for row in bench.state["rows"]] == [True, False]
     assert list(bench.rows["kernels"]) == [row["kernels"] for row in bench.state["rows"]]
     assert bench.rows["kernels"][0] < bench.rows["kernels"][1]
-    assert all(bench.plots[name].lstrip().startswith("<?xml") for name in ("kernels", "runtime"))
+    assert [plot["name"] for plot in bench.plots] == ["plot-kernels", "plot-runtime"]
+    assert all(svg.startswith("<?xml") for plot in bench.plots for svg in plot["svg"])
     assert "samples" in bench.rows
     bench._handle_custom_msg({"type": "clear_rows"}, [])
     assert bench.state["rows"] == []

@@ -43,6 +43,7 @@ _HOMES = {
     "outline": "pipeline.edits",
     "kernels": "measure.kernels",
     "measure": "measure.local",
+    "overlay_of": "measure.overlays",
     "compare_outputs": "pipeline.outputs",
     "plots": "plots",
     "GraphView": "widgets.graph_view",
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
     from workbench.graph.model import Graph as Graph
     from workbench.measure.kernels import kernels as kernels
     from workbench.measure.local import measure as measure
+    from workbench.measure.overlays import overlay_of as overlay_of
     from workbench.pipeline.build_trace import trace_build as trace_build
     from workbench.pipeline.config import Config as Config
     from workbench.pipeline.edits import cut as cut

@@ -34,20 +34,29 @@ export function inItems(look: Look, scene: Scene, chosen: Chosen): Look {
   };
 }
 
-/** Values per item, and the scale over what is drawn: a collapsed group's sum must not run off its end. */
-function overlaid(scene: Scene, overlay: Overlay | null): Pick<Look, "overlay" | "values"> {
-  if (!overlay) return { overlay: null, values: null };
-  const values = new Map<number, number>();
-  for (const [id, value] of overlay.values) {
-    const u = scene.visible.picture.node[0][id];
-    const item = u === undefined ? -1 : scene.visible.itemOf[u];
-    // A folded constant is found on its consumer, but its value is not its consumer's.
-    if (item >= 0 && (scene.visible.node[item] < 0 || scene.visible.node[item] === u)) values.set(item, (values.get(item) ?? 0) + value);
-  }
-  let [low, high] = [Infinity, -Infinity];
-  for (const value of values.values()) {
-    low = Math.min(low, value);
-    high = Math.max(high, value);
-  }
-  return { overlay: low <= high ? { ...overlay, low, high } : overlay, values };
+/** Values per item and per open group, and the scale over what is drawn: a collapsed group's sum must not run off its end. */
+function overlaid({ visible }: Scene, overlay: Overlay | null): Pick<Look, "overlay" | "values"> {
+  const { picture, itemOf, node } = visible;
+  const values = (overlay?.sides ?? []).map((side, s) => {
+    const [items, groups] = [new Map<number, number>(), new Map<number, number>()];
+    const add = (item: number, value: number) => { if (Number.isFinite(value)) items.set(item, (items.get(item) ?? 0) + value); };
+    const found = (id: number): [number, number] => {
+      const u = picture.node[s as 0 | 1][id];
+      return [u, u === undefined ? -1 : itemOf[u]];
+    };
+    for (const [id, value] of Object.entries(side.values ?? {})) {
+      const [u, item] = found(Number(id));
+      // A folded constant is found on its consumer, but its value is not its consumer's.
+      if (item >= 0 && (node[item] < 0 || node[item] === u)) add(item, value);
+    }
+    for (const [id, [value, inside]] of Object.entries(side.groups ?? {})) {
+      const [, item] = found(inside);
+      if (item >= 0 && node[item] < 0) add(item, value);
+      else if (Number.isFinite(value)) groups.set(picture.groups.id[s as 0 | 1].indexOf(Number(id)), value);
+    }
+    return { items, groups };
+  });
+  const all = values.flatMap(({ items, groups }) => [...items.values(), ...groups.values()]);
+  const ends = (pick: (a: number, b: number) => number) => all.reduce(pick, all[0]);
+  return { overlay: overlay && all.length > 0 ? { ...overlay, low: ends(Math.min), high: ends(Math.max) } : null, values };
 }

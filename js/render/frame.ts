@@ -58,6 +58,12 @@ export function window(f: Frame): [number, number, number, number] {
   return [f.camera.x - w, f.camera.y - h, f.camera.x + w, f.camera.y + h];
 }
 
+/** What the overlay says of an item, or of an open group, in this pane. */
+export function valueOf(f: Frame, of: "items" | "groups", i: number): number | undefined {
+  const values = f.look.values;
+  return values[f.textSide]?.[of].get(i) ?? (f.sides === 3 ? values[0]?.[of].get(i) : undefined);
+}
+
 /** The diff mark an item shows in this pane; the overlay shows what was removed beside what was added. */
 export function markOf(f: Frame, item: number): number {
   const { picture, node } = f.scene.visible;

@@ -18,12 +18,12 @@ export interface Look {
   overlay: Overlay | null;
   /** What an edge's colour says. */
   edges: "diff" | "dtype";
-  /** Overlay value per item, summed over a group. */
-  values: Map<number, number> | null;
+  /** Overlay values of each side: per item, summed over a collapsed group, and per open group. */
+  values: { items: Map<number, number>; groups: Map<number, number> }[];
   /** A shaded region and signs, by item. */
   notes: Notes | null;
 }
 
 export const PLAIN: Look = {
-  selected: new Set(), hovered: -1, hoveredGroup: -1, hoveredEdge: -1, linked: new Set(), found: null, mutedNodes: null, muted: null, overlay: null, edges: "diff", values: null, notes: null,
+  selected: new Set(), hovered: -1, hoveredGroup: -1, hoveredEdge: -1, linked: new Set(), found: null, mutedNodes: null, muted: null, overlay: null, edges: "diff", values: [], notes: null,
 };

@@ -1,9 +1,16 @@
 /** Measured values as colours: cividis, which is even in lightness and reads the same for colour-blind people. */
 
+/** One graph's values: of nodes, and of its own groups, each with a node that is in it. */
+interface Measured {
+  values?: Record<string, number>;
+  groups?: Record<string, [value: number, node: number]>;
+}
+
 export interface Overlay {
   title: string;
   unit: string;
-  values: Map<number, number>;
+  /** The graph's; or that of the graph before and that of the graph after. */
+  sides: Measured[];
   low: number;
   high: number;
 }
@@ -26,16 +33,10 @@ export function inkOn(t: number): string {
 }
 
 export function readOverlay(raw: unknown): Overlay | null {
-  const data = raw as { title?: unknown; unit?: unknown; values?: Record<string, unknown> } | null;
+  const data = raw as (Measured & { title?: unknown; unit?: unknown; after?: Measured }) | null;
   if (!data?.values) return null;
-  const values = new Map<number, number>();
-  for (const [id, value] of Object.entries(data.values)) if (typeof value === "number" && Number.isFinite(value)) values.set(Number(id), value);
-  if (values.size === 0) return null;
-  return {
-    title: String(data.title ?? ""), unit: String(data.unit ?? ""), values,
-    // Set where the values meet the items drawn.
-    low: 0, high: 0,
-  };
+  // The scale's ends are set where the values meet what is drawn.
+  return { title: String(data.title ?? ""), unit: String(data.unit ?? ""), sides: [data, data.after ?? {}], low: 0, high: 0 };
 }
 
 export function position(overlay: Overlay, value: number): number {

@@ -2,7 +2,8 @@
 import { groupName } from "../graph/labels.ts";
 import { GroupKind } from "../graph/payload.ts";
 import { HEADER, PAD } from "./content.ts";
-import { sx, sy, type Detail, type Frame } from "./frame.ts";
+import { sx, sy, valueOf, type Detail, type Frame } from "./frame.ts";
+import { cividis, formatValue, inkOn, position } from "./overlay.ts";
 import { type Pen } from "./pen.ts";
 
 export function paintGroups(context: Pen, f: Frame): void {
@@ -18,7 +19,7 @@ export function paintGroups(context: Pen, f: Frame): void {
     const radius = Math.min(8 * f.camera.scale + 2, w / 2, h / 2);
     context.beginPath();
     context.roundRect(Math.round(x) + 0.5, Math.round(y) + 0.5, Math.round(w), Math.round(h), radius);
-    context.fillStyle = wash(f, groups.kind[g]);
+    context.fillStyle = wash(f, g);
     context.fill();
     context.lineWidth = hovered ? 1.5 : 1;
     context.strokeStyle = hovered ? f.theme.accent : kernel ? f.theme.kernelLine : f.theme.groupLine;
@@ -32,8 +33,15 @@ function isKernel(kind: number): boolean {
   return kind === GroupKind.primitive || kind === GroupKind.external;
 }
 
-function wash(f: Frame, kind: number): string {
-  return isKernel(kind) ? f.theme.kernel : f.theme.group;
+function wash(f: Frame, g: number): string {
+  const at = tone(f, g);
+  return at >= 0 ? cividis(at) : isKernel(f.scene.visible.picture.groups.kind[g]) ? f.theme.kernel : f.theme.group;
+}
+
+/** Where a measured group is on the overlay's scale; -1 for what has no value. */
+function tone(f: Frame, g: number): number {
+  const value = valueOf(f, "groups", g);
+  return value !== undefined && f.look.overlay ? position(f.look.overlay, value) : -1;
 }
 
 /** Names of the groups, after the edges, so that no line runs through them. */
@@ -47,7 +55,7 @@ export function paintHeaders(context: Pen, f: Frame, level: Detail): void {
     if (x > f.view.width || y > f.view.height || x + w < 0 || y + h < 0 || w < 1) continue;
     const { groups } = visible.picture;
     const name = groupName(groups.name[g]);
-    if (11 * f.camera.scale >= 7) header(context, f, name, x, y, w, f.look.hoveredGroup === g, wash(f, groups.kind[g]));
+    if (11 * f.camera.scale >= 7) header(context, f, measured(f, g, name), x, y, w, g);
     else if (level === "box" && h >= 30 && w >= 40) plates.push({ x, y, width: w, text: name });
   }
   // From afar the boxes carry their names as a map does, largest first, and only where there is room.
@@ -66,21 +74,28 @@ function place(f: Frame, i: number): [number, number, number, number] {
   return [sx(f, x), sy(f, y), w * f.camera.scale, h * f.camera.scale];
 }
 
-function header(context: Pen, f: Frame, name: string, x: number, y: number, w: number, hovered: boolean, plate: string): void {
+function measured(f: Frame, g: number, name: string): string {
+  const value = valueOf(f, "groups", g);
+  return value === undefined ? name : `${formatValue(value)} ${f.look.overlay?.unit ?? ""} · ${name}`;
+}
+
+function header(context: Pen, f: Frame, name: string, x: number, y: number, w: number, g: number): void {
+  const at = tone(f, g);
+  const ink = at >= 0 ? inkOn(at) : f.look.hoveredGroup === g ? f.theme.accent : f.theme.dim;
   const k = f.camera.scale;
   const size = 11 * k;
   const middle = y + (HEADER / 2) * k;
   const words = f.ruler.fit(name, w / k - PAD * 2 - 16, 11, true);
   if (words) {
     // An edge may come in through the header: the name keeps a plate of its own over it.
-    context.fillStyle = plate;
+    context.fillStyle = wash(f, g);
     context.fillRect(x + (PAD - 2) * k, middle - 8 * k, f.ruler.width(words, size, true) + 18 * k, 16 * k);
   }
-  chevron(context, x + (PAD + 4) * k, middle, 3.5 * k, true, hovered ? f.theme.accent : f.theme.dim, k);
+  chevron(context, x + (PAD + 4) * k, middle, 3.5 * k, true, ink, k);
   context.font = `600 ${size}px ${f.theme.font}`;
   context.textBaseline = "middle";
   context.textAlign = "left";
-  context.fillStyle = hovered ? f.theme.accent : f.theme.dim;
+  context.fillStyle = ink;
   if (words) context.fillText(words, x + (PAD + 13) * k, middle);
 }
 

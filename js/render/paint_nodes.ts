@@ -1,7 +1,7 @@
 /** Nodes at three levels of detail: a box; its name; name, type, attributes and badges. */
 import { sideOf } from "../graph/picture.ts";
 import { BADGE_GAP, BADGE_HEIGHT, LABEL, PAD, SMALL, badgeRows, changeParts, contentOf, type Content } from "./content.ts";
-import { lag, markOf, presence, sx, sy, type Detail, type Frame } from "./frame.ts";
+import { lag, markOf, presence, sx, sy, type Detail, type Frame, valueOf } from "./frame.ts";
 import { paintMark } from "./marks.ts";
 import { cividis, formatValue, inkOn, position } from "./overlay.ts";
 import { chevron } from "./paint_groups.ts";
@@ -39,7 +39,7 @@ function paintFar(context: Pen, f: Frame, items: number[]): void {
 }
 
 function farColor(f: Frame, i: number): string {
-  const value = f.look.values?.get(i);
+  const value = valueOf(f, "items", i);
   if (f.look.muted?.has(i)) return f.theme.group;
   if (value !== undefined && f.look.overlay) return cividis(position(f.look.overlay, value));
   if (f.look.found) return f.look.found.has(i) ? f.theme.orange : f.theme.groupLine;
@@ -95,7 +95,7 @@ function paintOne(context: Pen, f: Frame, i: number, level: Detail): void {
   }
   context.beginPath();
   context.roundRect(x, y, w, h, radius);
-  const value = f.look.values?.get(i);
+  const value = valueOf(f, "items", i);
   const tone = value !== undefined && f.look.overlay ? position(f.look.overlay, value) : null;
   context.fillStyle = tone !== null ? cividis(tone) : content.shape === "stack" ? f.theme.surface : f.theme.box;
   context.fill();

@@ -2,6 +2,7 @@
 import { type Payload } from "../graph/payload.ts";
 import { compare as pictureOf } from "../graph/picture.ts";
 import { decode } from "../graph/payload.ts";
+import { readOverlay } from "../render/overlay.ts";
 import { bindShown } from "./bind_shown.ts";
 import { readDiff, type Compare, type Mode } from "./compare.ts";
 import { listen, numbers, watch, write, type Model } from "./model.ts";
@@ -42,6 +43,7 @@ export function bindCompare(model: Model, compare: Compare, shell: Shell, failed
   };
   const titles = () => compare.setTitles((model.get("titles") as string[] | undefined) ?? []);
   const mode = () => compare.setMode(((model.get("mode") as Mode) || "split"), Number(model.get("hops") ?? 1));
+  const overlay = () => compare.setOverlay(readOverlay(model.get("overlay_state")));
   compare.onmode = (value, hops) => {
     write(model, "mode", value);
     write(model, "hops", hops);
@@ -61,6 +63,7 @@ export function bindCompare(model: Model, compare: Compare, shell: Shell, failed
     watch(model, ["before", "after", "diff", "seq"], guarded),
     watch(model, ["titles"], titles),
     watch(model, ["mode", "hops"], mode),
+    watch(model, ["overlay_state"], overlay),
     watch(model, ["selection"], () => {
       const nodes = fromSides(stage.picture, model.get("selection"));
       if (JSON.stringify(toSides(stage.picture, stage.selection)) !== JSON.stringify(model.get("selection"))) stage.select(nodes, false);
@@ -75,6 +78,7 @@ export function bindCompare(model: Model, compare: Compare, shell: Shell, failed
   titles();
   mode();
   guarded();
+  overlay();
   return () => {
     bound.end();
     for (const end of ends) end();

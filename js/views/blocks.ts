@@ -7,7 +7,7 @@ import { type Send } from "./state.ts";
 interface Row { text: string; nodes: number[]; small: string; sign: string; look: string; act: string; arg: string; drop?: string }
 
 export interface Block {
-  t: "h" | "p" | "rows" | "act" | "in" | "code" | "table";
+  t: "h" | "p" | "rows" | "act" | "in" | "code" | "table" | "img";
   text?: string;
   look?: string;
   name?: string;
@@ -25,6 +25,11 @@ export interface Block {
   max?: number;
   hint?: string;
   show?: string;
+  /** A picture for light pages and one for dark ones. */
+  svg?: [string, string];
+  /** Rows of a table that stand out. */
+  marked?: number[];
+  sort?: string;
 }
 
 type Field = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
@@ -61,7 +66,13 @@ export class Blocks {
       case "act": return this.action(block);
       case "in": return this.field(block);
       case "code": return code(block.text ?? "", id);
-      case "table": return h("table", { class: "wb-facts-table", ...id }, (block.rows as string[][]).map((row, i) => h("tr", {}, row.map((text, j) => h(i && j ? "td" : "th", {}, oneLine(text, 300))))));
+      case "table": return h("table", { class: "wb-facts-table", ...id }, (block.rows as string[][]).map((row, i) => h("tr", { class: block.marked?.includes(i - 1) ? "wb-current" : "" }, row.map((text, j) => {
+        const act = i ? !j && block.act : block.sort;
+        const words = oneLine(text, 300);
+        return h(i && j ? "td" : "th", {}, act ? h("button", { type: "button", class: "wb-link", onclick: () => this.act(act, String(i ? i - 1 : j)) }, words) : words);
+      }))));
+      // As an image, an SVG can neither run a script nor load anything.
+      case "img": return h("div", id, block.svg!.map((svg, dark) => h("img", { class: `wb-plot wb-on-${dark ? "dark" : "light"}`, alt: block.text, src: `data:image/svg+xml,${encodeURIComponent(svg)}` })));
       default: return h("p", { class: `wb-said-${block.look || "plain"}`, ...id }, oneLine(block.text ?? "", 2000));
     }
   }

@@ -2,6 +2,7 @@
 import { type Diff } from "../graph/picture.ts";
 import { column } from "../graph/payload.ts";
 import { type Stage } from "../render/stage.ts";
+import { type Overlay } from "../render/overlay.ts";
 import { Brief } from "./brief.ts";
 import { toSvg, type Sheet } from "../render/save.ts";
 import { download } from "./download.ts";
@@ -12,6 +13,7 @@ import { keysCard } from "./keys.ts";
 import { Pane } from "./pane.ts";
 import { SearchBox } from "./search_box.ts";
 import { Legend } from "./legend.ts";
+import { Scale } from "./scale.ts";
 import { type Shell } from "./shell.ts";
 
 export type Mode = "split" | "changed" | "overlay";
@@ -40,6 +42,7 @@ export class Compare {
   private readonly hops: HTMLElement;
   private readonly steps: HTMLSelectElement;
   private readonly brief: Brief;
+  private readonly scale = new Scale();
   private readonly empty = h("div", { class: "wb-nothing" }, "No graph yet.");
 
   constructor(private readonly shell: Shell, readonly stage: Stage) {
@@ -55,13 +58,14 @@ export class Compare {
       [0, 1, 2, 3, 5].map((n) => h("option", { value: n, selected: n === 1 }, String(n))));
     this.hops = h("label", { class: "wb-hops", hidden: true, title: "How many steps around a change are shown" }, "±", this.steps);
     this.bar = h("div", { class: "wb-bar", role: "toolbar", "aria-label": "Graph" },
-      this.legend.toggle, h("div", { class: "wb-segments", role: "group", "aria-label": "View" }, this.modes), this.hops, this.chips.element,
+      this.legend.toggle, h("div", { class: "wb-segments", role: "group", "aria-label": "View" }, this.modes), this.hops, this.chips.element, this.scale.element,
       h("span", { class: "wb-space" }), this.search.element, zoomButtons(stage, shell, () => this.help(), () => this.svg()));
     this.element = h("div", { class: "wb-panes" }, this.legend.element, this.sides, this.empty, this.brief.element);
     this.arrange();
     // To show a node that "changed only" leaves out, the stage leaves that mode.
     stage.events.on("changedOnly", (on) => { if (!on && this.mode === "changed") this.setMode("split"); });
     stage.events.on("scene", (scene) => {
+      this.scale.show(stage.look.overlay);
       this.empty.hidden = stage.picture.nodeCount > 0;
       this.sides.classList.toggle("wb-turned", scene.turned === true);
     });
@@ -96,6 +100,11 @@ export class Compare {
       ? [h("div", { class: "wb-pane-head" }, this.titles[0], this.facts[0], h("span", { class: "wb-arrow" }, "→"), this.titles[1], this.facts[1])]
       : [0, 1].map((i) => h("div", { class: "wb-pane-head" }, this.titles[i], this.facts[i]));
     replace(this.sides, this.panes.map((pane, i) => h("div", { class: "wb-side" }, heads[i], pane.element)));
+  }
+
+  setOverlay(overlay: Overlay | null): void {
+    this.stage.setOverlay(overlay);
+    this.scale.show(this.stage.look.overlay);
   }
 
   private key(event: KeyboardEvent): boolean {

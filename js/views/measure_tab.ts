@@ -15,13 +15,12 @@ export class MeasureTab {
   readonly element: HTMLElement;
   private readonly body = h("tbody", { "data-testid": "rows" });
   private readonly heads: HTMLElement[];
-  private readonly plots = h("div", { class: "wb-plots" });
+  readonly plots = h("div", { class: "wb-plots" });
   private readonly measure: HTMLButtonElement;
   private readonly note = h("span", { class: "wb-dim wb-cut" });
   private rows: RowState[] = [];
   private sort: { key: Key; down: boolean } | null = null;
   private readonly opened = new Set<string>();
-  private shownPlots: Record<string, string> = {};
 
   constructor(send: Send) {
     this.measure = button("Measure this configuration", "Build and time the present configuration", () => send({ type: "measure" }), { class: "wb-button wb-primary", "data-testid": "measure" });
@@ -81,19 +80,6 @@ export class MeasureTab {
       h("td", { class: "wb-dim wb-cut wb-column-target", title: row.target ?? "" }, row.target ?? ""));
     if (!this.opened.has(id)) return [line];
     return [line, h("tr", { class: "wb-detail" }, h("td", { colspan: COLUMNS.length }, detail(row)))];
-  }
-
-  /** Plots come for both themes, `runtime` and `runtime.dark`; the page's theme chooses. */
-  setPlots(all: Record<string, string>, dark: boolean): void {
-    const names = Object.keys(all).filter((name) => all[name] && !name.endsWith(".dark"));
-    const plots = Object.fromEntries(names.map((name) => [name, (dark && all[`${name}.dark`]) || all[name]]));
-    const named = Object.entries(plots);
-    if (JSON.stringify(this.shownPlots) === JSON.stringify(plots)) return;
-    this.shownPlots = plots;
-    // As an image, an SVG can neither run a script nor load anything.
-    replace(this.plots, named.map(([name, svg]) => h("img", {
-      class: "wb-plot", alt: `Plot: ${name}`, "data-testid": `plot-${name}`, src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`,
-    })));
   }
 }
 

@@ -2,6 +2,7 @@
 import { Stage } from "../render/stage.ts";
 import { bindCompare } from "./bind_compare.ts";
 import { bindText } from "./bind_text.ts";
+import { Blocks } from "./blocks.ts";
 import { failed, type Checks } from "./checks.ts";
 import { CodeTab } from "./code_tab.ts";
 import { Compare } from "./compare.ts";
@@ -43,8 +44,12 @@ export function workbench(model: Model, el: HTMLElement): () => void {
   const asking = (element: HTMLElement) => (saved ? h("fieldset", { class: "wb-saved", disabled: true, title: "Saved: passes and times as they stood" }, element) : element);
   const left = panel("Passes", "left", asking(passes.element), shell, () => shell.root.clientWidth < 640);
   const right = panel("Inspector", "right", inspector.element, shell, () => shell.root.clientWidth < 1300);
+  const plots = new Blocks(measure.plots, stage, send);
+  const told = ["kernels", "waterfall", "ablation"].map((name) => ({ name, title: name[0].toUpperCase() + name.slice(1), element: h("div", { class: "wb-told" }) }));
+  const panels = told.map(({ name, element }) => ({ trait: `${name}_tab`, blocks: new Blocks(element, stage, send) }));
   const tabs = new Tabs([
     { name: "measure", title: "Measure", element: measure.element },
+    ...told,
     { name: "explore", title: "Explore", element: asking(explore.element) },
     { name: "text", title: "Text", element: text.element },
     { name: "code", title: "Code", element: code.element },
@@ -73,21 +78,29 @@ export function workbench(model: Model, el: HTMLElement): () => void {
     errors.show(state.error ?? wrong(state, checks));
     facts(compare, state);
   };
-  const plots = () => measure.setPlots((model.get("plots") ?? {}) as Record<string, string>, shell.theme.dark);
+  const tell = () => {
+    plots.show(model.get("plots"));
+    for (const { trait, blocks } of panels) blocks.show(model.get(trait));
+  };
   const catalog = () => passes.setCatalog((model.get("catalog") ?? {}) as Catalog);
   catalog();
   height();
   show();
-  plots();
-  shell.onTheme(plots);
+  tell();
   const ends = [
     watch(model, ["state", "checks", "exploration"], show),
     watch(model, ["catalog"], catalog),
-    watch(model, ["plots"], plots),
+    watch(model, ["plots", ...panels.map(({ trait }) => trait)], tell),
     watch(model, ["height"], height),
     bindText(model, stage, tabs, text),
     bindCompare(model, compare, shell, (message) => errors.show({ title: "The graph can't be drawn", text: message })),
   ];
+  const texted = tabs.onpick;
+  tabs.onpick = (name) => {
+    texted(name);
+    // what a tab shows is made when somebody looks
+    send({ type: "tab", name });
+  };
   return () => {
     for (const end of ends) end();
     busy.dispose();

@@ -12,6 +12,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from workbench.measure.ceilings import Ceilings, ceilings
 from workbench.plots import (
     ablation,
     cpu_gpu,
@@ -84,7 +85,7 @@ KERNELS = [
     {"index": 2, "name": "tvmgen_default_fused_nn_softmax", "op": "nn.softmax", "median_us": 20.0, "flops": None},
 ]
 TIMED_KERNELS = pd.DataFrame([{**kernel, "bytes_read": 900, "bytes_written": 100} for kernel in KERNELS])
-CEILINGS = {"bytes_per_second": 1e9, "flops_per_second": 4e9, "method": "a stream"}
+CEILINGS = Ceilings(bytes_per_second=1e9, flops_per_second=4e9, method="a stream")
 
 
 def steps(*rows, columns=("pass", "kernels", "traffic_bytes", "median_us", "q1_us", "q3_us")):
@@ -269,3 +270,15 @@ def test_cpu_and_cuda_are_compared_kernel_by_kernel():
 )  # fmt: skip
 def test_an_operator_has_one_colour_in_every_plot(op, kind):
     assert family(op)[0] == kind
+
+
+def test_the_ceilings_of_this_machine_are_measured_and_say_how(tell):
+    found = ceilings()
+    # between a slow disk and the fastest of today's accelerators
+    assert 1e8 < found.bytes_per_second < 1e14
+    assert 1e8 < found.flops_per_second < 1e16
+    assert "numpy" in found.method
+    assert ceilings() is found
+    tell(
+        f"ceilings here: {found.bytes_per_second / 1e9:.1f} GB/s, {found.flops_per_second / 1e9:.0f} GFLOP/s ({found.method})"
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 import traitlets
 
@@ -145,3 +147,60 @@ def test_a_comparison_shows_nodes_of_the_sides_that_it_has(monkeypatch):
     assert sent == [{"type": "show", "side": "before", "ids": [1]}]
     with pytest.raises(WorkbenchError, match="'before' and 'after'"):
         view.show([1], side="left")
+
+
+def kernel_graph():
+    """Two nodes in a kernel's box and one beside it, with their calls."""
+    b = GraphBuilder("kernels", "relay")
+    at = b.node("param", "x", type="t")
+    box = b.group("primitive", "fused", None)
+    for op in ("exp", "relu"):
+        at = b.node("op", op, (at,), type="t", group=box)
+    b.outputs = [b.node("op", "tanh", (at,), type="t")]
+    common = {"noop": False, "bytes_written": 4, "launches": 1}
+    fused = {**common, "index": 0, "nodes": [1, 2], "bytes_read": 6, "flops": None}
+    alone = {**common, "index": 1, "nodes": [3], "bytes_read": 1, "flops": 8}
+    return SimpleNamespace(graph=b.build(), rows=(fused, alone))
+
+
+def test_a_kernel_has_its_value_where_the_graph_shows_it():
+    kernels = kernel_graph()
+    found = wb.overlay_of(kernels, "bytes")
+    assert (dict(found.groups), dict(found.nodes)) == ({0: 10.0}, {3: 5.0})
+    assert wb.overlay_of(kernels, "flops").nodes == {3: 8.0}
+    view = wb.GraphView(kernels.graph)
+    view.overlay(found)
+    assert view.overlay_state["groups"] == {"0": [10.0, 2]}
+    assert view.overlay_state["unit"] == "bytes"
+
+
+def test_times_of_kernels_are_taken_from_a_measured_row_and_asked_for_where_there_are_none():
+    kernels = kernel_graph()
+    row = {"config": "opt 3", "per_kernel": [{"index": 1, "name": "tanh", "median_us": 2.5}]}
+    assert wb.overlay_of(kernels, "us", times=[row]).nodes == {3: 2.5}
+    with pytest.raises(WorkbenchError, match="per_kernel=True"):
+        wb.overlay_of(kernels, "us", times=[{"config": "opt 3", "per_kernel": None}])
+    with pytest.raises(WorkbenchError, match="joules"):
+        wb.overlay_of(kernels, "joules")
+
+
+def test_kernels_are_laid_over_another_graph_of_the_program():
+    kernels = kernel_graph()
+    found = wb.overlay_of(kernels, "bytes", onto=chain("exp", "relu", "tanh"))
+    assert not found.groups
+    assert found.nodes == {2: 10.0, 3: 5.0}
+
+
+def test_each_side_of_a_comparison_has_values_and_one_scale():
+    kernels = kernel_graph()
+    view = wb.CompareView(kernels.graph, kernels.graph)
+    heavy, sums = wb.overlay_of(kernels, "bytes"), wb.overlay_of(kernels, "flops")
+    view.overlay(heavy, heavy, "CPU and CUDA")
+    assert view.overlay_state["title"] == "CPU and CUDA"
+    assert view.overlay_state["after"]["values"] == {"3": 5.0}
+    with pytest.raises(WorkbenchError, match="one scale"):
+        view.overlay(heavy, sums)
+    view.overlay(after=heavy)
+    assert view.overlay_state["values"] == {}
+    view.overlay()
+    assert view.overlay_state == {}

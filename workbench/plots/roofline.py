@@ -6,7 +6,6 @@ Communications of the ACM 52(4), 2009. https://doi.org/10.1145/1498765.1498785
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.plots.ops import family
@@ -17,12 +16,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from workbench.measure.ceilings import Ceilings
+
 TOLD = 4
 "kernels named on the picture: those that take longest"
 
 
 def roofline(
-    data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT, ceilings: Mapping[str, Any] | None = None
+    data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT, ceilings: Ceilings | None = None
 ) -> Axes:
     """A dot a kernel: operations for each byte it moves, and operations a second; larger dots take longer.
 
@@ -32,8 +33,7 @@ def roofline(
         A table of kernels with `name`, `op`, `median_us`, `flops`, `bytes_read`, `bytes_written`. Kernels whose FLOPs are
         unknown, or none, are counted beneath and not drawn.
     ceilings
-        `bytes_per_second`, `flops_per_second` and `method`, as `measure.ceilings` found them on this machine. Without them
-        there is no roof to draw.
+        This machine's limits, as `workbench.measure.ceilings.ceilings()` finds them. Without them there is no roof to draw.
     """
     table = kernel_rows(data)
     needed = ("flops", "bytes_read", "bytes_written")
@@ -65,7 +65,7 @@ def roofline(
     ax.set_ylabel("GFLOP a second")
     left_out = len(table) - len(rows)
     said = f"{left_out} kernels with unknown or no FLOPs are not drawn" if left_out else ""
-    method = str(ceilings.get("method", "")) if ceilings else "no ceilings were measured"
+    method = ceilings.method if ceilings else "no ceilings were measured"
     dress(
         ax,
         _finding(rows, points, ceilings),
@@ -83,8 +83,8 @@ def _intensity(row: dict[str, Any]) -> float:
     return row["flops"] / (row["bytes_read"] + row["bytes_written"])
 
 
-def _roof(ax: Axes, points: list[tuple[float, float]], ceilings: Mapping[str, Any], theme: Theme) -> None:
-    slope, top = ceilings["bytes_per_second"] * 1e-9, ceilings["flops_per_second"] * 1e-9
+def _roof(ax: Axes, points: list[tuple[float, float]], ceilings: Ceilings, theme: Theme) -> None:
+    slope, top = ceilings.bytes_per_second * 1e-9, ceilings.flops_per_second * 1e-9
     ridge = top / slope
     low = min([ridge / 8, *(x for x, _ in points)]) / 1.5
     high = max([ridge * 8, *(x for x, _ in points)]) * 1.5
@@ -93,10 +93,10 @@ def _roof(ax: Axes, points: list[tuple[float, float]], ceilings: Mapping[str, An
     say(ax, ridge, top, f"{figures(top)} GFLOP/s", theme, xytext=(0, 8), fontsize="x-small", color=theme.dim)
 
 
-def _finding(rows: list[dict[str, Any]], points: list[tuple[float, float]], ceilings: Mapping[str, Any] | None) -> str:
+def _finding(rows: list[dict[str, Any]], points: list[tuple[float, float]], ceilings: Ceilings | None) -> str:
     if not ceilings:
         return f"{len(rows)} kernels; the machine's ceilings were not measured"
-    slope, top = ceilings["bytes_per_second"] * 1e-9, ceilings["flops_per_second"] * 1e-9
+    slope, top = ceilings.bytes_per_second * 1e-9, ceilings.flops_per_second * 1e-9
     total = sum(row["median_us"] for row in rows)
     shares = [(row, y / min(top, x * slope), x * slope < top) for row, (x, y) in zip(rows, points, strict=True)]
     bound = sum(row["median_us"] for row, _, memory in shares if memory) / total

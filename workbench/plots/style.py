@@ -175,27 +175,31 @@ def empty(ax: Axes, finding: str, theme: Theme) -> Axes:
     return ax
 
 
-def to_svg(
-    plot: Callable[..., Any], data: Any, theme: Theme, rows: int, *, standing: bool = False, **options: Any
-) -> str:
-    """A plot as SVG text, drawn off screen: safe in any thread. `standing`: with the page's colour behind it."""
-    return _drawn(plot, data, theme, rows, standing, "svg", **options).decode()
+def to_svg(plot: Callable[..., Any], data: Any, theme: Theme, rows: int, **options: Any) -> str:
+    """A plot as SVG text, drawn off screen: safe in any thread."""
+    return drawn(plot, data, theme, rows, **options)[0]
 
 
 def to_png(plot: Callable[..., Any], data: Any, theme: Theme, rows: int, **options: Any) -> bytes:
     """A plot as a PNG picture with the page's colour behind it."""
-    return _drawn(plot, data, theme, rows, True, "png", **options)
-
-
-def _drawn(
-    plot: Callable[..., Any], data: Any, theme: Theme, rows: int, standing: bool, format: str, **options: Any
-) -> bytes:
-    figure = Figure(figsize=_size(rows), layout="constrained")
-    if standing:
-        figure.patch.set_facecolor(theme.page)
-    else:
-        figure.patch.set_alpha(0)
-    plot(data, ax=figure.subplots(), theme=theme, **options)
+    figure, _ = _figure(plot, data, theme, rows, **options)
+    figure.patch.set_facecolor(theme.page)
     out = io.BytesIO()
-    figure.savefig(out, format=format, dpi=144, metadata={"Date": None} if format == "svg" else None)
+    figure.savefig(out, format="png", dpi=144)
     return out.getvalue()
+
+
+def drawn(plot: Callable[..., Any], data: Any, theme: Theme, rows: int, **options: Any) -> tuple[str, str]:
+    """A plot as SVG text that the page shows through, and its title."""
+    figure, ax = _figure(plot, data, theme, rows, **options)
+    figure.patch.set_alpha(0)
+    out = io.StringIO()
+    figure.savefig(out, format="svg", metadata={"Date": None})
+    return out.getvalue(), ax.get_title(loc="left")
+
+
+def _figure(plot: Callable[..., Any], data: Any, theme: Theme, rows: int, **options: Any) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=_size(rows), layout="constrained")
+    ax = figure.subplots()
+    plot(data, ax=ax, theme=theme, **options)
+    return figure, ax

@@ -6,7 +6,7 @@ A block never holds markup: its texts reach the page as text, whatever is in the
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 Block = dict[str, Any]
@@ -61,9 +61,30 @@ def code(text: str, name: str = "") -> Block:
     return {"t": "code", "text": text, "name": name}
 
 
-def table(head: Sequence[str], lines: Iterable[Sequence[str]], name: str = "") -> Block:
-    """A small table of texts."""
-    return {"t": "table", "rows": [list(head), *(list(line) for line in lines)], "name": name}
+def table(
+    head: Sequence[str],
+    lines: Iterable[Sequence[str]],
+    name: str = "",
+    *,
+    act: str = "",
+    sort: str = "",
+    marked: Iterable[int] = (),
+) -> Block:
+    """A small table of texts.
+
+    A click on a line's first cell does `act` with the line's number, one on a column's name does `sort` with the column's;
+    lines of these numbers are `marked`.
+    """
+    found = {"t": "table", "rows": [list(head), *(list(line) for line in lines)], "name": name}
+    return found | {"act": act, "sort": sort, "marked": list(marked)} if act or sort else found
+
+
+def picture(plot: Callable[..., Any], data: Any, rows: int, name: str = "", **options: Any) -> Block:
+    """A plot (of workbench.plots) for light pages and for dark ones; its words for those who cannot see it are its title."""
+    from workbench.plots.style import DARK, LIGHT, drawn
+
+    svg = [drawn(plot, data, theme, rows, **options) for theme in (LIGHT, DARK)]
+    return {"t": "img", "svg": [text for text, _ in svg], "text": svg[0][1], "name": name}
 
 
 def size(count: int) -> str:

@@ -12,6 +12,7 @@ from workbench.errors import WorkbenchError
 from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.layers import layered_pair
 from workbench.graph.model import Graph
+from workbench.measure.overlays import Overlay
 from workbench.widgets.bundle import Shown
 from workbench.widgets.payload import encode_diff, encode_graph
 from workbench.widgets.shown import GraphTraits
@@ -31,7 +32,11 @@ class Comparison(GraphTraits):
     collapsed = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True)
     mode = traitlets.Enum(("split", "changed", "overlay"), default_value="split").tag(sync=True)
     hops = traitlets.Int(1, min=0, help="steps around a change that `changed` mode shows").tag(sync=True)
+    overlay_state = traitlets.Dict(help="values by node and by group, those of the side after in `after`").tag(
+        sync=True
+    )
     saved_traits = (
+        "overlay_state",
         *("before", "after", "diff", "titles", "selection", "collapsed", "mode", "hops"),
         *GraphTraits.shown_traits,
     )
@@ -48,6 +53,26 @@ class Comparison(GraphTraits):
         if not all(type(id) is int and id >= 0 for ids in sides.values() for id in ids):
             raise WorkbenchError(f"{name} holds ids, whole numbers from 0; it got {value!r}")
         return sides
+
+    def overlay(self, before: Overlay | None = None, after: Overlay | None = None, title: str = "") -> None:
+        """Colour kernels by a measured value, on one scale for both sides; nothing takes the colours away.
+
+        Parameters
+        ----------
+        before, after
+            What `wb.overlay_of` made of each side's kernels: of two configurations, or of the CPU and of CUDA.
+
+        Raises
+        ------
+        WorkbenchError
+            The two are in different units, which no one scale can show.
+        """
+        given = [side for side in (before, after) if side is not None and (side.nodes or side.groups)]
+        if len({side.unit for side in given}) > 1:
+            raise WorkbenchError(f"one scale cannot show {given[0].unit} on one side and {given[1].unit} on the other")
+        sides = [(side or Overlay("", "")).data() for side in (before, after)]
+        named = {"title": title or given[0].title, "unit": given[0].unit} if given else {}
+        self.overlay_state = {**named, **sides[0], "after": sides[1]} if given else {}
 
     def show(self, nodes: Iterable[int], side: str = "after") -> None:
         """Bring nodes of one side into view, opening the groups they are in.

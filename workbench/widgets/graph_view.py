@@ -9,6 +9,7 @@ import traitlets
 
 from workbench.dialects.base import Workload
 from workbench.graph.model import Graph
+from workbench.measure.overlays import Overlay
 from workbench.widgets.bundle import Shown
 from workbench.widgets.payload import encode_graph
 from workbench.widgets.shown import OneGraph
@@ -76,8 +77,16 @@ class GraphView(OneGraph):
         """Bring nodes into view, opening the groups they are in."""
         self.send({"type": "show", "ids": list(nodes)})
 
-    def overlay(self, values: Mapping[int, float], title: str, unit: str = "") -> None:
-        """Colour nodes by a measured value, with a legend; an empty mapping takes the colours away."""
+    def overlay(self, values: Mapping[int, float] | Overlay, title: str = "", unit: str = "") -> None:
+        """Colour nodes and kernels by a measured value, with a legend.
+
+        Parameters
+        ----------
+        values
+            By node; or what `wb.overlay_of` made of this graph's kernels. An empty mapping takes the colours away.
+        """
+        given = values if isinstance(values, Overlay) else Overlay(title, unit, values)
+        shown = bool(given.nodes or given.groups)
         self.overlay_state = (
-            {"title": title, "unit": unit, "values": {str(id): value for id, value in values.items()}} if values else {}
+            {"title": title or given.title, "unit": unit or given.unit, **given.data()} if shown else {}
         )

@@ -9,6 +9,7 @@ from typing import Any
 from workbench.dialects.base import Option, PassInfo, Preset
 from workbench.pipeline.spec import PassStep
 from workbench.pipeline.trace import Step, Trace
+from workbench.widgets.blocks import Block, picture
 from workbench.widgets.session import Choice
 from workbench.widgets.typed import kind, written
 
@@ -116,16 +117,14 @@ def code(choice: Choice, presets: Sequence[Preset], target: str) -> str:
     )
 
 
-def plots(rows: list[dict[str, Any]]) -> dict[str, str]:
-    """The plots of what was measured, as SVG for the light and for the dark page."""
+def plots(rows: list[dict[str, Any]]) -> list[Block]:
+    """The plots of what was measured."""
     import pandas as pd
 
     from workbench.plots import kernel_count, runtime
-    from workbench.plots.style import DARK, LIGHT, to_svg
 
     data = pd.DataFrame(rows)
-    return {
-        name + suffix: to_svg(plot, data, theme, len(data))
-        for name, plot in (("kernels", kernel_count), ("runtime", runtime))
-        for suffix, theme in (("", LIGHT), (".dark", DARK))
-    }
+    return [
+        picture(plot, data, len(data), name)
+        for name, plot in (("plot-kernels", kernel_count), ("plot-runtime", runtime))
+    ]

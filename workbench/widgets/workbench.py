@@ -47,7 +47,7 @@ class Workbench(Choosing):
     """
 
     _view = traitlets.Unicode("workbench").tag(sync=True)
-    plots = traitlets.Dict().tag(sync=True)
+    plots = traitlets.List(help="pictures of what was measured, as blocks").tag(sync=True)
     exploration = traitlets.Dict(help="what was tried here, a row each").tag(sync=True)
     saved_traits = (*Comparison.saved_traits, "state", "plots", "checks", "exploration")
 
