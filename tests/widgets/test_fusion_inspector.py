@@ -67,6 +67,9 @@ def test_kernels_to_be_are_boxes_and_ids_stay(graph: Graph, view: wb.FusionInspe
 def test_what_kernels_hand_to_kernels_is_counted_once_each(graph: Graph, view: wb.FusionInspector) -> None:
     assert boundaries(view.report) == ((PRODUCT, TOTAL), (PRODUCT, OUT), (TOTAL, OUT))
     assert view.handed == handed(view.report) == 64 + 4
+    most, least = view.report.handovers
+    assert (most.source, most.targets, most.bytes) == (PRODUCT, (TOTAL, OUT), 64)
+    assert (least.source, least.targets, least.bytes) == (TOTAL, (OUT,), 4)
 
 
 def test_a_cut_between_two_kernels_hides_nothing_that_is_handed_over(graph: Graph) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from workbench.analysis.fusion.report import FusedGroup, FusionReport
 from workbench.analysis.tensors import nbytes
@@ -57,6 +57,30 @@ def boundaries(report: FusionReport) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
+@dataclass(frozen=True)
+class Handover:
+    """A value that one kernel writes to memory and others read."""
+
+    source: int
+    "the node that makes it"
+    targets: tuple[int, ...]
+    "the nodes of other kernels that read it, ascending"
+    bytes: int
+    "of the value, once; 0 where its shape is not known"
+
+
+def handovers(report: FusionReport) -> tuple[Handover, ...]:
+    """What kernels hand to kernels, the most bytes first."""
+    read: dict[int, list[int]] = {}
+    for source, target in boundaries(report):
+        read.setdefault(source, []).append(target)
+    found = [
+        Handover(source, tuple(sorted(targets)), nbytes(report.graph.nodes[source].type))
+        for source, targets in read.items()
+    ]
+    return tuple(sorted(found, key=lambda each: (-each.bytes, each.source)))
+
+
 def handed(report: FusionReport) -> int:
     """Bytes that kernels hand to kernels: each value that one writes and another reads, once; unknown shapes count 0."""
-    return sum(nbytes(report.graph.nodes[source].type) for source in {source for source, _ in boundaries(report)})
+    return sum(each.bytes for each in handovers(report))

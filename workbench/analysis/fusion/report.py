@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.dominance import known_node
 from workbench.analysis.fusion import relax, relay
@@ -15,6 +15,9 @@ from workbench.analysis.fusion.partition import NONE, Partition, Settings, TwoAn
 from workbench.analysis.fusion.why import Why, why
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
+
+if TYPE_CHECKING:
+    from workbench.analysis.fusion.boxed import Handover
 
 FORWARD = {"relay": relay.forward, "relax": relax.forward}
 LIMITS = {"opencl": 128, "metal": 31}
@@ -134,6 +137,14 @@ class FusionReport:
     def kernels(self) -> tuple[FusedGroup, ...]:
         """The groups that TVM makes kernels of."""
         return tuple(group for group in self.groups if group.is_kernel)
+
+    @cached_property
+    def handovers(self) -> tuple[Handover, ...]:
+        """What kernels hand to kernels, the most bytes first: the boundaries that cost most."""
+        # boxed.py draws what is here
+        from workbench.analysis.fusion.boxed import handovers
+
+        return handovers(self)
 
     def group_of(self, node: int) -> FusedGroup:
         """The group that holds a node.
