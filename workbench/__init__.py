@@ -25,6 +25,7 @@ _HOMES = {
     "assert_fused": "analysis.fusion.assertions",
     "assert_kernels": "analysis.fusion.assertions",
     "load": "dialects.registry",
+    "load_all": "dialects.registry",
     "match": "dialects.matching",
     "pattern_for": "dialects.matching",
     "Workload": "dialects.base",
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from workbench.dialects.matching import pattern_for as pattern_for
     from workbench.dialects.passes import passes as passes
     from workbench.dialects.registry import load as load
+    from workbench.dialects.registry import load_all as load_all
     from workbench.graph.diff import diff as diff
     from workbench.graph.model import Graph as Graph
     from workbench.measure.kernels import kernels as kernels

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.registry import load
+from workbench.dialects.registry import PASTES, load, load_all
 from workbench.errors import LoadError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.pipeline.config import Config
@@ -57,7 +57,7 @@ def trace(options: argparse.Namespace) -> int:
 
 def show(options: argparse.Namespace) -> int:
     """A trace or a graph as one file that opens anywhere."""
-    thing = _trace_or_graph(options.file)
+    thing = _shown(options.file)
     output = options.output or Path(options.file).with_suffix(".html").name
     saved = _view(thing, options.step).save(output)
     print(f"written: {saved}")
@@ -156,7 +156,23 @@ def _trace_or_graph(path: str) -> Trace | Graph:
     return _model(path, None).graph()
 
 
-def _view(thing: Trace | Graph, step: int | None) -> Any:
+def _shown(path: str) -> Trace | Graph | tuple[Graph, Graph]:
+    """What `show` draws: of a text with two modules, a before and an after, both."""
+    if path.startswith(SAMPLE) or Path(path).suffix not in PASTES:
+        return _trace_or_graph(path)
+    models = load_all(Path(path))
+    for note in models[0].notes:
+        print(f"note: {note}")
+    if len(models) == 2:
+        return models[0].graph(), models[1].graph()
+    return models[0].graph()
+
+
+def _view(thing: Trace | Graph | tuple[Graph, Graph], step: int | None) -> Any:
+    if isinstance(thing, tuple):
+        from workbench.widgets.compare_view import CompareView
+
+        return CompareView(*thing)
     if isinstance(thing, Graph):
         from workbench.widgets.graph_view import GraphView
 

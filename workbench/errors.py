@@ -21,9 +21,12 @@ class ParseError(LoadError):
     ----------
     line, column : int
         One-based place of the first character that could not be read.
+    expected, offset : str, int
+        What was expected there, and the place counted in characters from the start.
     """
 
     def __init__(self, expected: str, text: str, offset: int) -> None:
+        self.expected, self.offset = expected, offset
         self.line = text.count("\n", 0, offset) + 1
         start = text.rfind("\n", 0, offset) + 1
         self.column = offset - start + 1

@@ -14,10 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Dialect, Workload
+from workbench.dialects.importers.files import SUFFIXES as IMPORTED
+from workbench.dialects.importers.files import imported
+from workbench.dialects.importers.shapes import Inputs
 from workbench.errors import LoadError, UnknownName, WorkbenchError
 
 NAMES = ("relay", "relax")
-SUFFIXES = (".relay", ".txt", ".json", ".py")
+PASTES = (".relay", ".txt", ".log")
+"files of text that may hold several modules, and other things beside them"
+SUFFIXES = (*PASTES, ".json", ".py", *IMPORTED)
 
 
 def installed() -> str | None:
@@ -54,17 +59,23 @@ def dialect(name: str) -> Dialect:
     return importlib.import_module(f"workbench.dialects.{name}.dialect").DIALECT
 
 
-def load(source: Any, params: Mapping[str, Any] | None = None, *, name: str | None = None) -> Workload:
+def load(
+    source: Any, params: Mapping[str, Any] | str | Path | None = None, *, name: str | None = None, inputs: Inputs = None
+) -> Workload:
     """Make a Workload of what a person has.
 
     Parameters
     ----------
     source
-        An IRModule, a Function, a pair `(module, params)`, printed text, or a path to a .relay, .txt, .json or .py file.
+        An IRModule, a Function, a pair `(module, params)`, printed text, or a path to a .relay, .txt, .json or .py file; an ONNX
+        model or a path to one, a .tflite file, a module or a program of PyTorch's, a module of relax.frontend.nn. Of a graph
+        executor's JSON and of a saved graph there is the picture only.
     params
-        Parameter name -> array, where the source does not bring its own.
+        Parameter name -> array, or a file of them that TVM or numpy wrote, where the source does not bring its own.
     name
         What to call it; from the file's name or `main` otherwise.
+    inputs
+        Shapes or example arrays of the inputs, by name or in order, where a model from elsewhere leaves them open.
 
     Raises
     ------
@@ -75,11 +86,18 @@ def load(source: Any, params: Mapping[str, Any] | None = None, *, name: str | No
         return source
     if isinstance(source, tuple) and len(source) == 2:
         source, params = source
+    if isinstance(params, (str, Path)):
+        from workbench.dialects.importers.params import read_params
+
+        params = read_params(Path(params))
     path = _as_path(source)
+    found = imported(source, path, params, name, inputs, lambda: _dialect_here().name)
+    if found is not None:
+        return found
     if path is not None:
-        return _dialect_here().read(path, _file_text(path), name or path.stem)
+        return _read(path, _file_text(path), params, name or path.stem)[0]
     if isinstance(source, str):
-        return _dialect_here().read(None, source, name or "text")
+        return _read(None, source, params, name or "text")[0]
     if "tvm" in sys.modules:
         workload = _dialect_here().load(source, params, name or "main")
         if workload is not None:
@@ -87,6 +105,29 @@ def load(source: Any, params: Mapping[str, Any] | None = None, *, name: str | No
     raise LoadError(
         f"a {type(source).__name__} is not something to load; give an IRModule, a Function, (module, params), text, or a path ending in {', '.join(SUFFIXES)}"
     )
+
+
+def load_all(source: Any, params: Mapping[str, Any] | None = None, *, name: str | None = None) -> list[Workload]:
+    """Make a Workload of each module that a text holds, in order: `wb.CompareView(*wb.load_all(before_and_after))`.
+
+    Takes what `load` takes, and raises what it raises; what is no text gives one Workload.
+    """
+    path = _as_path(source)
+    if path is not None and path.suffix in PASTES:
+        return _read(path, _file_text(path), params, name or path.stem)
+    if path is None and isinstance(source, str):
+        return _read(None, source, params, name or "text")
+    return [load(source, params, name=name)]
+
+
+def _read(path: Path | None, text: str, params: Mapping[str, Any] | None, name: str) -> list[Workload]:
+    """The modules of a text. Relay's is read without TVM, so it is read wherever it is found."""
+    from workbench.dialects.relay.paste.workload import is_relay, load_text
+
+    is_json = text.lstrip().startswith("{") if path is None else path.suffix == ".json"
+    if not is_json and (is_relay(text) or installed() == "relay"):
+        return load_text(text, params, name)
+    return [_dialect_here().read(path, text, name)]
 
 
 def _dialect_here() -> Dialect:

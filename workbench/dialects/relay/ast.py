@@ -24,6 +24,8 @@ class Expr:
     line: int = 0
     params: tuple[Expr, ...] = ()
     "the parameters of a function"
+    result: str = ""
+    "the type that a function says it gives"
     patterns: tuple[Pattern, ...] = ()
     "the clauses of a match, one pattern each"
 
@@ -43,3 +45,5 @@ class Module:
     functions: dict[str, Expr]
     crossed: list[Expr] = field(default_factory=list)
     "those in which a value is used outside the block that binds it"
+    constants: list[Expr] = field(default_factory=list)
+    "those whose values stand beside the text, each once"

@@ -15,6 +15,9 @@ from workbench.dialects.base import SAFE_DEPTH, PassInfo, Preset, Workload
 from workbench.dialects.relay import catalog
 from workbench.dialects.relay.diagnostics import told
 from workbench.dialects.relay.graph import build_graph
+from workbench.dialects.relay.objects import module_of
+from workbench.dialects.relay.paste.reading import Reading, read_all
+from workbench.dialects.relay.paste.workload import text_workload
 from workbench.dialects.relay.presets import PRESETS, TOGGLES
 from workbench.dialects.relay.printed import constant_digests, parameter_names, print_module
 from workbench.dialects.relay.scalars import share_scalars
@@ -39,19 +42,33 @@ class Relay:
     def read(self, path: Path | None, text: str, name: str) -> Workload:
         if (path is not None and path.suffix == ".json") or (path is None and text.lstrip().startswith("{")):
             return self._read_json(text, name)
-        # Ours reads first: its errors name the place, and TVM's own parser ends the process on very deep text.
-        graph = build_graph(parse(text), name, catalog.pattern_of)
-        if depth(graph) > SAFE_DEPTH:
+        return self.from_reading(read_all(text)[0], {}, name)
+
+    def from_reading(self, reading: Reading, params: Mapping[str, Any], name: str) -> Workload:
+        """A Workload of what was read of a text; one without a module where repaired text makes none."""
+        # Ours read it before: its errors name the place, and TVM's own parser ends the process on very deep text.
+        deep = depth(reading.graph(name, catalog.pattern_of))
+        if deep > SAFE_DEPTH:
             raise TooDeep(
-                f"{name} chains {depth(graph)} operators, and TVM's parser ends the process beyond about {SAFE_DEPTH}; split the graph"
+                f"{name} chains {deep} operators, and TVM's parser ends the process beyond about {SAFE_DEPTH}; split the graph"
             )
+        refused = None
+        if not reading.repairs and not reading.constants:
+            try:
+                return Workload(_parsed(reading.text), _arrays(params), name, self.name)
+            except LoadError as error:
+                refused = error
         try:
-            module = tvm.relay.parse(_with_version(text))
-        except (tvm.TVMError, tvm.error.DiagnosticError) as error:
-            raise LoadError(f"TVM cannot read this Relay text: {last_line(error)}") from None
-        if not module.functions:
-            raise LoadError(f"{name} holds no function; give text with a `def @main(...)` in it")
-        return Workload(_typed(module), {}, name, self.name)
+            module, assumed = module_of(reading.module, _values(reading.metadata), params)
+            workload = Workload(_typed(module), _arrays(params), name, self.name)
+        except LoadError as error:
+            if refused is not None:
+                raise refused from None
+            without = text_workload(reading, name, str(error))
+            without.notes.append(f"TVM makes no module of it: {error}")
+            return without
+        workload.notes += [*reading.repairs, *assumed, *_contradictions(reading.graph(name), workload.graph())]
+        return workload
 
     def _read_json(self, text: str, name: str) -> Workload:
         try:
@@ -169,6 +186,40 @@ def _tensor(numbers: np.ndarray, shape: list[int], dtype: str) -> tvm.nd.NDArray
     made = tvm.nd.empty(tuple(shape), dtype)
     arrays.copy_into(made.handle.contents.data, numbers)
     return made
+
+
+def _parsed(text: str) -> tvm.IRModule:
+    """A module as TVM's parser reads it, typed."""
+    try:
+        return _typed(tvm.relay.parse(_with_version(text)))
+    except (tvm.TVMError, tvm.error.DiagnosticError) as error:
+        raise LoadError(f"TVM cannot read this Relay text: {last_line(error)}") from None
+
+
+def _values(metadata: str) -> dict[str, tvm.nd.NDArray]:
+    """The constants that stand behind a text, by the names they have in it."""
+    if not metadata:
+        return {}
+    try:
+        kept = tvm.ir.load_json(metadata).get("relay.Constant", [])
+    except (tvm.TVMError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise LoadError(f"the text's #[metadata] cannot be read: {last_line(error)}") from None
+    return {f"meta[relay.Constant][{place}]": constant.data for place, constant in enumerate(kept)}
+
+
+def _contradictions(said: Graph, inferred: Graph) -> list[str]:
+    """Where the text states another type than TVM infers, of two graphs of one program."""
+    if [(node.kind, node.op) for node in said.nodes if node.kind == "op"] != [
+        (node.kind, node.op) for node in inferred.nodes if node.kind == "op"
+    ]:
+        return []
+    other = [(a, b) for a, b in zip(said.ops(), inferred.ops(), strict=True) if a.type and a.type != b.type]
+    if not other:
+        return []
+    first, told = other[0]
+    return [
+        f"{len(other)} types differ from what the text states; the first is that of {first.op} in line {first.line}: {first.type} there, {told.type} as TVM infers it"
+    ]
 
 
 def _with_version(text: str) -> str:

@@ -16,7 +16,8 @@ def _type_and_span(comment: str) -> tuple[str, str]:
     found = _COMMENT.fullmatch(comment)
     if found is None:
         return "", ""
-    return found.group("type") or "", found.group("span") or ""
+    # a line may have been broken inside a type
+    return " ".join((found.group("type") or "").split()), found.group("span") or ""
 
 
 class Cursor:
@@ -97,4 +98,4 @@ class Cursor:
             start = token.offset if start is None else start
             depth += (token.text in "([{") - (token.text in ")]}") if len(token.text) == 1 else 0
             self.at += 1
-        return "" if start is None else self.text[start : self.tokens[self.at].offset].strip()
+        return "" if start is None else " ".join(self.text[start : self.tokens[self.at].offset].split())

@@ -153,12 +153,18 @@ class Expressions(Attributes):
             name, index = field.groups()
             found = self.names.find(name) or self.shared(name, scope)
         if found is None:
-            raise self.fail(f"a variable that is bound here (%{token.text[1:]} is not)")
+            found, index = self.unbound(token.text[1:]), ""
         self.at += 1
         type, span = self.annotation()
         if index:
             return Expr("get_item", index, (found,), type=type, span=span, line=line)
+        if type and not found.type and found.kind == "var":
+            found.type = type
         return found
+
+    def unbound(self, name: str) -> Expr:
+        """What a name stands for that nothing binds: nothing, in what TVM prints."""
+        raise self.fail(f"a variable that is bound here (%{name} is not)")
 
     def shared(self, name: str, scope: Scope) -> Expr | None:
         """The value that TVM numbered, wherever in the function it is bound.
@@ -198,4 +204,5 @@ class Expressions(Attributes):
         known = self.constants.get(text)
         if known is None:
             known = self.constants[text] = Expr("constant", text, type=type, span=span, line=line)
+        known.type = known.type or type
         return known

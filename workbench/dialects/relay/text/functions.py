@@ -39,17 +39,21 @@ class Functions(Branches):
     def open_function(self, stack: list[Frame], done: Callable[[Expr], None]) -> None:
         line = self.line()
         scope = Scope()
-        params, attrs = self.header(scope)
+        params, attrs, result = self.header(scope)
 
         def finish(body: Expr) -> None:
             self.expect("}")
             type, span = self.annotation()
-            done(Expr("function", args=(body,), attrs=attrs, type=type, span=span, line=line, params=params))
+            done(
+                Expr(
+                    "function", args=(body,), attrs=attrs, type=type, span=span, line=line, params=params, result=result
+                )
+            )
 
         self.expect("{")
         stack.append(Frame(finish, scope))
 
-    def header(self, scope: Scope) -> tuple[tuple[Expr, ...], dict[str, Any]]:
+    def header(self, scope: Scope) -> tuple[tuple[Expr, ...], dict[str, Any], str]:
         """Type parameters, parameters, attributes and return type, up to the `{`."""
         if self.accept("["):
             while not self.accept("]"):
@@ -69,9 +73,8 @@ class Functions(Branches):
             else:
                 raise self.fail("a parameter `%x: type`, an attribute `name=value`, or `)`")
             self.separator()
-        if self.accept("->"):
-            self.type_text(("{",))
-        return tuple(params), attrs
+        result = self.type_text(("{",)) if self.accept("->") else ""
+        return tuple(params), attrs, result
 
     def step(self, stack: list[Frame]) -> None:
         """Read one binding, or the result, of the innermost open block."""
@@ -85,15 +88,18 @@ class Functions(Branches):
             self.expect("=")
             self.value(frame, stack, self.bind_let(frame, variable, line))
         elif token.text == "free_var":
-            self.at += 1
-            self.variable(frame.scope)
-            self.expect(";")
+            self.free_variable(frame)
         elif token.kind == "local" and following == "=":
             self.unbound_yet(token.text[1:])
             self.at += 2
             self.value(frame, stack, self.bind_temp(frame, token.text[1:], line))
         else:
             self.value(frame, stack, self.close_block(frame, stack))
+
+    def free_variable(self, frame: Frame) -> None:
+        self.at += 1
+        self.variable(frame.scope)
+        self.expect(";")
 
     def bind_let(self, frame: Frame, variable: Expr, line: int) -> Callable[[Expr], None]:
         def done(value: Expr) -> None:
@@ -107,9 +113,12 @@ class Functions(Branches):
             if not value.line:
                 value.line = line
             self.bind(name, value, frame.scope)
-            self.accept(";")
+            self.end_binding()
 
         return done
+
+    def end_binding(self) -> None:
+        self.accept(";")
 
     def close_block(self, frame: Frame, stack: list[Frame]) -> Callable[[Expr], None]:
         def done(body: Expr) -> None:

@@ -27,10 +27,10 @@ class Reader(Functions):
             self.skip_comments()
             token = self.token
             if token.kind == END:
-                return Module(functions, self.crossed)
+                return Module(functions, self.crossed, list(self.constants.values()))
             if token.text == "#[metadata]":
                 # what follows is JSON for TVM's own parser: the values of the constants
-                return Module(functions, self.crossed)
+                return Module(functions, self.crossed, list(self.constants.values()))
             if token.kind == "version":
                 self.at += 1
             elif token.text == "def":

@@ -7,20 +7,25 @@ from typing import NamedTuple
 
 # A variable's name runs to the next delimiter: importers put `/`, `:` and `.` in names. A colon that ends it announces a
 # type. Comments come first, because they may hold anything.
-_TOKEN = re.compile(
-    r"""
+_PIECES = r"""
     (?P<comment>/\*.*?\*/)
   | (?P<space>\s+)
   | (?P<local>%[^\s,(){}\[\];=]*)
   | (?P<global>@[^\s,(){}\[\];=]+)
   | (?P<meta>meta\[[\w.]+\]\[\d+\])
   | (?P<string>"(?:[^"\\]|\\.)*")
-  | (?P<number>-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)(?:f(?:16|32|64)?|bf16|i(?:8|16|32|64)|u(?:8|16|32|64))?\b(?![.\w]))
+  | (?P<number>-?(?:\d+(?:\.\d*)?(?:e[+-]?\d+)?|inf|nan)(?:f(?:16|32|64)?|bf16|i(?:8|16|32|64)|u(?:8|16|32|64))?\b(?![.\w]))
   | (?P<name>[A-Za-z_][\w.]*)
-  | (?P<version>\#\[[^\]]*\])
+  | (?P<version>\#\[[^\[\]]*\])
   | (?P<arrow>->|=>)
   | (?P<mark>[(){}\[\],;:=?*<>-])
-    """,
+    """
+_TOKEN = re.compile(_PIECES, re.VERBOSE | re.DOTALL)
+_JUNK = re.compile(r"[\w.]+|.", re.DOTALL)
+# In prose a quotation mark or `/*` may stand alone: a string ends with its line, and neither holds what begins a program.
+_STRING, _COMMENT = r'"(?:[^"\\]|\\.)*"', r"/\*.*?\*/"
+_IN_PROSE = re.compile(
+    _PIECES.replace(_STRING, r'"(?:(?!def\s@|%\d+\s?=)[^"\\\n]|\\.)*"?').replace(_COMMENT, r"/\*(?:(?!/\*).)*?\*/"),
     re.VERBOSE | re.DOTALL,
 )
 
@@ -36,7 +41,7 @@ class Token(NamedTuple):
 END = "end"
 
 
-def tokenize(text: str) -> list[Token]:
+def tokenize(text: str, in_prose: bool = False) -> list[Token]:
     """Split Relay text into tokens; white space is dropped, comments are kept (they carry the types).
 
     A character that starts no token becomes a token of kind `unknown`, for the reader to complain about.
@@ -44,12 +49,15 @@ def tokenize(text: str) -> list[Token]:
     tokens: list[Token] = []
     add = tokens.append
     position, end = 0, len(text)
-    match = _TOKEN.match
+    match = (_IN_PROSE if in_prose else _TOKEN).match
     while position < end:
         found = match(text, position)
         if found is None:
-            add(Token("unknown", text[position], position))
-            position += 1
+            # what is never closed would be looked for at every later place too
+            last = not in_prose and text.startswith(("/*", '"'), position)
+            junk = text[position : position + 2] if last else _junk(text, position)
+            add(Token("unknown", junk, position))
+            position = end if last else position + len(junk)
             continue
         kind = found.lastgroup or ""
         if kind == "local":
@@ -63,3 +71,9 @@ def tokenize(text: str) -> list[Token]:
         position = found.end()
     add(Token(END, "the end of the text", end))
     return tokens
+
+
+def _junk(text: str, position: int) -> str:
+    found = _JUNK.match(text, position)
+    assert found is not None, "it takes any character"
+    return found.group()

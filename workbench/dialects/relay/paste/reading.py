@@ -1,0 +1,101 @@
+"""A paste read: one Reading for each module that it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from workbench.dialects.relay import operators
+from workbench.dialects.relay.ast import Module
+from workbench.dialects.relay.graph import build_graph
+from workbench.dialects.relay.paste.characters import Repaired, repaired
+from workbench.dialects.relay.paste.modules import Program, listed, programs, written
+from workbench.dialects.relay.paste.salvage import Piece, Salvage
+from workbench.dialects.relay.text import parse
+from workbench.errors import LoadError, ParseError
+from workbench.graph.model import Graph
+
+
+@dataclass
+class Reading:
+    """One module out of a text."""
+
+    text: str
+    "its text; it reads without repairs"
+    module: Module
+    metadata: str = ""
+    "the values of constants, as JSON of TVM's own, where the paste has them"
+    repairs: list[str] = field(default_factory=list)
+    "what the paste does not say as TVM prints it, and what was assumed; a sentence each"
+    notes: list[str] = field(default_factory=list)
+    "what else is good to know"
+
+    @property
+    def constants(self) -> int:
+        """How many tensor constants the text names without their values."""
+        return 0 if self.metadata else len({c.text for c in self.module.constants if "[relay.Constant]" in c.text})
+
+    def graph(self, name: str, pattern_of: Callable[[str, bool], int | None] = operators.pattern_of) -> Graph:
+        """The neutral picture, without TVM."""
+        return build_graph(self.module, name, pattern_of)
+
+
+def read_all(text: str) -> list[Reading]:
+    """Every module of a text, at least one.
+
+    Raises
+    ------
+    ParseError
+        With the line and the column in the text as it was given, what was expected there, and the snippet.
+    """
+    try:
+        module = parse(text)
+    except ParseError as strict:
+        return _salvaged(text, strict)
+    if not module.functions:
+        raise LoadError("the text holds no function; give text with a `def @main(...)` in it")
+    _, mark, metadata = text.partition("#[metadata]")
+    return [Reading(text, module, metadata if mark else "")]
+
+
+def _salvaged(text: str, strict: ParseError) -> list[Reading]:
+    plain = repaired(text)
+    try:
+        found = programs(Salvage(plain.text).pieces(), plain.text)
+    except ParseError as error:
+        raise ParseError(error.expected, text, plain.original(error.offset)) from None
+    if not found:
+        raise strict
+    return [_reading(program, plain) for program in found]
+
+
+def _reading(program: Program, plain: Repaired) -> Reading:
+    repairs = list(dict.fromkeys(note for piece in program.pieces for note in _characters(piece, plain)))
+    said = written(program, plain.text, repairs)
+    return Reading(said, parse(said), program.metadata, repairs)
+
+
+def _characters(piece: Piece, plain: Repaired) -> list[str]:
+    return plain.notes(piece.start, piece.end)
+
+
+def lacking(reading: Reading, graph: Graph) -> list[str]:
+    """What the graph of a text does not know, where there is no module to ask."""
+    notes: list[str] = []
+    if reading.constants:
+        notes.append(f"the text names {counted(reading.constants, 'tensor constant')} without values")
+    untyped = [constant.text for constant in reading.module.constants if not constant.type]
+    if untyped:
+        notes.append(f"no type is stated for {listed(untyped, mark='')}")
+    operators = graph.ops()
+    silent = sum(not node.type for node in operators)
+    if silent:
+        notes.append(
+            f"the text states no type for {silent} of {counted(len(operators), 'operator')}; what is said of fusion may differ from what TVM does, which knows all types"
+        )
+    return notes
+
+
+def counted(number: int, what: str) -> str:
+    """`1 operator`, `2 operators`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"

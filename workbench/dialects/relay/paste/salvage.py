@@ -1,0 +1,296 @@
+"""Finds programs in a text that holds other things too, and what of them is missing.
+
+The grammar is the reader's own: this class only decides where a program begins and ends, and what stands for a name that
+nothing binds. A program that has begun and cannot be read is an error with its place, never left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from workbench.dialects.relay.ast import Expr
+from workbench.dialects.relay.text.module import Reader
+from workbench.dialects.relay.text.names import Frame, Scope
+from workbench.dialects.relay.text.tokens import END, tokenize
+from workbench.errors import ParseError
+
+
+@dataclass
+class Edit:
+    """A stretch of the text that the repaired text says otherwise."""
+
+    start: int
+    end: int
+    put: str
+    said: str
+    "for the note"
+
+
+@dataclass
+class Piece:
+    """One function, type definition or run of bindings."""
+
+    kind: str
+    "def fn type run version metadata"
+    start: int
+    end: int = 0
+    name: str = ""
+    function: Expr | None = None
+    calls: frozenset[str] = frozenset()
+    "global names inside it"
+    free: list[Expr] = field(default_factory=list)
+    "of a run: variables that nothing binds, in the order of their first use"
+    values: list[Expr] = field(default_factory=list)
+    "of a run: what it binds"
+    result: str = ""
+    "of a run: its last expression, where it is not in the text"
+    edits: list[Edit] = field(default_factory=list)
+
+
+class Salvage(Reader):
+    """Reads every program of a text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.tokens = tokenize(text, in_prose=True)
+        self.run: Piece | None = None
+        "the run of bindings that is being read"
+        self.run_scope = Scope()
+        self.first_uses: list[tuple[int, Expr]] = []
+        "where each variable that the run does not bind is used first"
+
+    def pieces(self) -> list[Piece]:
+        """Every program of the text, in order."""
+        found: list[Piece] = []
+        while self.token.kind != END:
+            kind = self.beginning()
+            if kind:
+                piece = Piece(kind, self.token.offset)
+                first = self.at
+                getattr(self, f"read_{kind}")(piece)
+                piece.end = piece.end or self.end_of(self.at - 1)
+                piece.calls = frozenset(t.text[1:] for t in self.tokens[first : self.at] if t.kind == "global")
+                found.append(piece)
+            else:
+                self.at += 1
+        return found
+
+    def end_of(self, at: int) -> int:
+        return self.tokens[at].offset + len(self.tokens[at].text)
+
+    # -- where a program begins
+
+    def beginning(self) -> str:
+        """What begins at the current token, empty for prose."""
+        token = self.token
+        if token.kind == "version":
+            return "metadata" if token.text == "#[metadata]" else "version"
+        if token.kind == "local":
+            return "run" if self.is_binding(self.at) else ""
+        if token.kind != "name":
+            return ""
+        after = self.after_comments(self.at + 1)
+        if token.text == "def":
+            return "def" if after.kind == "global" else ""
+        if token.text in ("let", "free_var"):
+            return "run" if after.kind == "local" else ""
+        if token.text == "fn":
+            return "fn" if self.is_header(self.at + 1) else ""
+        if token.text == "type":
+            bracket = self.tokens[min(self.at + 2, len(self.tokens) - 1)].text
+            return "type" if after.kind == "name" and after.text[0].isupper() and bracket in ("[", "{") else ""
+        return ""
+
+    def is_binding(self, at: int) -> bool:
+        """`%3 = ...`, and not a remainder in some other language."""
+        if self.tokens[at].kind != "local" or self.tokens[at + 1].text != "=":
+            return False
+        name, value = self.tokens[at].text[1:], self.after_comments(at + 2)
+        if value.kind == "mark" and value.text != "(":
+            return False
+        return name.isdigit() or (bool(name) and value.kind == "name" and self.tokens[at + 3].text == "(")
+
+    def is_header(self, at: int) -> bool:
+        """`(%x`, `()` before a body, or `[T]`."""
+        if self.tokens[at].text == "[":
+            return True
+        if self.tokens[at].text != "(":
+            return False
+        first = self.after_comments(at + 1)
+        return first.kind == "local" or (
+            first.text == ")" and self.tokens[min(at + 2, len(self.tokens) - 1)].text in ("{", "->")
+        )
+
+    # -- whole programs
+
+    def read_version(self, piece: Piece) -> None:  # noqa: ARG002  each kind is read the same way
+        self.at += 1
+
+    def read_metadata(self, piece: Piece) -> None:
+        """The values of constants: JSON, one object, up to the brace that closes it."""
+        self.at += 1
+        depth = 0
+        while self.token.kind != END:
+            depth += {"{": 1, "}": -1}.get(self.token.text, 0)
+            self.at += 1
+            if depth <= 0:
+                break
+        piece.name = self.text[self.end_of_first(piece) : self.end_of(self.at - 1)]
+
+    def end_of_first(self, piece: Piece) -> int:
+        return piece.start + len("#[metadata]")
+
+    def read_type(self, piece: Piece) -> None:  # noqa: ARG002
+        self.skip_type_definition()
+
+    def read_def(self, piece: Piece) -> None:
+        self.at += 1
+        self.skip_comments()
+        piece.name = self.token.text[1:]
+        self.at += 1
+        piece.function = self.function()
+
+    def read_fn(self, piece: Piece) -> None:
+        self.at += 1
+        piece.name = "main"
+        piece.function = self.function()
+
+    # -- runs of bindings
+
+    def read_run(self, piece: Piece) -> None:
+        self.run, self.run_scope, self.first_uses = piece, Scope(), []
+        self.temporaries.clear()
+        outcome: list[Expr] = []
+        stack = [Frame(outcome.append, self.run_scope)]
+        while True:
+            self.step(stack)
+            while len(stack) > 1:
+                self.step(stack)
+            last = self.at
+            if not self.another(piece):
+                break
+        self.at = last
+        has_result = self.has_result(stack)
+        piece.end = self.end_of(self.at - 1)
+        if self.token.text == "}":
+            self.at += 1  # the function's, whose beginning was not pasted
+        for name, known in self.temporaries.items():
+            if known.scope is None:
+                known.value.kind, known.value.text = "var", name
+                self.first_uses.append((known.offset, known.value))
+        piece.free = [variable for _, variable in sorted(self.first_uses, key=lambda use: use[0])]
+        piece.values = [known.value for known in self.temporaries.values() if known.scope is not None]
+        piece.values += [value for _, value, _ in stack[0].lets]
+        if not has_result:
+            piece.result = self.missing_result(stack[0])
+        self.names.leave(self.run_scope)
+        self.run = None
+
+    def another(self, piece: Piece) -> bool:
+        """Whether the run goes on, be it after something else, such as `...` or a remark between two lines."""
+        self.skip_comments()
+        if self.is_statement():
+            return True
+        start = self.end_of(self.at - 1)
+        while self.token.kind != END and not self.beginning():
+            self.at += 1
+        if self.token.kind == END or not self.is_statement() or not self.goes_on():
+            return False
+        cut = self.text[start : self.token.offset]
+        piece.edits.append(Edit(start, self.token.offset, "\n", f"`{_short(cut)}` between two lines was left out"))
+        return True
+
+    def is_statement(self) -> bool:
+        return self.beginning() == "run" and not (self.token.kind == "local" and self.is_taken(self.token.text[1:]))
+
+    def is_taken(self, name: str) -> bool:
+        known = self.temporaries.get(name)
+        return known is not None and known.scope is not None
+
+    def is_known(self, name: str) -> bool:
+        return self.is_taken(name.split(".")[0]) or self.names.find(name) is not None
+
+    def goes_on(self) -> bool:
+        """Whether the binding here uses a number that the run binds."""
+        at = self.at + 2
+        while self.tokens[at].kind != END and self.tokens[at].text != ";" and not self.is_binding(at):
+            token = self.tokens[at]
+            if token.kind == "local" and self.is_known(token.text[1:]):
+                return True
+            at += 1
+        return False
+
+    def has_result(self, stack: list[Frame]) -> bool:
+        """Read the expression after the bindings, if that is what stands there: it uses what they bind."""
+        self.skip_comments()
+        start, names = self.at, set(self.temporaries)
+        token = self.token
+        adjacent = self.tokens[min(start + 1, len(self.tokens) - 1)].offset == token.offset + len(token.text)
+        if not (token.kind in ("local", "meta") or token.text == "(" or (token.kind == "name" and adjacent)):
+            return False
+        try:
+            self.operand(stack[0].scope, self.line())
+        except ParseError:
+            self.at = start
+        bound = [t for t in self.tokens[start : self.at] if t.kind == "local" and self.is_known(t.text[1:])]
+        if not bound:
+            self.at = start
+            for name in set(self.temporaries) - names:
+                del self.temporaries[name]
+        return bool(bound)
+
+    def missing_result(self, frame: Frame) -> str:
+        """What a run without a result gives: its last let, or every value that nothing in it uses."""
+        if frame.lets:
+            return f"%{frame.lets[-1][0].text}"
+        bound = {known.value: name for name, known in self.temporaries.items() if known.scope is not None}
+        used = {argument for value in everything(bound) for argument in value.args}
+        unused = [f"%{name}" for value, name in bound.items() if value not in used and value.kind != "function"]
+        unused = unused or [f"%{list(bound.values())[-1]}"]
+        return unused[0] if len(unused) == 1 else f"({', '.join(unused)})"
+
+    # -- what the reader asks
+
+    def unbound(self, name: str) -> Expr:
+        if self.run is None:
+            return super().unbound(name)
+        variable = Expr("var", name, line=self.line())
+        self.first_uses.append((self.token.offset, variable))
+        self.names.bind(self.run_scope, name, variable)
+        return variable
+
+    def free_variable(self, frame: Frame) -> None:
+        if self.run is None:
+            super().free_variable(frame)
+            return
+        start = self.token.offset
+        self.at += 1
+        variable = self.variable(frame.scope)
+        self.expect(";")
+        self.first_uses.append((start, variable))
+        self.run.edits.append(Edit(start, self.end_of(self.at - 1), "", "free variables are its parameters"))
+
+    def end_binding(self) -> None:
+        if not self.accept(";") and self.run is not None:
+            end = self.end_of(self.at - 1)
+            self.run.edits.append(Edit(end, end, ";", "a `;` was put where a line had lost it"))
+
+
+def everything(starts: Iterable[Expr]) -> list[Expr]:
+    """Every expression that these are made of, themselves included."""
+    found: list[Expr] = []
+    seen: set[Expr] = set()
+    waiting = list(starts)
+    while waiting:
+        expr = waiting.pop()
+        if expr not in seen:
+            seen.add(expr)
+            found.append(expr)
+            waiting += expr.args
+    return found
+
+
+def _short(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= 40 else words[:37] + "..."
