@@ -76,7 +76,7 @@ class Worker:
                 "job": job,
                 "dialect": workload.dialect,
                 "name": workload.name,
-                "folder": str(self._folder(workload)),
+                "folder": str(self.written(workload)),
                 "arguments": arguments,
                 "memory": most,
             }
@@ -124,7 +124,11 @@ class Worker:
         self.stop()
         shutil.rmtree(self._root, ignore_errors=True)
 
-    def _folder(self, workload: Workload) -> Path:
+    def adopt(self, workload: Workload, folder: Path) -> None:
+        """Take what was written elsewhere for this workload; whoever wrote it removes it."""
+        self._folders[workload] = folder
+
+    def written(self, workload: Workload) -> Path:
         """Where the workload was written for the child; written once, removed when the workload goes."""
         folder = self._folders.get(workload)
         if folder is None:

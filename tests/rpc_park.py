@@ -1,0 +1,78 @@
+"""TVM's own RPC tracker and servers on this machine's loopback, to be killed when a test wants it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from workbench.errors import MeasureError
+from workbench.measure.tracker import Tracker
+
+START_SECONDS = 60
+
+
+class Park:
+    """A tracker, and servers by their port."""
+
+    def __init__(self, key="board"):
+        self.tracker = Tracker("127.0.0.1", _free_port(), key)
+        port = self.tracker.port
+        self.processes = {
+            port: _started("rpc_tracker", "--host=127.0.0.1", f"--port={port}", f"--port-end={port + 1}", "--silent")
+        }
+        # A server that finds no tracker yet tries again after five seconds.
+        _until(lambda: not self.offered())
+
+    def add(self, count=1):
+        """Start servers, and wait until they offer themselves."""
+        before = len(self.offered())
+        for _ in range(count):
+            port = _free_port()
+            tracker = f"--tracker={self.tracker.host}:{self.tracker.port}"
+            ports = (f"--port={port}", f"--port-end={port + 1}")
+            self.processes[port] = _started(
+                "rpc_server", "--host=127.0.0.1", *ports, tracker, f"--key={self.tracker.key}", "--silent"
+            )
+        _until(lambda: len(self.offered()) == before + count)
+
+    def offered(self):
+        return self.tracker.servers()
+
+    def kill(self, server):
+        """End a server and what it does for its client, as if its plug were pulled."""
+        self.signal(server, signal.SIGKILL)
+
+    def signal(self, server, which):
+        os.killpg(self.processes[int(server.rpartition(":")[2])].pid, which)
+
+    def close(self):
+        for process in self.processes.values():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _started(program, *arguments):
+    # A group of its own: a server serves each client in a process of its own.
+    command = [sys.executable, "-W", "ignore", "-m", f"tvm.exec.{program}", *arguments]
+    return subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def _free_port():
+    with socket.create_server(("127.0.0.1", 0)) as made:
+        return made.getsockname()[1]
+
+
+def _until(ready):
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        with contextlib.suppress(MeasureError):
+            if ready():
+                return
+        assert time.monotonic() < deadline, "TVM's tracker or servers did not start"
+        time.sleep(0.05)
