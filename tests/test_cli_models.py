@@ -58,7 +58,7 @@ def test_a_model_is_read_from_a_file(dialect: str, tmp_path: Path) -> None:
         (["trace", "sample:mlp", "-p", "FuseOps{"], "not closed"),
         (["trace", "sample:nothing", "-p", "FuseOps"], "sample"),
         (["trace", "sample:", "-p", "FuseOps"], "name a sample"),
-        (["trace", "model.onnx", "-p", "FuseOps"], "no kind that can be loaded"),
+        (["trace", "model.caffemodel", "-p", "FuseOps"], "no kind that can be loaded"),
         (["trace", "none.relay", "-p", "FuseOps"], "cannot be read"),
         (["trace", "sample:mlp", "--params", "none.npz", "-p", ""], "none.npz"),
         (["kernels", "sample:mlp", "--config", "nonsense"], "KEY=VALUE"),

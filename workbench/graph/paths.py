@@ -11,8 +11,11 @@ from workbench.graph.scopes import Scope, Scopes, settled
 LEAST = 4
 "nodes in a scope; fewer go to the scope around it"
 
-# TVM's importers from ONNX, TensorFlow and TFLite put a node's path where a source file would stand, at 0:0.
+# TVM's importers from ONNX, TensorFlow and TFLite put a node's path where a source file would stand, at 0:0; the one from
+# PyTorch puts the module there.
 _IMPORTED = re.compile(r"(.*/.*):0:0", re.DOTALL)
+_MODULE = re.compile(r"([^/ ]+\.[^/ ]+):0:0")
+_NUMBER = re.compile(r"\.(?![0-9]+(?:\.|$))")
 
 
 def path_of(node: Node) -> tuple[str, ...]:
@@ -22,11 +25,26 @@ def path_of(node: Node) -> tuple[str, ...]:
     ('layer1', 'layer1.0', 'conv1')
     >>> path_of(Node(0, "op", "add", scope="encoder/layer_0")), path_of(Node(0, "op", "add", span="model.py:3:1"))
     (('encoder', 'layer_0'), ())
+    >>> path_of(Node(0, "op", "nn.dense", span="layers.0.query:0:0"))
+    ('layers.0', 'query')
     """
     if node.scope:
         return tuple(part for part in node.scope.split("/") if part)
     imported = _IMPORTED.fullmatch(node.span)
-    return tuple(part for part in imported.group(1).split("/")[:-1] if part) if imported else ()
+    if imported:
+        return tuple(part for part in imported.group(1).split("/")[:-1] if part)
+    # a parameter's span is its own name
+    module = _MODULE.fullmatch(node.span) if node.kind == "op" else None
+    return modules(module.group(1)) if module else ()
+
+
+def modules(dotted: str) -> tuple[str, ...]:
+    """The modules that a dotted name goes through; a number belongs to the list before it.
+
+    >>> modules("encoder.layer.0.attention")
+    ('encoder', 'layer.0', 'attention')
+    """
+    return tuple(part for part in _NUMBER.split(dotted) if part)
 
 
 def named_scopes(graph: Graph) -> Scopes | None:

@@ -21,6 +21,7 @@ from workbench.dialects.relax.attributes import call_attributes, checksum, const
 from workbench.dialects.relax.expressions import CALLERS, callee_name, operands_of, sort_of
 from workbench.dialects.relax.types import type_text
 from workbench.graph.model import Graph, GraphBuilder
+from workbench.graph.paths import modules
 
 IN_PLACE = ("Primitive", "Composite", "Codegen")
 "A function with one of these attributes is a kernel or an offloaded region, and is drawn where it is called."
@@ -275,5 +276,10 @@ class _Walk:
         """The fusion pattern kind of a kernel; None for a PrimFunc that AnnotateTIROpPattern has not seen."""
         return self.patterns.get(callee.name_hint) if sort_of(callee) == "global" else OPAQUE
 
-    def add(self, env: _Env, kind: str, op: str, inputs: Any, type: Any, **fields: Any) -> int:
-        return self.builder.node(kind, op, inputs, type=type_text(type), group=env.group, **fields)
+    def add(self, env: _Env, kind: str, op: str, inputs: Any, type: Any, name: str = "", **fields: Any) -> int:
+        if (
+            "." in name
+        ):  # an importer's: no name that a person writes has dots, and printed text has underscores for them
+            fields["scope"] = "/".join(modules(name)[:-1])
+            name = name.replace(".", "_")
+        return self.builder.node(kind, op, inputs, type=type_text(type), group=env.group, name=name, **fields)

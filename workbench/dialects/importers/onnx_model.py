@@ -1,0 +1,165 @@
+"""An ONNX model as the converters of both dialects take it: read, checked, its nodes named by where they are in the model.
+
+The exporters of PyTorch say in which module a node was: the older one in the node's name (`/layers.0/q/MatMul`), today's in
+the node's metadata. Both become the name, because that is what TVM's converters hand on.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.dialects.importers.extras import needed
+from workbench.dialects.importers.unsupported import refuse
+from workbench.errors import LoadError, UnknownName, last_line
+
+SCOPES = "pkg.torch.onnx.name_scopes"
+_SETTINGS = {"Resize", "Upsample", "Clip", "Pad", "Dropout", "QuantizeLinear", "DequantizeLinear", "Range", "OneHot"}
+"operators that take settings as inputs: TVM wants their values when it converts"
+
+
+def onnx_package() -> Any:
+    """The package onnx; LoadError where it is not installed."""
+    return needed("onnx", "onnx", "reading an ONNX model")
+
+
+def read(path: Path) -> Any:
+    """The ModelProto in a file, with the weights that stand in files beside it.
+
+    Raises
+    ------
+    LoadError
+        It is no ONNX model, it or its weights are damaged or missing, or onnx is not installed.
+    """
+    onnx = onnx_package()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise LoadError(f"{path} cannot be read: {error.strerror}; check the path") from None
+    try:
+        model = onnx.load_model_from_string(data)
+    except (ValueError, TypeError, onnx.onnx_cpp2py_export.checker.ValidationError) as error:
+        raise LoadError(_damaged(path, last_line(error))) from None
+    except Exception as error:
+        if type(error).__name__ != "DecodeError":  # protobuf's own, whose home moves between its versions
+            raise
+        raise LoadError(_damaged(path, last_line(error))) from None
+    if not model.graph.node or not model.graph.output:
+        raise LoadError(_damaged(path, "it holds no graph"))
+    try:
+        onnx.load_external_data_for_model(model, str(path.parent))
+    except (OSError, ValueError, TypeError, onnx.checker.ValidationError) as error:
+        raise LoadError(
+            f"the weights that {path.name} keeps in other files cannot be read: {last_line(error)}"
+        ) from None
+    return model
+
+
+def _damaged(path: Path, said: str) -> str:
+    return f"{path.name} is not an ONNX model, or is damaged: {said}; export it again, or get the whole file"
+
+
+def prepared(model: Any, supported: Collection[str], shapes: Mapping[str, Any]) -> Any:
+    """A copy that a converter can take: functions inlined, nodes named by their scopes, settings as constants.
+
+    Weights stay initializers, so they become parameters of the program; what sets shapes, scales and limits becomes constants,
+    because TVM needs to know them when it converts.
+
+    Raises
+    ------
+    LoadError, UnknownName
+        Operators that TVM has no converter for, all at once; shapes for inputs that the model does not have.
+    """
+    onnx = onnx_package()
+    copy = onnx.ModelProto()
+    copy.CopyFrom(onnx.inliner.inline_local_functions(model) if model.functions else model)
+    refuse(((node.op_type, node.name) for node in nodes(copy.graph)), supported, "ONNX operators")
+    known = input_names(copy)
+    for name in shapes:
+        if name not in known:
+            raise UnknownName("input", name, known)
+    for node in nodes(copy.graph):
+        node.name = "/" + "/".join(scoped_name(node))
+    _settings_to_constants(onnx, copy.graph)
+    return copy
+
+
+def nodes(graph: Any) -> Iterator[Any]:
+    """Every node, those in branches and loop bodies too."""
+    waiting = [graph]
+    while waiting:
+        for node in waiting.pop().node:
+            yield node
+            for attribute in node.attribute:
+                waiting.extend([attribute.g] if attribute.HasField("g") else attribute.graphs)
+
+
+def scoped_name(node: Any) -> list[str]:
+    """The modules a node is in, outermost first, and then a name for the node itself."""
+    told = next((entry.value for entry in node.metadata_props if entry.key == SCOPES), None)
+    if told is not None:
+        return [*_modules(told), node.op_type]
+    parts = [part for part in node.name.split("/") if part]
+    return parts or [node.op_type]
+
+
+def _modules(told: str) -> list[str]:
+    """The modules in what torch.onnx.export writes: a list of full names, each in the one before, the operator last."""
+    try:
+        full = ast.literal_eval(told)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return []
+    if not isinstance(full, list) or not all(isinstance(name, str) for name in full):
+        return []
+    names = [name for name in full[:-1] if name]
+    return [
+        name.removeprefix(f"{before}.") for before, name in zip(["", *names], names, strict=False) if name != before
+    ]
+
+
+def _settings_to_constants(onnx: Any, graph: Any) -> None:
+    settings = {name for node in graph.node if node.op_type in _SETTINGS for name in node.input}
+    fixed = [tensor for tensor in graph.initializer if not _is_weight(onnx, tensor, settings)]
+    names = {tensor.name for tensor in fixed}
+    made = [onnx.helper.make_node("Constant", [], [tensor.name], f"/{tensor.name}", value=tensor) for tensor in fixed]
+    rest = [tensor for tensor in graph.initializer if tensor.name not in names]
+    inputs = [value for value in graph.input if value.name not in names]
+    body = list(graph.node)
+    for field, values in (("node", [*made, *body]), ("initializer", rest), ("input", inputs)):
+        graph.ClearField(field)
+        getattr(graph, field).extend(values)
+
+
+def _is_weight(onnx: Any, tensor: Any, settings: Collection[str]) -> bool:
+    kind = onnx.TensorProto
+    floating = tensor.data_type in (kind.FLOAT, kind.FLOAT16, kind.DOUBLE, kind.BFLOAT16)
+    return floating and tensor.name not in settings and any(size != 1 for size in tensor.dims)
+
+
+def unknown_dimensions(model: Any, shapes: Mapping[str, Any]) -> list[str]:
+    """What to say of inputs whose shape the model leaves open and nobody gave."""
+    weights = {tensor.name for tensor in model.graph.initializer}
+    notes = []
+    for value in model.graph.input:
+        if value.name in weights or value.name in shapes or not value.type.HasField("tensor_type"):
+            continue
+        open = [d.dim_param or "?" for d in value.type.tensor_type.shape.dim if not d.dim_value]
+        if open:
+            notes.append(
+                f"the input {value.name} leaves {', '.join(open)} open; "
+                f"wb.load(..., inputs={{{value.name!r}: (1, ...)}}) fixes its shape"
+            )
+    return notes
+
+
+def opset(model: Any) -> int:
+    """The version of ONNX's own operators that the model is written in."""
+    return next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 1)
+
+
+def input_names(model: Any) -> list[str]:
+    """The model's inputs, without those that the file has values for."""
+    weights = {tensor.name for tensor in model.graph.initializer}
+    return [value.name for value in model.graph.input if value.name not in weights]

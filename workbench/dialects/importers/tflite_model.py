@@ -1,0 +1,58 @@
+"""A TFLite model as TVM's converters take it."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+from workbench.dialects.importers.extras import needed
+from workbench.errors import LoadError
+
+IDENTIFIER = b"TFL3"
+
+
+def read(path: Path) -> Any:
+    """The tflite.Model in a file.
+
+    Raises
+    ------
+    LoadError
+        It is no TFLite model, it is damaged, or the package tflite is not installed.
+    """
+    tflite = needed("tflite", "tflite", "reading a TFLite model")
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise LoadError(f"{path} cannot be read: {error.strerror}; check the path") from None
+    if data[4:8] != IDENTIFIER:
+        raise LoadError(
+            f"{path.name} is not a TFLite model: it lacks the mark {IDENTIFIER.decode()}; give what TensorFlow's converter wrote"
+        )
+    try:
+        model = tflite.Model.GetRootAsModel(data, 0)
+        _walk(model)
+    except (struct.error, IndexError, ValueError, TypeError, AttributeError) as error:
+        raise LoadError(f"{path.name} is damaged: {error}; get the whole file") from None
+    return model
+
+
+def _walk(model: Any) -> None:
+    """Touch all that the converters read, so that what is cut off is found here."""
+    for buffer in range(model.BuffersLength()):
+        data = model.Buffers(buffer).DataAsNumpy()
+        if getattr(data, "size", 0) and data[-1] is None:
+            raise ValueError("a buffer without data")
+    for place in range(model.SubgraphsLength()):
+        graph = model.Subgraphs(place)
+        for tensor in range(graph.TensorsLength()):
+            graph.Tensors(tensor).Name()
+        for operator in range(graph.OperatorsLength()):
+            graph.Operators(operator).InputsAsNumpy()
+            graph.Operators(operator).OutputsAsNumpy()
+
+
+def input_names(model: Any) -> list[str]:
+    """The names of the main graph's inputs."""
+    graph = model.Subgraphs(0)
+    return [graph.Tensors(i).Name().decode() for i in graph.InputsAsNumpy()]

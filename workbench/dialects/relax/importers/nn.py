@@ -1,0 +1,49 @@
+"""A module of relax.frontend.nn to Relax."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import tvm
+from tvm.relax.frontend import nn
+
+from workbench.dialects.base import Workload
+from workbench.dialects.importers.quiet import Converting
+from workbench.dialects.importers.shapes import Inputs, shapes
+from workbench.dialects.registry import dialect
+from workbench.errors import LoadError
+
+
+def workload(source: Any, name: str, inputs: Inputs) -> Workload:
+    """A Workload of a module's `forward`; parameters that have values bring them."""
+    takes = [p.name for p in inspect.signature(source.forward).parameters.values() if p.default is p.empty]
+    given = shapes(inputs, takes)
+    lacking = [argument for argument in takes if argument not in given]
+    if lacking:
+        raise LoadError(
+            f"the shapes of {', '.join(lacking)} are not in the module; give them, wb.load(model, inputs={{{lacking[0]!r}: (1, 128)}})"
+        )
+    examples = inputs if isinstance(inputs, dict) else dict(zip(takes, inputs or (), strict=False))
+    spec = {argument: nn.spec.Tensor(given[argument], _dtype(examples[argument])) for argument in takes}
+    with Converting():
+        module, parameters = source.export_tvm(spec={"forward": spec})
+    module = _entry_called_main(module)
+    values = {key: parameter.data for key, parameter in parameters if parameter.data is not None}
+    made = dialect("relax").load(module, values, name)
+    assert made is not None, "it is an IRModule"
+    return made
+
+
+def _dtype(example: Any) -> str:
+    return str(getattr(example, "dtype", "float32"))
+
+
+def _entry_called_main(module: tvm.IRModule) -> tvm.IRModule:
+    """With `forward` as `main`, which is what everything that runs a Workload calls."""
+    functions = {
+        "main" if var.name_hint == "forward" else var.name_hint: function for var, function in module.functions_items()
+    }
+    renamed = tvm.IRModule(functions, attrs=module.attrs)
+    renamed["main"] = renamed["main"].with_attr("global_symbol", "main")
+    return renamed

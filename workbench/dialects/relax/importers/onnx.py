@@ -1,0 +1,54 @@
+"""ONNX to Relax, by TVM's converters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tvm import relax
+from tvm.relax.frontend.onnx import onnx_frontend
+
+from workbench.dialects.base import Workload
+from workbench.dialects.importers.onnx_model import input_names, opset, prepared, unknown_dimensions
+from workbench.dialects.importers.quiet import Converting
+from workbench.dialects.importers.shapes import Inputs, shapes
+from workbench.dialects.registry import dialect
+from workbench.dialects.relax.importers.origins import Origins
+
+_WITHOUT_CONVERTER = ("If", "Constant")
+"converted where they stand"
+
+
+def supported() -> set[str]:
+    """The operators that this TVM converts."""
+    return {name for name, converter in onnx_frontend._get_convert_map().items() if converter} | {*_WITHOUT_CONVERTER}  # noqa: SLF001  TVM has no public list
+
+
+def workload(model: Any, name: str, inputs: Inputs) -> Workload:
+    """A Workload of a ModelProto; weights are its parameters."""
+    given = shapes(inputs, input_names(model))
+    model = prepared(model, supported(), given)
+    importer = _Importer(given)
+    with importer.converting:
+        module = importer.from_onnx(model.graph, opset(model))
+    module, params = relax.frontend.detach_params(importer.origins.named(module))
+    made = dialect("relax").load(module, params, name)
+    assert made is not None, "it is an IRModule"
+    made.notes += unknown_dimensions(model, given) + importer.converting.warnings
+    return made
+
+
+class _Importer(onnx_frontend.ONNXGraphImporter):
+    """TVM's importer, watched: which node is being converted, and what became of it."""
+
+    def __init__(self, shapes: Mapping[str, Sequence[int]]) -> None:
+        super().__init__({name: list(shape) for name, shape in shapes.items()}, "float32", keep_params_in_input=True)
+        self.converting = Converting()
+        self.origins = Origins()
+
+    def _convert_operator(self, op_name: str, inputs: Any, attrs: dict[str, Any], opset: int) -> Any:
+        path = attrs["tvm_custom"]["name"]
+        self.converting.now(op_name, path)
+        made = super()._convert_operator(op_name, inputs, attrs, opset)
+        self.origins.came(made, path.split("/"), self.bb)
+        return made

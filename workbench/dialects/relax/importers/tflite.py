@@ -1,0 +1,27 @@
+"""TFLite to Relax, by TVM's converters, which say by themselves all operators that they lack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm import relax
+
+from workbench.dialects.base import Workload
+from workbench.dialects.importers.quiet import Converting
+from workbench.dialects.importers.shapes import Inputs, shapes
+from workbench.dialects.importers.tflite_model import input_names
+from workbench.dialects.registry import dialect
+
+
+def workload(model: Any, name: str, inputs: Inputs) -> Workload:
+    """A Workload of a tflite.Model."""
+    from tvm.relax.frontend.tflite import from_tflite
+
+    converting = Converting()
+    with converting:
+        converted = from_tflite(model, dict[str, Any](shapes(inputs, input_names(model))) or None)
+    module, params = relax.frontend.detach_params(converted)
+    made = dialect("relax").load(module, params, name)
+    assert made is not None, "it is an IRModule"
+    made.notes += converting.warnings
+    return made

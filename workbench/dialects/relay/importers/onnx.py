@@ -1,0 +1,66 @@
+"""ONNX to Relay, by TVM's converters."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from tvm.relay.frontend import onnx as onnx_frontend
+
+from workbench.dialects.base import Workload
+from workbench.dialects.importers.onnx_model import input_names, onnx_package, opset, prepared, unknown_dimensions
+from workbench.dialects.importers.quiet import Converting
+from workbench.dialects.importers.shapes import Inputs, shapes
+from workbench.dialects.registry import dialect
+from workbench.dialects.relay.importers.folding import shapes_folded_here
+
+
+def supported(version: int) -> set[str]:
+    """The operators that this TVM converts from that opset."""
+    table = onnx_frontend._get_convert_map(version)  # noqa: SLF001  TVM has no public list
+    return {*table, *onnx_frontend._identity_list, "Constant"}  # noqa: SLF001
+
+
+def workload(model: Any, name: str, inputs: Inputs) -> Workload:
+    """A Workload of a ModelProto; weights are its parameters."""
+    version = opset(model)
+    given = shapes(inputs, input_names(model))
+    model = prepared(model, supported(version), given)
+    _with_mapping(onnx_package())
+    importer = _Importer(given, "float32", False, {})
+    with shapes_folded_here(onnx_frontend), importer.converting, importer:
+        module, params = importer.from_onnx(model.graph, version)
+    made = dialect("relay").load(module, params, name)
+    assert made is not None, "it is an IRModule"
+    made.notes += unknown_dimensions(model, given) + importer.converting.warnings
+    return made
+
+
+class _Importer(onnx_frontend.GraphProto):
+    """TVM's importer, watched: which node is being converted."""
+
+    converting: Converting
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.converting = Converting()
+
+    def _convert_operator(self, op_name: str, inputs: Any, attrs: dict[str, Any], opset: int) -> Any:
+        self.converting.now(op_name, attrs["tvm_custom"]["name"])
+        return super()._convert_operator(op_name, inputs, attrs, opset)
+
+
+def _with_mapping(onnx: Any) -> None:
+    """Give onnx back the table that this TVM's importer reads: onnx 1.19 removed the module `onnx.mapping`."""
+    if "onnx.mapping" in sys.modules:
+        return
+    try:
+        import onnx.mapping
+    except ImportError:
+        mapping = ModuleType("onnx.mapping")
+        kinds = [kind for kind in onnx.TensorProto.DataType.values() if kind != onnx.TensorProto.UNDEFINED]
+        to_numpy = {kind: onnx.helper.tensor_dtype_to_np_dtype(kind) for kind in kinds}
+        mapping.TENSOR_TYPE_TO_NP_TYPE = to_numpy  # type: ignore[attr-defined]
+        mapping.NP_TYPE_TO_TENSOR_TYPE = {dtype: kind for kind, dtype in to_numpy.items()}  # type: ignore[attr-defined]
+        sys.modules["onnx.mapping"] = mapping
