@@ -34,6 +34,14 @@ test("only chosen attributes are shown, and no result type twice", () => {
   assert.equal(chosenAttributes("not json"), "attributes not json");
 });
 
+test("a device is said in a word, not by its target", () => {
+  const gpu = "VirtualDevice(device_type=2, virtual_device_id=0, target=Target(kind='cuda', keys={'cuda', 'gpu'}))";
+  const cpu = "VirtualDevice(device_type=1, virtual_device_id=0)";
+  assert.equal(chosenAttributes(JSON.stringify({ virtual_device: cpu })), "on cpu:0");
+  assert.equal(chosenAttributes(JSON.stringify({ src_virtual_device: cpu, dst_virtual_device: gpu })), "src cpu:0  dst cuda:0");
+  assert.equal(chosenAttributes('{"virtual_device":"VirtualDevice(device_type=99, virtual_device_id=1)"}'), "on device 99:1");
+});
+
 test("a group's name loses TVM's prefix and every control character", () => {
   assert.equal(groupName("tvmgen_default_fused_nn_dense_add"), "fused_nn_dense_add");
   assert.equal(groupName("a\n\u202eb"), "a b");

@@ -90,6 +90,15 @@ export function attributes(json: string): [string, string][] {
   }
 }
 
+/** DLPack's numbers of the devices that people have. */
+const DEVICES: Record<string, string> = { 1: "cpu", 2: "cuda", 3: "cuda_host", 4: "opencl", 7: "vulkan", 8: "metal", 10: "rocm", 12: "ext_dev", 15: "webgpu", 16: "hexagon" };
+
+/** "cuda:0" for a VirtualDevice as TVM prints it, with a target of a hundred letters or without; "" for anything else. */
+function device(value: string): string {
+  const found = /^"VirtualDevice\(device_type=(\d+), virtual_device_id=(-?\d+)/.exec(value);
+  return found ? `${DEVICES[found[1]] ?? `device ${found[1]}`}:${found[2]}` : "";
+}
+
 /** One line with what was chosen: "strides 2,2  padding 1,1,1,1". */
 export function chosenAttributes(json: string, resultType = ""): string {
   const result = dtype(resultType);
@@ -98,7 +107,9 @@ export function chosenAttributes(json: string, resultType = ""): string {
     if (value === "null" || value === '""' || USUAL[key]?.includes(value)) continue;
     // A result type that the line above already says.
     if ((key === "dtype" || key === "out_dtype") && result !== "" && value === `"${result}"`) continue;
-    parts.push(`${key} ${value.replace(/^\[(.*)\]$/, "$1").replace(/"/g, "").slice(0, 60)}`);
+    const where = device(value);
+    // "src_virtual_device" and where: "src cpu:0"
+    parts.push(where ? `${key.replace(/_?virtual_device$/, "") || "on"} ${where}` : `${key} ${value.replace(/^\[(.*)\]$/, "$1").replace(/"/g, "").slice(0, 60)}`);
     if (parts.length === 6) break;
   }
   return parts.join("  ");
