@@ -70,12 +70,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 _EXAMPLES = """\
-a model is a .relay, .txt, .json or .py file, or `sample:NAME`, `sample:bert{layers=2}`
+a model is a .relay, .txt, .json, .py, .onnx or .tflite file, or `sample:NAME`, `sample:bert{layers=2}`
 
   tvm-workbench trace model.relay -p "SimplifyInference,FoldConstant,-FoldScaleAxis,FuseOps{fuse_opt_level=2}" -o m.wbtrace
   tvm-workbench trace model.relay --build llvm -o build.wbtrace     what relay.build itself runs
   tvm-workbench show m.wbtrace --open                               step through it in a browser
   tvm-workbench kernels model.relay --disable FoldConstant
+  tvm-workbench show model.onnx --input ids=1,128                   shapes that the file leaves open
   tvm-workbench measure model.relay -c 0 -c 3 -c "FoldConstant,FuseOps"
   tvm-workbench export m.wbtrace again.py                           the Python that does the same with TVM alone
 
@@ -92,11 +93,26 @@ def _command(commands: Any, name: str, help: str, more: str = "") -> argparse.Ar
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help="a .relay, .txt, .json or .py file, or sample:NAME")
+    parser.add_argument("model", help="a .relay, .txt, .json, .py, .onnx or .tflite file, or sample:NAME")
+    _add_inputs(parser)
     parser.add_argument(
-        "--params", type=Path, metavar="FILE.npz", help="parameters by name, as numpy.savez writes them"
+        "--params",
+        type=Path,
+        metavar="FILE",
+        help="parameters by name, as numpy.savez or TVM's save_param_dict writes them",
     )
     parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="for each build (default: 600)")
+
+
+def _add_inputs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--input",
+        action="append",
+        dest="inputs",
+        default=[],
+        metavar="NAME=SHAPE",
+        help="the shape of an input that a model from elsewhere leaves open: ids=1,128; can be repeated",
+    )
 
 
 def _add_context(parser: argparse.ArgumentParser) -> None:
@@ -146,6 +162,7 @@ def _add_show(commands: Any) -> None:
         "The file needs no network, no TVM and no Jupyter.",
     )
     parser.add_argument("file", help="a .wbtrace, a graph's .json, or a model")
+    _add_inputs(parser)
     parser.add_argument(
         "-o", "--output", metavar="FILE", help=".html, .svg, .pdf or .png (default: FILE's name, .html)"
     )
@@ -188,6 +205,7 @@ def _add_export(commands: Any) -> None:
     )
     parser.add_argument("file", help="a .wbtrace, a graph's .json, or a model")
     parser.add_argument("output", help="where to write it")
+    _add_inputs(parser)
     parser.add_argument("--step", type=int, metavar="N", help="the graph after this step (default: the last)")
 
 

@@ -25,7 +25,7 @@ SAMPLE = "sample:"
 
 def trace(options: argparse.Namespace) -> int:
     """Run a pipeline, or the compiler's own, write the trace, and say what each pass did."""
-    workload = _model(options.model, options.params)
+    workload = _model(options.model, options.params, options.inputs)
     if options.build:
         from workbench.pipeline.build_trace import trace_build
 
@@ -57,7 +57,7 @@ def trace(options: argparse.Namespace) -> int:
 
 def show(options: argparse.Namespace) -> int:
     """A trace or a graph as one file that opens anywhere."""
-    thing = _shown(options.file)
+    thing = _shown(options.file, options.inputs)
     output = options.output or Path(options.file).with_suffix(".html").name
     saved = _view(thing, options.step).save(output)
     print(f"written: {saved}")
@@ -73,7 +73,7 @@ def kernels(options: argparse.Namespace) -> int:
     from workbench.measure.kernels import kernels as count
 
     found = count(
-        _model(options.model, options.params),
+        _model(options.model, options.params, options.inputs),
         options.target,
         options.opt_level,
         options.disable,
@@ -91,9 +91,10 @@ def kernels(options: argparse.Namespace) -> int:
 def measure(options: argparse.Namespace) -> int:
     """Configurations built and timed, one row each."""
     from workbench.measure.local import measure as time
+    from workbench.measure.status import BROKEN
 
     rows = time(
-        _model(options.model, options.params),
+        _model(options.model, options.params, options.inputs),
         [_config(text) for text in options.configs or ("0", "1", "2", "3")],
         options.target or ("llvm",),
         budget=options.budget,
@@ -103,12 +104,12 @@ def measure(options: argparse.Namespace) -> int:
     if options.output:
         _write(rows.to_csv(index=False), options.output)
     print(rows[[name for name in shown if name in rows]].to_string(index=False))
-    return PASS_FAILED if (rows["status"] == "failed").any() else 0
+    return PASS_FAILED if rows["status"].isin(BROKEN).any() else 0
 
 
 def export(options: argparse.Namespace) -> int:
     """A trace or a graph in another form, chosen by the suffix."""
-    thing, suffix = _trace_or_graph(options.file), Path(options.output).suffix.lower()
+    thing, suffix = _trace_or_graph(options.file, options.inputs), Path(options.output).suffix.lower()
     if suffix in (".html", ".svg", ".pdf", ".png"):
         print(f"written: {_view(thing, options.step).save(options.output)}")
         return 0
@@ -120,7 +121,7 @@ def export(options: argparse.Namespace) -> int:
     return 0
 
 
-def _model(source: str, params: Path | None) -> Workload:
+def _model(source: str, params: Path | None, inputs: list[str]) -> Workload:
     if source.startswith(SAMPLE):
         from workbench.samples import load as sample
 
@@ -128,38 +129,36 @@ def _model(source: str, params: Path | None) -> Workload:
         if step is None:
             raise LoadError("name a sample, `sample:bert`")
         return sample(step.name, **step.options)
-    return load(Path(source), _arrays(params) if params else None)
+    workload = load(Path(source), params, inputs=_shapes(inputs))
+    for note in workload.notes:
+        print(f"note: {note}", file=sys.stderr)
+    return workload
 
 
-def _arrays(path: Path) -> dict[str, Any]:
-    import numpy as np
-
-    try:
-        with np.load(path, allow_pickle=False) as saved:
-            return {name: saved[name] for name in saved.files}
-    except (OSError, ValueError, AttributeError) as error:
-        raise LoadError(f"{path} cannot be read as parameters: {error}; write them with numpy.savez") from None
-
-
-def _trace_or_graph(path: str) -> Trace | Graph:
-    """What a file holds; its suffix and, for .json, its first field tell."""
-    file = Path(path)
-    if file.suffix == ".wbtrace":
-        return Trace.open(file)
-    if file.suffix == ".json":
+def _shapes(given: list[str]) -> dict[str, tuple[int, ...]]:
+    """`NAME=1,128` as a shape by name."""
+    found: dict[str, tuple[int, ...]] = {}
+    for text in given:
+        name, equals, sizes = text.rpartition("=")
         try:
-            return Graph.from_json(file.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise LoadError(f"{path} cannot be read: {error.strerror}; check the path") from None
-        except (LoadError, UnicodeDecodeError):
-            pass  # a module that TVM wrote is JSON too
-    return _model(path, None).graph()
+            shape = tuple(int(size) for size in sizes.split(",") if size)
+        except ValueError:
+            shape = ()
+        if not equals or not shape:
+            raise WorkbenchError(f"{text!r} is no shape of an input; write it as NAME=SHAPE, ids=1,128")
+        found[name] = shape
+    return found
 
 
-def _shown(path: str) -> Trace | Graph | tuple[Graph, Graph]:
+def _trace_or_graph(path: str, inputs: list[str]) -> Trace | Graph:
+    """What a file holds, told by its suffix and by what is in it."""
+    return Trace.open(Path(path)) if path.endswith(".wbtrace") else _model(path, None, inputs).graph()
+
+
+def _shown(path: str, inputs: list[str]) -> Trace | Graph | tuple[Graph, Graph]:
     """What `show` draws: of a text with two modules, a before and an after, both."""
     if path.startswith(SAMPLE) or Path(path).suffix not in PASTES:
-        return _trace_or_graph(path)
+        return _trace_or_graph(path, inputs)
     models = load_all(Path(path))
     for note in models[0].notes:
         print(f"note: {note}")

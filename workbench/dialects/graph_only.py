@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from workbench.dialects.base import Workload
@@ -18,13 +19,15 @@ class GraphOnly(Workload):
         What is known.
     why
         What it was made of and what to load instead, for the refusal.
+    notes
+        What a person should know of the picture.
     """
 
-    def __init__(self, graph: Graph, why: str) -> None:
+    def __init__(self, graph: Graph, why: str, notes: Sequence[str] = ()) -> None:
         self.params: dict[str, Any] = {}
         self.name = graph.name
         self.dialect = graph.dialect
-        self.notes = [why]
+        self.notes = list(notes)
         self.edits = ""
         self._graph = graph
         self.why = why

@@ -16,7 +16,8 @@ from workbench.graph.model import Graph, GraphBuilder
 PREFIX = "tvmgen_default_"
 NOTHING = "__nop"
 COPY = "__copy"
-WHY = "holds what the compiler left of a program, kernels without what is in them, so it can be looked at and not changed or built; load the model it was made of"
+WHY = "is what the compiler left of a program, so it can be looked at and not changed or built; load the model it was made of"
+NOTE = "each box is a kernel; of the operators in it only its name is left"
 
 
 def is_executor_graph(data: Any) -> bool:

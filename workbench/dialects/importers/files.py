@@ -101,4 +101,4 @@ def _picture(text: str, name: str) -> Workload | None:
         )
     if not executor_json.is_executor_graph(data):
         return None
-    return GraphOnly(executor_json.build_graph(data, name), f"{name} {executor_json.WHY}")
+    return GraphOnly(executor_json.build_graph(data, name), f"{name} {executor_json.WHY}", [executor_json.NOTE])
