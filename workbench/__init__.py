@@ -43,7 +43,9 @@ _HOMES = {
     "force": "pipeline.edits",
     "outline": "pipeline.edits",
     "kernels": "measure.kernels",
+    "count": "measure.counts",
     "measure": "measure.local",
+    "race": "measure.race",
     "overlay_of": "measure.overlays",
     "compare_outputs": "pipeline.outputs",
     "plots": "plots",
@@ -103,9 +105,11 @@ if TYPE_CHECKING:
     from workbench.dialects.registry import load_all as load_all
     from workbench.graph.diff import diff as diff
     from workbench.graph.model import Graph as Graph
+    from workbench.measure.counts import count as count
     from workbench.measure.kernels import kernels as kernels
     from workbench.measure.local import measure as measure
     from workbench.measure.overlays import overlay_of as overlay_of
+    from workbench.measure.race import race as race
     from workbench.pipeline.build_trace import trace_build as trace_build
     from workbench.pipeline.config import Config as Config
     from workbench.pipeline.edits import cut as cut

@@ -55,6 +55,12 @@ class OutOfMemory(MeasureError):
     status = "out of memory"
 
 
+class NoDevice(MeasureError):
+    """There is no device here that code for a target could run on."""
+
+    status = "not measured"
+
+
 class WorkerLost(MeasureError):
     """The child process ended, was stopped, or ran out of time.
 

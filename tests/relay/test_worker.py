@@ -57,9 +57,9 @@ def test_a_crash_is_worker_lost_and_the_next_job_works(child, small):
     assert works(child, small)
 
 
-def test_a_crash_while_measuring_is_a_failed_row_and_the_next_row_is_measured():
+def test_a_crash_while_measuring_is_a_row_and_the_next_row_is_measured():
     rows = wb.measure(wb.samples.load("mlp", layers=1, width=4), [0], [CRASHES, "llvm"], budget=0.05)
-    assert list(rows["status"]) == ["failed", "ok"]
+    assert list(rows["status"]) == ["crashed", "ok"]
     assert "SIGSEGV" in rows["message"].iloc[0]
 
 

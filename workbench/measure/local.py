@@ -1,20 +1,19 @@
-"""`wb.measure`: configurations built and timed on this machine, one row each."""
+"""`wb.measure`: configurations built, checked and timed on this machine, one row each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
-from workbench.errors import WorkbenchError
-from workbench.measure.kernels import from_result
-from workbench.measure.sampling import quartiles
+from workbench.errors import WorkbenchError, WorkerLost
+from workbench.measure.rows import COLUMNS, begun, finished, new_run
+from workbench.measure.status import FAILED, status_of
+from workbench.measure.subject import Limits, Subject, measured
 from workbench.pipeline.config import Config
-from workbench.pipeline.legal import check
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
-from workbench.process.host import cores, cpu_model
-from workbench.process.worker import Progress, never, silent, worker
+from workbench.process.worker import Progress, never, silent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,49 +29,77 @@ def measure(
     *,
     budget: float = 1.0,
     timeout: float = 600.0,
+    memory: int | None = None,
     seed: int = 0,
+    check: bool = True,
+    per_kernel: bool = False,
+    store: bool = True,
     progress: Progress = silent,
+    cancelled: Callable[[], bool] = never,
 ) -> pd.DataFrame:
-    """Build and time each configuration for each target.
+    """Build, check and time each configuration for each target.
 
     Parameters
     ----------
     configs
         Opt levels, pipelines or their text, dicts of Config's fields, or Configs.
+    targets
+        As TVM writes them; plain `llvm` gets this host's `-mcpu`, plain `cuda` this GPU's `-arch`.
     budget
-        Seconds of timing a row, after the warm-up.
+        Seconds of timing a row, after the warm-up; as many again for its kernels.
+    timeout
+        Seconds that a build, or a run, may take.
+    memory
+        Bytes that the child process may hold; nine tenths of what is free by default.
+    check
+        Whether to compare each configuration's outputs with those of the reference (measure/reference.py), on the same random
+        inputs; what differs has status `wrong`.
+    per_kernel
+        Whether to time each call of a kernel too.
+    store
+        Whether to keep the rows for `wb.history`.
+    progress, cancelled
+        Told what is being done; asked whether to stop. What is not measured then is a row with status `cancelled`.
 
     Returns
     -------
     pandas.DataFrame
-        One row a (config, target): counts, `median_us`, `q1_us`, `q3_us`, the raw `samples` in seconds, and what they
-        depend on. A configuration that fails is a row with status `failed` and the reason.
+        One row a (config, target): counts, `median_us`, `q1_us`, `q3_us`, the raw `samples` in seconds, the check, and what
+        they depend on. What fails, crashes, takes too long or too much is a row with that status and the reason.
     """
     import pandas as pd
 
-    runner = Runner(workload)
-    chosen = [Config.of(config) for config in configs]
-    rows = [
-        _measured(runner, config, target, {"budget": budget, "timeout": timeout, "seed": seed, "progress": progress})
-        for config in chosen
-        for target in targets
+    how = Limits(budget, timeout, memory, seed, check, per_kernel, progress, cancelled)
+    runner, run = Runner(workload), new_run()
+    rows = [finished(_row(runner, given, target, how, run), store) for given in _listed(configs) for target in targets]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _listed(configs: Iterable[Any]) -> list[tuple[Config, Pipeline | None]]:
+    """Each configuration, and the pipeline itself where only this notebook can run it."""
+    return [
+        (Config.of(config), config if isinstance(config, Pipeline) and any(step.run for step in config) else None)
+        for config in configs
     ]
-    return pd.DataFrame(rows)
 
 
-def _measured(runner: Runner, config: Config, target: str, how: dict[str, Any]) -> dict[str, Any]:
+def _row(runner: Runner, given: tuple[Config, Pipeline | None], target: str, how: Limits, run: str) -> dict[str, Any]:
+    config, pipeline = given
+    row = begun(runner.workload, config, target, run)
     try:
-        workload = _compiled(runner, config)
+        if how.cancelled():
+            raise WorkerLost("cancelled before it was measured", "cancelled")
+        subject = Subject.of(runner.workload, config)
+        if pipeline is not None:
+            subject = Subject(runner.workload, _made(runner, pipeline, config), config, config.context())
     except WorkbenchError as error:
-        return failed_row(config, target, str(error))
-    return measure_one(workload, config, target, **how)
+        return {**row, "status": status_of(error), "message": str(error)}
+    return measured(subject, target, how, row)
 
 
-def _compiled(runner: Runner, config: Config) -> Workload:
-    """What to compile: the workload itself, or what the configuration's pipeline makes of it."""
-    if not config.pipeline:
-        return runner.workload
-    trace = runner.run(Pipeline.parse(config.pipeline), config.opt_level)
+def _made(runner: Runner, pipeline: Pipeline, config: Config) -> Workload:
+    """What a pipeline with functions or Pass objects makes, here where they live."""
+    trace = runner.run(pipeline, config.opt_level)
     if trace.failed is not None:
         raise WorkbenchError(f"{trace.failed.name} failed: {trace.failed.error}")
     return runner.workload_of(trace.end)
@@ -80,7 +107,8 @@ def _compiled(runner: Runner, config: Config) -> Workload:
 
 def failed_row(config: Config, target: str, message: str) -> dict[str, Any]:
     """The row of a configuration that gave no numbers."""
-    return {"config": config.label, "target": target, "status": "failed", "message": message}
+    row = {"config": config.label, "target": target, "asked_target": target, "status": FAILED, "message": message}
+    return {**dict.fromkeys(COLUMNS), **row, "pipeline": config.pipeline}
 
 
 def measure_one(
@@ -88,51 +116,27 @@ def measure_one(
     config: Config,
     target: str,
     *,
+    origin: Workload | None = None,
     budget: float = 1.0,
     timeout: float = 600.0,
+    memory: int | None = None,
     seed: int = 0,
+    check: bool = True,
+    per_kernel: bool = False,
+    store: bool = True,
     progress: Progress = silent,
     cancelled: Callable[[], bool] = never,
 ) -> dict[str, Any]:
     """One row for `workload`, compiled as `config` says; for a configuration with a pipeline, what the pipeline made.
 
     Failures are rows too: nothing but a programming error is raised.
+
+    Parameters
+    ----------
+    origin
+        What the pipeline started from: its outputs are those to compare with.
     """
-    how = config.context()
-    try:
-        check(workload, config)
-        result = worker().run(
-            "workbench.measure.jobs:timing",
-            workload,
-            {"target": target, "config": how.to_data(), "budget": budget, "seed": seed},
-            timeout=timeout,
-            progress=progress,
-            cancelled=cancelled,
-        )
-    except WorkbenchError as error:
-        return failed_row(config, target, str(error))
-    return {"config": config.label, "target": target, "status": "ok", "message": "", **_numbers(result, how)}
-
-
-def _numbers(result: Mapping[str, Any], config: Config) -> dict[str, Any]:
-    counted = from_result(result, config)
-    low, middle, high = quartiles(result["samples"])
-    return {
-        "target": result["target"],
-        "kernels": counted.calls,
-        "functions": counted.functions,
-        "launches": counted.launches,
-        "traffic_bytes": counted.traffic_bytes,
-        "median_us": middle * 1e6,
-        "q1_us": low * 1e6,
-        "q3_us": high * 1e6,
-        "samples": result["samples"],
-        "number": result["number"],
-        "settled": result["settled"],
-        "method": result["method"],
-        "build_seconds": result["build_seconds"],
-        "tvm": result["tvm"],
-        "cpu": cpu_model(),
-        "cores": cores(),
-        "threads": result["threads"],
-    }
+    start = workload if origin is None else origin
+    how = Limits(budget, timeout, memory, seed, check, per_kernel, progress, cancelled)
+    row = begun(start, config, target, new_run())
+    return finished(measured(Subject(start, workload, config, config.context()), target, how, row), store)

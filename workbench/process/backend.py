@@ -15,8 +15,11 @@ def build_of(workload: Workload) -> Any:
 
 
 def resolved_target(workload: Workload, text: str) -> str:
-    """The target that is really used: for plain `llvm`, with this host's `-mcpu`."""
+    """The target that is really used: for plain `llvm` with this host's `-mcpu`, for plain `cuda` with this GPU's `-arch`."""
     if text.split()[:1] == ["llvm"] and "-mcpu" not in text and "-mtriple" not in text:
         cpu = mcpu(build_of(workload).llvm_host_cpu())
         return f"{text} -mcpu={cpu}" if cpu else text
+    if text.split()[:1] == ["cuda"] and "-arch" not in text:
+        compute = build_of(workload).cuda_compute().replace(".", "")
+        return f"{text} -arch=sm_{compute}" if compute else text
     return text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 Version = tuple[int, int]
 _NO_DEVICE, _OLD_DRIVER, _STUB, _MISMATCH, _NOT_COMPATIBLE = 100, 35, 34, 803, 804
@@ -36,6 +37,12 @@ class CudaFacts:
     "what the compiler compiles for: 90 is sm_90; empty where it does not tell"
     seen_by_tvm: bool = True
     "TVM's own question whether device 0 exists"
+
+    @staticmethod
+    def of(data: dict[str, Any]) -> CudaFacts:
+        """The facts from what JSON made of their fields."""
+        values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
+        return CudaFacts(**values)
 
 
 def why_not(facts: CudaFacts, target: str = "cuda") -> str:

@@ -105,8 +105,6 @@ class Measurements:
             progress=Throttle(lambda what, fraction: self._busy(page.busy(f"{what}: {config.label}", fraction))),
             cancelled=task.cancelled,
         )
-        if row["status"] == "failed" and task.cancelled():
-            row = {**row, "status": "cancelled", "message": "cancelled"}
         self._set(config, row)
         self._busy(None)
 

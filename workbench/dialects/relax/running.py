@@ -14,7 +14,7 @@ from workbench.dialects.base import KernelTime, Workload
 from workbench.dialects.evaluating import evaluated
 from workbench.dialects.inputs import random_values
 from workbench.dialects.relax.target import make_target
-from workbench.errors import MeasureError
+from workbench.errors import MeasureError, NoDevice
 
 
 def device_of(target: str) -> Any:
@@ -22,13 +22,13 @@ def device_of(target: str) -> Any:
 
     Raises
     ------
-    MeasureError
+    NoDevice
         There is none.
     """
     kind = make_target(target).kind.name
     device = tvm.device("cpu" if kind in ("llvm", "c") else kind, 0)
     if not device.exist:
-        raise MeasureError(f"there is no {kind} device here, so nothing was run")
+        raise NoDevice(f"there is no {kind} device here, so nothing was run")
     return device
 
 

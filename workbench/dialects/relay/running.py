@@ -13,7 +13,7 @@ from tvm.contrib import graph_executor  # pyright: ignore[reportAttributeAccessI
 from workbench.dialects.base import KernelTime, Workload
 from workbench.dialects.inputs import random_values
 from workbench.dialects.relay.calls import METHOD, timed_calls
-from workbench.errors import MeasureError
+from workbench.errors import MeasureError, NoDevice
 
 
 def device_of(target: str) -> Any:
@@ -21,13 +21,13 @@ def device_of(target: str) -> Any:
 
     Raises
     ------
-    MeasureError
+    NoDevice
         There is none.
     """
     kind = target.split()[0]
     device = tvm.device(kind, 0)
     if not device.exist:
-        raise MeasureError(f"there is no {kind} device here, so nothing was run")
+        raise NoDevice(f"there is no {kind} device here, so nothing was run")
     return device
 
 

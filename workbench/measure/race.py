@@ -1,0 +1,145 @@
+"""`wb.race`: which of two configurations is faster, with an honest "can't tell"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from html import escape
+from math import isinf
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.errors import NoDevice
+from workbench.measure.ratio import compared
+from workbench.measure.reference import reference
+from workbench.measure.subject import JOBS, Limits, no_device
+from workbench.pipeline.config import Config
+from workbench.pipeline.legal import check as legal
+from workbench.process.worker import Progress, never, silent, worker
+
+
+@dataclass(frozen=True)
+class Race:
+    """Two configurations, run in turn in one process."""
+
+    a: str
+    b: str
+    "what they are called"
+    target: str
+    ratio: float
+    "time of a over time of b: above 1, b is faster"
+    low: float
+    high: float
+    "the ratio's 95 % interval (measure/ratio.py)"
+    answer: str
+    "whether b is faster: `yes`, `no` or `can't tell`"
+    samples_a: tuple[float, ...] = field(repr=False)
+    samples_b: tuple[float, ...] = field(repr=False)
+    "seconds of one run; entries of one place were taken one right after the other"
+    method: str = ""
+    note: str = ""
+    "what else decided: a configuration with wrong outputs never wins"
+
+    @property
+    def rounds(self) -> int:
+        """How often each had its turn."""
+        return len(self.samples_a)
+
+    def __str__(self) -> str:
+        """One sentence: the answer, the ratio with its interval, the number of rounds."""
+        if isinf(self.high):
+            interval = "too few rounds for an interval"
+        else:
+            interval = f"95 % interval {self.low:.3f} to {self.high:.3f}"
+        said = {
+            "yes": f"{self.b} is faster than {self.a}",
+            "no": f"{self.b} is not faster than {self.a}",
+            "can't tell": f"can't tell whether {self.b} is faster than {self.a}",
+        }[self.answer]
+        also = f"; {self.note}" if self.note else ""
+        return f"{said}: time ratio {self.ratio:.3f} ({interval}, {self.rounds} rounds, {self.target}){also}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(str(self))}</p>"
+
+
+def race(
+    workload: Workload,
+    a: Any,
+    b: Any,
+    target: str = "llvm",
+    *,
+    budget: float = 4.0,
+    timeout: float = 600.0,
+    memory: int | None = None,
+    seed: int = 0,
+    check: bool = True,
+    progress: Progress = silent,
+    cancelled: Callable[[], bool] = never,
+) -> Race:
+    """Whether configuration `b` is faster than configuration `a`.
+
+    Both are built in one child process and run in turn, so that a machine that is slow for a while is slow for both.
+
+    Parameters
+    ----------
+    a, b
+        As `wb.measure` takes configurations; pipelines of named passes only.
+    budget
+        Seconds of runs after the warm-up.
+    timeout, memory, seed, check
+        As `wb.measure` takes them.
+
+    Raises
+    ------
+    MeasureError
+        One of them does not build or run, or there is no device for the target.
+    """
+    how = Limits(budget, timeout, memory, seed, check, False, progress, cancelled)
+    configs = [Config.of(each) for each in (a, b)]
+    for config in configs:
+        legal(workload, config)
+    missing = no_device(workload, target, how)
+    if missing:
+        raise NoDevice(missing)
+    expected = reference(workload, seed, **how.of_a_job)[0] if check else None
+    arguments = {
+        "target": target,
+        "configs": [config.to_data() for config in configs],
+        "budget": budget,
+        "seed": seed,
+        "reference": None if expected is None else str(expected),
+    }
+    found = worker().run(f"{JOBS}:race", workload, arguments, **how.of_a_job)
+    return judged(configs[0].label, configs[1].label, found)
+
+
+def judged(a: str, b: str, found: dict[str, Any]) -> Race:
+    """The race that the child ran, with its answer.
+
+    Parameters
+    ----------
+    found
+        The answer of workbench.measure.timing_jobs.race.
+    """
+    times = compared(found["samples_a"], found["samples_b"])
+    wrong = [name for name, each in zip((a, b), found["checks"], strict=True) if each.get("same") is False]
+    answer = times.answer
+    if wrong:
+        # the one that is right has no rival
+        answer = "can't tell" if len(wrong) == 2 else "no" if wrong == [b] else "yes"
+    verb = "differ from the reference, so it cannot win" if len(wrong) == 1 else "differ from the reference"
+    note = f"the outputs of {' and of '.join(wrong)} {verb}" if wrong else ""
+    return Race(
+        a,
+        b,
+        found["target"],
+        times.ratio,
+        times.low,
+        times.high,
+        answer,
+        tuple(found["samples_a"]),
+        tuple(found["samples_b"]),
+        found["method"],
+        note,
+    )

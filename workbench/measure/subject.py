@@ -1,0 +1,120 @@
+"""One configuration for one target, from the build to the finished row: count, check, run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.errors import NoDevice, WorkbenchError
+from workbench.measure.kernels import from_result
+from workbench.measure.reference import reference
+from workbench.measure.rows import counted, device_of, timed
+from workbench.measure.status import status_of
+from workbench.pipeline.config import Config
+from workbench.pipeline.legal import check
+from workbench.process.cuda import CudaFacts, why_not
+from workbench.process.worker import Progress, never, silent, worker
+
+JOBS = "workbench.measure.timing_jobs"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much to spend, and what to look at."""
+
+    budget: float = 1.0
+    timeout: float = 600.0
+    memory: int | None = None
+    seed: int = 0
+    check: bool = True
+    per_kernel: bool = False
+    progress: Progress = silent
+    cancelled: Callable[[], bool] = never
+
+    @property
+    def of_a_job(self) -> dict[str, Any]:
+        """As `Worker.run` takes them."""
+        return {
+            "timeout": self.timeout,
+            "memory": self.memory,
+            "progress": self.progress,
+            "cancelled": self.cancelled,
+        }
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is measured."""
+
+    origin: Workload
+    "what it should compute the same as"
+    program: Workload
+    "what is handed to the child"
+    config: Config
+    "as it was asked for"
+    build: Config
+    "what the child makes of the program: with the pipeline, where the child is to run that too"
+
+    @staticmethod
+    def of(workload: Workload, config: Config) -> Subject:
+        """A workload that the child runs the configuration's passes on."""
+        return Subject(workload, workload, config, config)
+
+
+def measured(subject: Subject, target: str, how: Limits, row: dict[str, Any]) -> dict[str, Any]:
+    """The row with all that could be found out; what ends early says in `status` and `message` how."""
+    try:
+        check(subject.origin, subject.config)
+        missing = no_device(subject.program, target, how)
+        row = row | built(subject, target, how)
+        if missing:
+            raise NoDevice(missing)
+        row = row | ran(subject, target, how)
+    except WorkbenchError as error:
+        return {**row, "status": status_of(error), "message": str(error)}
+    return row
+
+
+def built(subject: Subject, target: str, how: Limits) -> dict[str, Any]:
+    """Compile in the child, which keeps the build: the columns of the counts.
+
+    Raises
+    ------
+    MeasureError
+        It does not compile.
+    """
+    arguments = {"target": target, "config": subject.build.to_data()}
+    found = worker().run(f"{JOBS}:build", subject.program, arguments, **how.of_a_job)
+    return counted(from_result({**found, "source": ""}, subject.config))
+
+
+def ran(subject: Subject, target: str, how: Limits) -> dict[str, Any]:
+    """Run what was built on its device: the columns of times and of the check.
+
+    Raises
+    ------
+    NoDevice
+        There is none here.
+    MeasureError
+        It does not run.
+    """
+    expected, why = reference(subject.origin, how.seed, **how.of_a_job) if how.check else (None, "check=False")
+    arguments = {
+        "target": target,
+        "config": subject.build.to_data(),
+        "budget": how.budget,
+        "seed": how.seed,
+        "reference": None if expected is None else str(expected),
+        "per_kernel": how.per_kernel,
+    }
+    return timed(worker().run(f"{JOBS}:run", subject.program, arguments, **how.of_a_job), why)
+
+
+def no_device(workload: Workload, target: str, how: Limits) -> str:
+    """Why code for a target cannot be run here; empty where it can, or where only trying tells."""
+    if device_of(target) != "cuda":
+        return ""
+    found = worker().run(f"{JOBS}:cuda", workload, {}, **how.of_a_job)
+    return why_not(CudaFacts.of(found), target)
