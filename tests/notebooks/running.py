@@ -1,0 +1,141 @@
+"""Running a notebook as JupyterLab would, and what stays of it on a page that runs nothing."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+from PIL import Image
+
+FOLDER = Path(__file__).parents[2] / "notebooks"
+WIDGET = "application/vnd.jupyter.widget-view+json"
+MEASURED = "measured"
+"tag of a cell whose text differs from run to run"
+PICTURE = "picture"
+"tag of the cell whose picture stands for the notebook in the index"
+COLOURS = 96
+
+_STILL = """
+import base64, ipywidgets, json, tempfile
+from pathlib import Path
+view = ipywidgets.widgets.widget._instances[{model!r}]
+kept = {{"text/html": view._still()["text/html"]}} if type(view).__name__ == "Predict" else None
+if kept is None:
+    with tempfile.TemporaryDirectory() as folder:
+        kept = {{"image/png": base64.b64encode(view.save(Path(folder) / "view.png").read_bytes()).decode()}}
+print(json.dumps(kept))
+"""
+"run in the notebook's kernel: what stays of a widget"
+
+
+def is_stored(path: Path) -> bool:
+    """Whether a notebook is kept with its outputs: those that are read as a course, from 10 on."""
+    return int(path.stem[:2]) >= 10
+
+
+def run(path: Path, folder: Path, *, keep: bool = False) -> Any:
+    """Execute a notebook in its own kernel; with `keep`, each widget becomes a picture of what it shows."""
+    notebook = nbformat.read(path, as_version=4)
+    client = NotebookClient(notebook, timeout=300, record_timing=False, resources={"metadata": {"path": str(folder)}})
+    if not keep:
+        return client.execute()
+    # Node.js, which draws the pictures, is beside the Python of this environment
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    code = [(place, cell) for place, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
+    with client.setup_kernel():
+        for count, (place, cell) in enumerate(code, 1):
+            client.execute_cell(cell, place, execution_count=count)
+            cell.outputs = [_kept(client, output, asked=False) for output in _joined(cell.outputs)]
+        # what a question hides is known only when the cells after it have run
+        for _, cell in code:
+            cell.outputs = [_kept(client, output, asked=True) for output in cell.outputs]
+    notebook.metadata.pop("widgets", None)
+    notebook.metadata.language_info = nbformat.from_dict({"name": "python"})
+    return notebook
+
+
+def _kept(client: NotebookClient, output: Any, *, asked: bool) -> Any:
+    data = output.get("data", {})
+    if WIDGET not in data:
+        return output
+    name = _class(output)
+    if (name == "Predict") != asked:
+        return output
+    kept = json.loads(_ask(client, _STILL.format(model=data[WIDGET]["model_id"])))
+    metadata: dict[str, Any] = {"tvm-workbench": name}
+    if "image/png" in kept:
+        kept["image/png"], (width, height) = _few_colours(kept["image/png"])
+        metadata["image/png"] = {"width": width // 2, "height": height // 2}
+    fields = {"data": {**kept, "text/plain": name}, "metadata": metadata}
+    if output.output_type == "execute_result":
+        fields["execution_count"] = output.execution_count
+    return nbformat.v4.new_output(output.output_type, **fields)
+
+
+def _ask(client: NotebookClient, code: str) -> str:
+    """What code prints in the notebook's kernel."""
+    hidden = nbformat.v4.new_code_cell(code)
+    # the client writes a cell into the notebook before it runs it
+    client.nb.cells.append(hidden)
+    try:
+        client.execute_cell(hidden, len(client.nb.cells) - 1, store_history=False)
+    finally:
+        client.nb.cells.pop()
+    return "".join(output.text for output in hidden.outputs)
+
+
+def _joined(outputs: list[Any]) -> list[Any]:
+    """Outputs with neighbouring pieces of one stream as one: where they part depends on the time."""
+    found: list[Any] = []
+    for output in outputs:
+        if found and output.output_type == "stream" and output.get("name") == found[-1].get("name"):
+            found[-1] = nbformat.v4.new_output("stream", name=output.name, text=found[-1].text + output.text)
+        else:
+            found.append(output)
+    return found
+
+
+def _few_colours(encoded: str) -> tuple[str, tuple[int, int]]:
+    """A PNG with a palette, a fourth of its size: it holds boxes and letters."""
+    image = Image.open(io.BytesIO(base64.b64decode(encoded))).convert("RGB")
+    out = io.BytesIO()
+    image.quantize(COLOURS, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    return base64.b64encode(out.getvalue()).decode(), image.size
+
+
+def _class(output: Any) -> str:
+    """The class of a widget: "<workbench.widgets.predict.Predict object at ...>" or "Predict(...)"."""
+    text = output.data["text/plain"]
+    found = re.match(r"<[\w.]*?(\w+) object at", text) or re.match(r"\w+", text)
+    return output.metadata.get("tvm-workbench") or (found[1] if found.lastindex else found[0])
+
+
+def said(cell: Any) -> list[str]:
+    """What a cell shows, as text that is the same from run to run, live or kept; a widget is its class."""
+    found = []
+    for output in _joined(cell.outputs):
+        if output.output_type == "stream":
+            found.append(output.text)
+        elif output.output_type == "error":
+            found.append(output.ename)
+        elif WIDGET in output.data or "tvm-workbench" in output.metadata:
+            found.append(_class(output))
+        else:
+            found.append(re.sub(r" at 0x[0-9a-f]+", "", output.data["text/plain"]))
+    return found
+
+
+def picture_of(notebook: Any) -> bytes:
+    """The picture that stands for a stored notebook: of the cell with the tag, else the first one."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    tagged = [cell for cell in code if PICTURE in cell.metadata.get("tags", [])]
+    images = [o.data["image/png"] for cell in tagged or code for o in cell.outputs if "image/png" in o.get("data", {})]
+    return base64.b64decode(images[0])
