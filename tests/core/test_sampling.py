@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.measure.sampling import LEAST, MOST, MOST_RUNS, SAMPLE_SECONDS, quartiles, sample, settled
+from workbench.measure.sampling import (
+    HEATS,
+    LEAST,
+    MOST,
+    MOST_ROUNDS,
+    MOST_RUNS,
+    SAMPLE_SECONDS,
+    interleave,
+    quartiles,
+    sample,
+    settled,
+)
 
 
 class Machine:
@@ -86,3 +97,62 @@ def test_quartiles_stand_in_order():
 @pytest.mark.parametrize("budget", [-1.0, 0.0])
 def test_no_budget_is_no_division_by_zero(budget):
     assert timed(Machine(1.0), budget)["samples"]
+
+
+class Pair:
+    """Two functions on one clock, and what was asked of them in order."""
+
+    def __init__(self, first: float, second: float) -> None:
+        self.now = 0.0
+        self.seconds = {"a": first, "b": second}
+        self.order: list[str] = []
+        self.heats: list[int] = []
+
+    def load(self, heat: int):
+        self.heats.append(heat)
+        return self.runner("a"), self.runner("b")
+
+    def runner(self, name: str):
+        def run(number: int) -> float:
+            self.order.append(name)
+            self.now += self.seconds[name] * number
+            return self.seconds[name]
+
+        return run
+
+    def race(self, budget: float, **how):
+        return interleave(self.load, budget, clock=lambda: self.now, **how)
+
+
+def test_a_race_gives_each_as_many_runs_in_turn():
+    pair = Pair(1e-3, 2e-3)
+    found = pair.race(4.0)
+    assert len(found["samples_a"]) == len(found["samples_b"])
+    assert set(found["samples_a"]) == {1e-3}
+    assert set(found["samples_b"]) == {2e-3}
+    assert 4.0 <= sum(found["samples_a"]) * found["number_a"] + sum(found["samples_b"]) * found["number_b"] < 4.5
+
+
+def test_a_race_loads_both_anew_for_each_heat():
+    pair = Pair(1e-3, 1e-3)
+    pair.race(4.0)
+    assert pair.heats == list(range(HEATS))
+
+
+def test_who_goes_first_alternates():
+    pair = Pair(1.0, 1.0)
+    pair.race(100.0)
+    # the first heat: both are tried once and warmed up, then rounds
+    assert pair.order[4:12] == ["a", "b", "b", "a", "a", "b", "b", "a"]
+
+
+def test_a_race_has_a_least_and_a_most():
+    assert len(Pair(10.0, 10.0).race(0.0)["samples_a"]) >= LEAST
+    assert len(Pair(1e-6, 1e-6).race(1e9)["samples_a"]) <= MOST_ROUNDS + 2
+
+
+def test_the_progress_of_a_race_rises_to_the_end():
+    seen: list[float] = []
+    Pair(1e-2, 1e-2).race(4.0, progress=seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] == 1.0

@@ -11,7 +11,7 @@ MIB = 1 << 20
 SHARE = 0.9
 "of the memory that is free: the rest is for the notebook and for whoever else works here"
 _SIGNS = re.compile(
-    r"std::bad_alloc|MemoryError|Unable to allocate|LLVM ERROR: out of memory|Cannot allocate memory"
+    r"std::bad_alloc|MemoryError|Unable to allocate|LLVM ERROR: out of memory|Cannot allocate memory(?! symbolic)"
     r"|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|CUDA: out of memory"
 )
 _PROC, _GROUP = Path("/proc"), Path("/sys/fs/cgroup")
