@@ -1,0 +1,202 @@
+"""What can befall a measurement is a row with its reason, and the next measurement works; on every dialect."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.measure.status import may_win
+from workbench.pipeline.run import Runner
+from workbench.process.worker import worker
+
+MIB = 1 << 20
+
+
+def part(name: str) -> ModuleType:
+    """A module of workbench.measure: `wb.measure` itself is the function."""
+    return import_module(f"workbench.measure.{name}")
+
+
+def small() -> wb.Workload:
+    return wb.samples.load("mlp", layers=1, width=4)
+
+
+@pytest.fixture
+def faulty(dialect: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The child does what the names of configurations say, `crash in the build`."""
+    places = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(places))
+    monkeypatch.setattr(part("subject"), "JOBS", "timing_jobs_that_fail")
+    worker().stop()
+    yield
+    worker().stop()
+
+
+def test_each_fault_is_a_row_and_the_next_one_is_measured(faulty: None) -> None:
+    names = ("crash in the build", "fine", "hang in the run", "gulp in the build", "eat in the run", "fine again")
+    rows = wb.measure(
+        small(),
+        [{"name": name, "opt_level": 0} for name in names],
+        budget=0.02,
+        timeout=6.0,
+        memory=700 * MIB,
+        check=False,
+    )
+    assert dict(zip(rows.config, rows.status, strict=True)) == {
+        "crash in the build": "crashed",
+        "fine": "ok",
+        "hang in the run": "timeout",
+        "gulp in the build": "out of memory",
+        "eat in the run": "out of memory",
+        "fine again": "ok",
+    }
+    said = dict(zip(rows.config, rows.message, strict=True))
+    assert "SIGSEGV" in said["crash in the build"]
+    assert "no result within 6 s" in said["hang in the run"]
+    assert "memory" in said["eat in the run"]
+    # what was found out before a row ended is kept
+    counts = dict(zip(rows.config, rows.kernels, strict=True))
+    assert counts["hang in the run"] == counts["fine"] > 0
+    assert np.isnan(counts["crash in the build"])
+    assert [may_win(row) for row in rows.to_dict("records")] == [status == "ok" for status in rows.status]
+
+
+def test_a_cancel_ends_what_runs_and_what_waits(faulty: None) -> None:
+    told: list[str] = []
+    rows = wb.measure(
+        small(),
+        [{"name": "hang in the build"}, {"name": "never begun"}],
+        progress=lambda what, fraction: told.append(what),
+        cancelled=lambda: any("hanging" in what for what in told),
+        check=False,
+    )
+    assert list(rows.status) == ["cancelled", "cancelled"]
+    assert list(wb.measure(small(), [0], budget=0.02, check=False).status) == ["ok"]
+
+
+def test_a_pass_that_changes_the_answer_is_wrong_and_has_times(dialect: str) -> None:
+    workload, other = small(), wb.samples.load("mlp", layers=1, width=4)
+    different = {name: -value.numpy() - 1 for name, value in other.params.items()}
+    bound = Runner(other).dialect.bind(other.module, {k: _tensor(v, other) for k, v in different.items()})
+
+    def lie(module):
+        return bound
+
+    rows = wb.measure(workload, [wb.Pipeline([lie]), 0], budget=0.02)
+    assert list(rows.status) == ["wrong", "ok"]
+    assert list(rows.check) == ["wrong", "ok"]
+    assert rows.median_us.notna().all()
+    assert rows.max_rel_error[0] > 0.01
+    assert "values differ" in rows.message[0]
+    assert not may_win(rows.iloc[0].to_dict())
+
+
+def _tensor(array: np.ndarray, like: wb.Workload):
+    import tvm
+
+    return tvm.nd.array(array) if hasattr(tvm, "nd") else tvm.runtime.tensor(array)
+
+
+def test_a_workload_without_a_reference_is_not_checked_and_says_why(
+    dialect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> str:
+        return "the reference cannot be had: it does not compile"
+
+    monkeypatch.setattr(part("reference"), "_made", refuse)
+    row = wb.measure(small(), [0], budget=0.02).iloc[0]
+    assert row.status == "ok"
+    assert row.check == "not checked: the reference cannot be had: it does not compile"
+
+
+def test_the_reference_is_computed_once(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs: list[str] = []
+    run = worker().run
+
+    def listed(job: str, *given: object, **how: object) -> object:
+        jobs.append(job.rpartition(":")[2])
+        return run(job, *given, **how)
+
+    monkeypatch.setattr(worker(), "run", listed)
+    workload = small()
+    wb.measure(workload, [0, 3], budget=0.02)
+    wb.measure(workload, [1], budget=0.02)
+    assert jobs.count("reference") == 1
+    wb.measure(workload, [1], budget=0.02, seed=7)
+    assert jobs.count("reference") == 2
+
+
+def test_kernels_are_timed_one_by_one(dialect: str) -> None:
+    workload = wb.samples.load("parallel_cast")
+    row = wb.measure(workload, [3], budget=0.05, per_kernel=True).iloc[0]
+    calls = wb.kernels(workload).table
+    assert [kernel["function"] for kernel in row.per_kernel] == list(calls[~calls.noop].function)
+    assert [kernel["index"] for kernel in row.per_kernel] == list(calls[~calls.noop].index)
+    assert sum(kernel["share"] for kernel in row.per_kernel) == pytest.approx(1.0)
+    assert row.kernels_sum_us == pytest.approx(sum(kernel["median_us"] for kernel in row.per_kernel))
+    assert row.overhead_us == pytest.approx(row.median_us - row.kernels_sum_us)
+    assert "time_evaluator" in row.kernel_method
+
+
+def test_a_race_answers_and_shows_how_it_came_to_that(dialect: str) -> None:
+    workload = wb.samples.load("parallel_cast")
+    same = wb.race(workload, 3, {"name": "the same", "opt_level": 3}, budget=0.3)
+    assert same.rounds == len(same.samples_b) >= 10
+    assert same.low <= same.ratio <= same.high
+    assert same.target.startswith("llvm -mcpu=")
+    assert f"time ratio {same.ratio:.3f}" in str(same)
+    assert "the same" in same._repr_html_()
+
+
+def test_a_configuration_with_wrong_outputs_loses_every_race() -> None:
+    from workbench.measure.race import judged
+
+    found = {
+        "samples_a": [2.0] * 20,
+        "samples_b": [1.0] * 20,
+        "target": "llvm",
+        "method": "in turn",
+        "checks": [{"same": True}, {"same": False}],
+    }
+    race = judged("right", "wrong", found)
+    assert (race.answer, race.ratio) == ("no", 2.0)
+    assert "cannot win" in str(race)
+    both = judged("a", "b", {**found, "checks": [{"same": False}] * 2})
+    assert both.answer == "can't tell"
+
+
+def test_cuda_is_counted_and_says_exactly_why_it_is_not_measured(dialect: str) -> None:
+    import tvm
+
+    if tvm.cuda(0).exist:
+        pytest.skip("there is a GPU here")
+    row = wb.measure(small(), [3], ["cuda -arch=sm_80"], budget=0.02).iloc[0]
+    assert row.status == "not measured"
+    assert row.message in (
+        "this TVM was built without CUDA; install one that has it to time CUDA code",
+        "no CUDA device: no NVIDIA driver is installed here (libcuda.so.1 was not found)",
+    )
+    assert row.device == "cuda"
+    assert row.kernels > 0
+    assert row.median_us is None
+
+
+def test_a_row_has_every_column_and_is_kept(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from workbench.measure.rows import COLUMNS
+
+    kept: list[dict] = []
+    monkeypatch.setattr(part("store"), "append", kept.append)
+    rows = wb.measure(small(), [0, {"disabled": "Nosuch"}], budget=0.02)
+    assert list(rows.columns) == list(COLUMNS)
+    assert [row["status"] for row in kept] == ["ok", "failed"]
+    assert rows.run.nunique() == 1
+    assert rows.workload_hash.nunique() == 1
+    assert wb.measure(small(), [0], budget=0.02, store=False).shape[0] == 1
+    assert len(kept) == 2
