@@ -1,0 +1,245 @@
+"""What needs no TVM of models from elsewhere: executor graphs, files of parameters, refusals."""
+
+from __future__ import annotations
+
+import copy
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workbench as wb
+from workbench.cli import main
+from workbench.dialects.importers.executor_json import build_graph
+from workbench.dialects.importers.params import LIST, TENSOR, read_params
+from workbench.dialects.importers.unsupported import refuse
+from workbench.errors import LoadError
+
+# split(x, 2 parts): its second part, and exp of both, on another device; in the layout of TVM 0.17
+SPLIT: dict[str, Any] = {
+    "nodes": [
+        {"op": "null", "name": "x", "inputs": []},
+        {
+            "op": "tvm_op",
+            "name": "tvmgen_default_fused_split",
+            "attrs": {
+                "num_outputs": "2",
+                "num_inputs": "1",
+                "flatten_data": "0",
+                "func_name": "tvmgen_default_fused_split",
+                "hash": "cd1b",
+            },
+            "inputs": [[0, 0, 0]],
+        },
+        {
+            "op": "tvm_op",
+            "name": "reshape_nop",
+            "attrs": {"num_outputs": "1", "num_inputs": "1", "flatten_data": "0", "func_name": "__nop"},
+            "inputs": [[1, 0, 0]],
+        },
+        {
+            "op": "tvm_op",
+            "name": "tvmgen_default_fused_add_exp",
+            "attrs": {
+                "num_outputs": "1",
+                "num_inputs": "2",
+                "flatten_data": "0",
+                "func_name": "tvmgen_default_fused_add_exp",
+            },
+            "inputs": [[2, 0, 0], [1, 1, 0]],
+        },
+    ],
+    "arg_nodes": [0],
+    "heads": [[1, 1, 0], [3, 0, 0]],
+    "attrs": {
+        "dltype": ["list_str", ["float32", "float32", "float32", "float32", "float32"]],
+        "storage_id": ["list_int", [0, 1, 2, 1, 3]],
+        "device_index": ["list_int", [1, 1, 1, 1, 2]],
+        "shape": ["list_shape", [[4, 6], [4, 3], [4, 3], [4, 3], []]],
+    },
+    "node_row_ptr": [0, 1, 3, 4, 5],
+}
+
+
+def test_an_executor_graph_is_read_and_shown_without_tvm(tmp_path: Path) -> None:
+    path = tmp_path / "graph.json"
+    path.write_text(json.dumps(SPLIT))
+    workload = wb.load(path)
+    graph = workload.graph()
+    assert (graph.name, workload.dialect, len(workload.notes)) == ("graph", "relay", 1)
+    assert [(node.kind, node.op, node.type) for node in graph.nodes] == [
+        ("param", "x", "Tensor[(4, 6), float32]"),
+        ("op", "fused_split", "(Tensor[(4, 3), float32], Tensor[(4, 3), float32])"),
+        ("get_item", ".0", "Tensor[(4, 3), float32]"),
+        ("get_item", ".1", "Tensor[(4, 3), float32]"),
+        ("call", "__nop", "Tensor[(4, 3), float32]"),
+        ("op", "fused_add_exp", "float32"),
+        ("tuple", "tuple", "(Tensor[(4, 3), float32], float32)"),
+    ]
+    assert graph.inputs == ((), (0,), (1,), (1,), (2,), (4, 3), (3, 5))
+    assert graph.kernels() == 2, "what does nothing is no kernel"
+    assert graph.nodes[5].attrs == {"storage_id": 3, "device_index": 2}
+    assert [group.name for group in graph.groups if group.kind == "primitive"] == [
+        "tvmgen_default_fused_split",
+        "tvmgen_default_fused_add_exp",
+    ]
+    assert wb.load(path.read_text()).graph().nodes == graph.nodes
+    assert main(["show", str(path), "-o", str(tmp_path / "g.html")]) == 0
+    assert main(["export", str(path), str(tmp_path / "g.dot")]) == 0
+
+
+def test_a_picture_is_refused_where_a_module_is_needed(tmp_path: Path) -> None:
+    workload = wb.load(json.dumps(SPLIT))
+    for use in (lambda: workload.module, workload.text):
+        with pytest.raises(LoadError, match="load the model it was made of"):
+            use()
+
+
+def test_a_saved_graph_is_loaded(tmp_path: Path) -> None:
+    graph = build_graph(SPLIT, "g")
+    (tmp_path / "g.json").write_text(graph.to_json())
+    workload = wb.load(tmp_path / "g.json")
+    assert workload.graph() == graph
+    with pytest.raises(LoadError, match="saved graph"):
+        _ = workload.module
+
+
+def damaged(*path: Any, value: Any) -> dict[str, Any]:
+    data = copy.deepcopy(SPLIT)
+    at: Any = data
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    return data
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (damaged("nodes", 1, "op", value="Convolution"), "'Convolution': a graph of another runtime"),
+        (damaged("nodes", 1, "inputs", value=[[3, 0, 0]]), "refers to nothing before it"),
+        (damaged("nodes", 1, "inputs", value=[[0, 1, 0]]), "refers to nothing before it"),
+        (damaged("nodes", 1, "inputs", value=[[-1, 0, 0]]), "refers to nothing before it"),
+        (damaged("heads", value=[[9, 0, 0]]), "refers to nothing before it"),
+        (damaged("node_row_ptr", value=[0]), "damaged"),
+        (damaged("nodes", 1, "attrs", value=None), "damaged"),
+    ],
+)
+def test_a_damaged_executor_graph_is_a_load_error(data: Any, words: str) -> None:
+    with pytest.raises(LoadError, match=words) as caught:
+        wb.load(json.dumps(data))
+    assert "\n" not in str(caught.value)
+
+
+def test_half_an_executor_graph_is_told() -> None:
+    text = json.dumps(SPLIT)
+    with pytest.raises(LoadError, match="damaged"):
+        wb.load(text[: text.index('"attrs": {"dltype')])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_whatever_stands_in_an_executor_graph_a_graph_or_a_load_error_comes_out(data: st.DataObject) -> None:
+    places = list(_places(SPLIT))
+    path = data.draw(st.sampled_from(places))
+    value = data.draw(
+        st.none() | st.integers(-3, 9) | st.text(max_size=3) | st.lists(st.integers(-2, 9), max_size=3) | st.just({})
+    )
+    try:
+        graph = build_graph(damaged(*path, value=value), "g")
+    except LoadError:
+        return
+    assert wb.Graph.from_json(graph.to_json()) == graph
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Any:
+    if path:
+        yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield from _places(inner, (*path, key))
+
+
+# -- parameters
+
+ARRAYS = {
+    "w": np.arange(6, dtype="float32").reshape(2, 3),
+    "é.b": np.array(True),
+    "h": np.array([1.5, -2], "float16"),
+    "n": np.zeros((0, 3), "int64"),
+}
+
+
+def tvm_params(arrays: dict[str, np.ndarray]) -> bytes:
+    """What TVM's `save_param_dict` writes, by its format."""
+    codes = {"f": 2, "i": 0, "u": 1, "b": 6}
+    out = struct.pack("<QQQ", LIST, 0, len(arrays))
+    for name in arrays:
+        out += struct.pack("<Q", len(name.encode())) + name.encode()
+    out += struct.pack("<Q", len(arrays))
+    for array in arrays.values():
+        out += struct.pack("<QQiiiBBH", TENSOR, 0, 1, 0, array.ndim, codes[array.dtype.kind], array.itemsize * 8, 1)
+        out += struct.pack(f"<{array.ndim}qq", *array.shape, array.nbytes) + array.tobytes()
+    return out
+
+
+@pytest.mark.parametrize("suffix", ["params", "npz"])
+def test_parameters_are_read(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"p.{suffix}"
+    np.savez(path, **ARRAYS) if suffix == "npz" else path.write_bytes(tvm_params(ARRAYS))
+    found = read_params(path)
+    assert list(found) == list(ARRAYS)
+    for name, array in ARRAYS.items():
+        assert found[name].dtype == array.dtype
+        np.testing.assert_array_equal(found[name], array)
+
+
+@pytest.mark.parametrize("cut", [0, 5, 30, 100, -1])
+def test_parameters_that_are_cut_short_are_a_load_error(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "p.params"
+    path.write_bytes(tvm_params(ARRAYS)[:cut])
+    with pytest.raises(LoadError, match="cannot be read as parameters") as caught:
+        read_params(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_pickles_in_an_archive_are_not_opened(tmp_path: Path) -> None:
+    np.savez(tmp_path / "p.npz", a=np.array([object()], dtype=object))
+    with pytest.raises(LoadError, match="cannot be read as parameters"):
+        read_params(tmp_path / "p.npz")
+
+
+@settings(max_examples=300, deadline=None)
+@given(at=st.integers(0, 300), byte=st.integers(0, 255))
+def test_whatever_byte_is_wrong_arrays_or_a_load_error_come_out(at: int, byte: int, tmp_path_factory: Any) -> None:
+    data = bytearray(tvm_params(ARRAYS))
+    data[at % len(data)] = byte
+    path = tmp_path_factory.getbasetemp() / "fuzzed.params"
+    path.write_bytes(bytes(data))
+    try:
+        found = read_params(path)
+    except LoadError:
+        return
+    assert all(isinstance(array, np.ndarray) for array in found.values())
+
+
+# -- refusals
+
+
+@pytest.mark.parametrize("suffix", [".pt", ".pth", ".pt2", ".PT"])
+def test_files_of_pytorch_are_not_opened_and_the_message_says_why_and_what_instead(tmp_path: Path, suffix: str) -> None:
+    with pytest.raises(LoadError, match=r"may run code of whoever made it.*wb\.load\(torch\.export\.load"):
+        wb.load(tmp_path / f"absent{suffix}")
+
+
+def test_unsupported_operators_are_said_at_once_with_places() -> None:
+    found = [("A", "a1"), ("B", ""), ("C", "c1"), ("A", "a2"), ("A", "a3"), ("A", "a4"), ("B", "")]
+    with pytest.raises(LoadError) as caught:
+        refuse(found, {"C"}, "operators")
+    assert "2 of the model's operators: A (4 times: 'a1', 'a2', 'a3', ...); B (2 times);" in str(caught.value)
+    refuse(found, {"A", "B", "C"}, "operators")

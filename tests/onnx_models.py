@@ -1,0 +1,135 @@
+"""ONNX models written out node by node, named as torch.onnx.export names them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+FLOAT, INT = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
+OPSET = 17
+
+
+class Onnx:
+    """Collects nodes and weights; `scope` is where in the model the next nodes are."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.random = np.random.default_rng(seed)
+        self.nodes: list[Any] = []
+        self.weights: list[Any] = []
+        self.scope = ""
+
+    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        made = f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, list(inputs), [made], f"{self.scope}/{kind}", **attributes))
+        return made
+
+    def constant(self, value: Any) -> str:
+        return self.weight("constant", np.asarray(value))
+
+    def weight(self, name: str, values: np.ndarray) -> str:
+        named = f"{self.scope.strip('/').replace('/', '.')}.{name}_{len(self.weights)}"
+        self.weights.append(numpy_helper.from_array(values, named))
+        return named
+
+    def normal(self, name: str, *shape: int) -> str:
+        return self.weight(name, self.random.normal(0, 0.2, shape).astype("float32"))
+
+    def linear(self, x: str, scope: str, wide: int, out: int) -> str:
+        outer, self.scope = self.scope, f"{self.scope}/{scope}"
+        made = self.op("Add", self.normal("bias", out), self.op("MatMul", x, self.normal("weight", wide, out)))
+        self.scope = outer
+        return made
+
+    def norm(self, x: str, wide: int) -> str:
+        ones = self.weight("norm", np.ones(wide, "float32"))
+        return self.op("LayerNormalization", x, ones, self.normal("norm", wide), axis=-1)
+
+    def model(self, inputs: dict[str, tuple[int, list[Any]]], *outputs: str) -> Any:
+        values = [helper.make_tensor_value_info(name, kind, shape) for name, (kind, shape) in inputs.items()]
+        results = [helper.make_tensor_value_info(name, FLOAT, None) for name in outputs]
+        graph = helper.make_graph(self.nodes, "model", values, results, self.weights)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
+
+
+def bert(layers: int = 12, length: Any = 8, wide: int = 16, heads: int = 2) -> Any:
+    """BERT's encoder as its exporters write it: attention with a mask, GELU from Erf, norms after the sums."""
+    m = Onnx()
+    m.scope = "/bert/embeddings"
+    x = m.op("Gather", m.normal("words", 30, wide), "input_ids", axis=0)
+    x = m.norm(x, wide)
+    m.scope = "/bert"
+    mask = m.op("Cast", m.op("Unsqueeze", "attention_mask", m.constant([1, 2])), to=FLOAT)
+    mask = m.op("Mul", m.op("Sub", m.constant(np.float32(1)), mask), m.constant(np.float32(-100)))
+    for layer in range(layers):
+        m.scope = f"/bert/encoder/layer.{layer}/attention/self"
+        q, k, v = (_heads(m, m.linear(x, part, wide, wide), wide, heads) for part in ("query", "key", "value"))
+        scores = m.op("MatMul", q, m.op("Transpose", k, perm=[0, 1, 3, 2]))
+        scores = m.op("Add", m.op("Div", scores, m.constant(np.float32((wide / heads) ** 0.5))), mask)
+        mixed = m.op("Transpose", m.op("MatMul", m.op("Softmax", scores, axis=-1), v), perm=[0, 2, 1, 3])
+        mixed = m.op("Reshape", mixed, m.constant([0, 0, wide]))
+        m.scope = f"/bert/encoder/layer.{layer}/attention/output"
+        x = m.norm(m.op("Add", m.linear(mixed, "dense", wide, wide), x), wide)
+        m.scope = f"/bert/encoder/layer.{layer}/intermediate"
+        inner = m.linear(x, "dense", wide, 2 * wide)
+        erf = m.op("Erf", m.op("Div", inner, m.constant(np.float32(2**0.5))))
+        inner = m.op(
+            "Mul", m.op("Mul", inner, m.op("Add", erf, m.constant(np.float32(1)))), m.constant(np.float32(0.5))
+        )
+        m.scope = f"/bert/encoder/layer.{layer}/output"
+        x = m.norm(m.op("Add", m.linear(inner, "dense", 2 * wide, wide), x), wide)
+    m.scope = "/bert/pooler"
+    first = m.op("Gather", x, m.constant(0), axis=1)
+    pooled = m.op("Tanh", m.linear(first, "dense", wide, wide))
+    return m.model({"input_ids": (INT, [1, length]), "attention_mask": (INT, [1, length])}, pooled)
+
+
+def _heads(m: Onnx, x: str, wide: int, heads: int) -> str:
+    return m.op("Transpose", m.op("Reshape", x, m.constant([0, -1, heads, wide // heads])), perm=[0, 2, 1, 3])
+
+
+def convolutions(op: str = "Relu") -> Any:
+    """A convolution with what follows it, resized: its settings are inputs."""
+    m = Onnx()
+    m.scope = "/stem"
+    x = m.op("Conv", "image", m.normal("weight", 4, 3, 3, 3), m.normal("bias", 4), pads=[1, 1, 1, 1])
+    x = m.op(op, x)
+    m.scope = "/head"
+    x = m.op("Clip", x, m.constant(np.float32(0)), m.constant(np.float32(1.5)))
+    x = m.op(
+        "Resize",
+        x,
+        "",
+        m.constant(np.float32([1, 1, 2, 2])),
+        mode="nearest",
+        nearest_mode="floor",
+        coordinate_transformation_mode="asymmetric",
+    )
+    return m.model({"image": (FLOAT, [1, 3, 6, 6])}, x)
+
+
+def dense(batch: Any = 2) -> Any:
+    """Two dense layers."""
+    m = Onnx()
+    m.scope = "/first"
+    x = m.op("Relu", m.op("Gemm", "x", m.normal("weight", 4, 3)))
+    return m.model({"x": (FLOAT, [batch, 4])}, m.op("Gemm", x, m.normal("weight", 3, 2)))
+
+
+def reference(model: Any, seed: int = 0) -> list[np.ndarray]:
+    """What ONNX's own evaluator gives for the inputs that the workbench makes."""
+    from onnx.reference import ReferenceEvaluator
+
+    from workbench.dialects.inputs import random_values
+
+    weights = {tensor.name for tensor in model.graph.initializer}
+    fed = {}
+    for value in model.graph.input:
+        if value.name not in weights:
+            kind = value.type.tensor_type
+            shape = [d.dim_value for d in kind.shape.dim]
+            dtype = str(helper.tensor_dtype_to_np_dtype(kind.elem_type))
+            fed[value.name] = random_values(value.name, shape, dtype, seed)
+    return ReferenceEvaluator(model).run(None, fed)

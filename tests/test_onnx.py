@@ -1,0 +1,210 @@
+"""ONNX models in both dialects: what they compute, their layers, and what is said of those that cannot be read."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.cli import main
+from workbench.errors import LoadError, UnknownName
+from workbench.pipeline.outputs import run_once
+
+sys.path.insert(0, str(Path(__file__).parent))
+import onnx
+from onnx_models import FLOAT, Onnx, bert, convolutions, dense, reference
+
+FUSE = {"relay": "SimplifyInference,FuseOps{fuse_opt_level=2}", "relax": "LegalizeOps,AnnotateTIROpPattern,FuseOps"}
+
+
+@pytest.fixture(scope="module")
+def twelve(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("onnx") / "bert.onnx"
+    onnx.save(bert(12), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def workload(twelve: Path) -> wb.Workload:
+    return wb.load(twelve)
+
+
+def layers(graph: Any) -> list[str]:
+    return [group.name for group in graph.layered.groups if group.kind == "scope" and group.name.startswith("layer")]
+
+
+def test_bert_loads_steps_and_has_twelve_layers_before_and_after(dialect: str, workload: wb.Workload) -> None:
+    assert (workload.name, workload.dialect, workload.notes) == ("bert", dialect, [])
+    wanted = [f"layer.{i}" for i in range(12)]
+    assert layers(workload.graph()) == wanted
+    trace = wb.trace(workload, FUSE[dialect])
+    assert trace.failed is None
+    assert trace.steps[-1].changed
+    assert trace.end.graph.kernels() < workload.graph().kernels()
+    assert layers(trace.end.graph) == wanted
+
+
+def test_weights_are_parameters_by_their_names(dialect: str, twelve: Path, workload: wb.Workload) -> None:
+    weights = [tensor for tensor in onnx.load(twelve).graph.initializer if len(tensor.dims) == 2]
+    matrices = {name: array.shape for name, array in workload.params.items() if len(array.shape) == 2}
+    assert len(matrices) == len(weights) == 12 * 6 + 2
+    named = {node.op for node in workload.graph().nodes if node.kind == "param"}
+    assert set(workload.params) < named
+    assert named - set(workload.params) == {"input_ids", "attention_mask"}
+
+
+@pytest.mark.parametrize("model", [bert(1), convolutions()], ids=["bert", "convolutions"])
+def test_outputs_are_those_of_onnx_itself(dialect: str, model: Any, tell: Any) -> None:
+    (ours,), (theirs,) = run_once(wb.load(model)).outputs, reference(model)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+    tell(
+        f"{dialect}: ONNX {model.graph.node[0].op_type}... differs from onnx's own by {np.abs(ours - theirs).max():.1e}"
+    )
+
+
+def test_open_dimensions_are_noted_and_fixed_by_inputs(dialect: str) -> None:
+    model = dense("batch")
+    (note,) = wb.load(model).notes
+    assert "x leaves batch open" in note
+    for inputs in ({"x": (2, 4)}, [(2, 4)], [np.ones((2, 4))]):
+        fixed = wb.load(model, inputs=inputs)
+        assert fixed.notes == []
+        assert fixed.graph() == wb.load(dense(), name=fixed.name).graph()
+
+
+@pytest.mark.parametrize(
+    ("inputs", "error", "words"),
+    [
+        ({"X1": (2, 4)}, UnknownName, "no input named 'X1'"),
+        ([(2, 4)] * 3, LoadError, "the model has 1"),
+        ({"x": (1, "x")}, LoadError, "no shape for the input 'x'"),
+        ({"x": (0, 4)}, LoadError, "at least 1"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_told(dialect: str, inputs: Any, error: type[LoadError], words: str) -> None:
+    with pytest.raises(error, match=words):
+        wb.load(dense(), inputs=inputs)
+
+
+def test_unsupported_operators_are_listed_all_at_once_with_their_nodes(dialect: str) -> None:
+    model = convolutions("NoSuchThing")
+    model.graph.node[-2].op_type = "OtherThing"
+    with pytest.raises(LoadError) as caught:
+        wb.load(model)
+    said = str(caught.value)
+    assert "2 of the model's ONNX operators" in said
+    assert "NoSuchThing (once: '/stem/NoSuchThing')" in said
+    assert "OtherThing (once: '/head/Clip')" in said
+
+
+def test_operators_in_branches_are_looked_at_too(dialect: str) -> None:
+    inner = onnx.helper.make_graph(
+        [onnx.helper.make_node("NoSuchThing", ["x"], ["y"], "/inside")],
+        "b",
+        [],
+        [onnx.helper.make_tensor_value_info("y", FLOAT, None)],
+    )
+    m = Onnx()
+    out = m.op("If", "c", then_branch=inner, else_branch=inner)
+    with pytest.raises(LoadError, match="NoSuchThing"):
+        wb.load(m.model({"c": (onnx.TensorProto.BOOL, [1]), "x": (FLOAT, [2])}, out))
+
+
+def test_a_node_that_does_not_convert_is_named(dialect: str, capsys: pytest.CaptureFixture[str]) -> None:
+    m = Onnx()
+    m.scope = "/encoder"
+    out = m.op("Relu", "x")
+    m.scope = "/decoder"
+    out = m.op("MatMul", out)
+    with pytest.raises(LoadError, match=r"MatMul \(node '/decoder/MatMul'\)") as caught:
+        wb.load(m.model({"x": (FLOAT, [1, 1, 2, 2])}, out))
+    assert "\n" not in str(caught.value)
+    assert capsys.readouterr().out == ""
+
+
+def test_what_todays_torch_says_of_scopes_becomes_layers(dialect: str) -> None:
+    model = bert(2)
+    for node in model.graph.node:
+        path = node.name.strip("/").split("/")[:-1]
+        full = [".".join(path[: i + 1]) for i in range(len(path))]
+        node.metadata_props.add(key="pkg.torch.onnx.name_scopes", value=repr(["", *full, "op"]))
+        node.name = f"node_{node.op_type}"
+    assert layers(wb.load(model).graph()) == ["layer.0", "layer.1"]
+
+
+@pytest.mark.parametrize("scopes", ["[", "['a', 3, 'b']", "7", "__import__('os')", "[]"])
+def test_scopes_that_are_no_list_of_names_are_no_layers(dialect: str, scopes: str) -> None:
+    model = dense()
+    for node in model.graph.node:
+        node.metadata_props.add(key="pkg.torch.onnx.name_scopes", value=scopes)
+    assert len(wb.load(model).graph().ops()) == len(wb.load(dense()).graph().ops())
+
+
+@pytest.mark.parametrize("damage", ["half", "text", "empty", "graphless"])
+def test_a_file_that_is_no_whole_model_is_a_load_error(damage: str, twelve: Path, tmp_path: Path, dialect: str) -> None:
+    data = twelve.read_bytes()
+    path = tmp_path / "x.onnx"
+    path.write_bytes(
+        {"half": data[: len(data) // 2], "text": b"def @main() {}", "empty": b"", "graphless": data[:4]}[damage]
+    )
+    with pytest.raises(LoadError, match=r"x\.onnx is not an ONNX model, or is damaged") as caught:
+        wb.load(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_weights_in_a_file_beside_it_are_read_or_missed_by_name(tmp_path: Path, dialect: str) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(dense(), path, save_as_external_data=True, location="weights.bin", size_threshold=16)
+    whole = wb.load(dense())
+    loaded = wb.load(path)
+    assert all(np.array_equal(loaded.params[name].numpy(), array.numpy()) for name, array in whole.params.items())
+    (tmp_path / "weights.bin").write_bytes((tmp_path / "weights.bin").read_bytes()[:9])
+    with pytest.raises(LoadError):
+        wb.load(path)
+    (tmp_path / "weights.bin").unlink()
+    with pytest.raises(LoadError, match=r"weights that m\.onnx keeps"):
+        wb.load(path)
+
+
+def test_weights_outside_the_models_folder_are_not_read(tmp_path: Path, dialect: str) -> None:
+    (tmp_path / "in").mkdir()
+    path = tmp_path / "in" / "m.onnx"
+    onnx.save(dense(), path, save_as_external_data=True, location="weights.bin", size_threshold=16)
+    model = onnx.load(path, load_external_data=False)
+    (path.parent / "weights.bin").rename(tmp_path / "secret")
+    for tensor in model.graph.initializer:
+        for entry in tensor.external_data:
+            if entry.key == "location":
+                entry.value = "../secret"
+    path.write_bytes(model.SerializeToString())
+    with pytest.raises(LoadError, match=r"weights that m\.onnx keeps"):
+        wb.load(path)
+
+
+def test_without_onnx_the_message_names_the_extra(twelve: Path, dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(LoadError, match=r"pip install 'tvm-workbench\[onnx\]'"):
+        wb.load(twelve)
+
+
+def test_the_command_line_takes_onnx_files(
+    twelve: Path, tmp_path: Path, dialect: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = tmp_path / "small.onnx"
+    onnx.save(dense("n"), small)
+    shapes = ["--input", "x=2,4"]
+    assert main(["show", str(small), *shapes, "-o", str(tmp_path / "m.html")]) == 0
+    assert (tmp_path / "m.html").stat().st_size > 10_000
+    assert main(["trace", str(small), *shapes, "-p", FUSE[dialect], "-o", str(tmp_path / "t.wbtrace")]) == 0
+    assert main(["kernels", str(small), *shapes]) == 0
+    assert main(["export", str(small), str(tmp_path / "g.json"), *shapes]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["show", str(small), "-o", str(tmp_path / "n.html")]) == 0
+    assert "note: the input x leaves n open" in capsys.readouterr().err
+    assert main(["show", str(small), "--input", "x", "-o", str(tmp_path / "n.html")]) == 1
+    assert "NAME=SHAPE" in capsys.readouterr().err
+    assert wb.load(tmp_path / "g.json").graph() == wb.Graph.from_json((tmp_path / "g.json").read_text())
