@@ -78,9 +78,13 @@ def test_both_arms_of_an_if_are_rows() -> None:
 def test_bytes_and_shapes_of_a_call() -> None:
     row = build.compiled(sample("mlp"), "llvm", {**PLAIN, "opt_level": 0}).calls()[1]
     assert row == {
+        "index": 1,
         "name": row["name"],
         "function": "matmul",
+        "kind": "kernel",
         "noop": False,
+        "launches": 1,
+        "launches_exact": True,
         "bytes_read": 4 * (32 + 32 * 32),
         "bytes_written": 4 * 32,
         "inputs": ["(1, 32) float32", "(32, 32) float32"],

@@ -12,6 +12,8 @@ from workbench.graph.model import Graph
 if TYPE_CHECKING:
     import numpy as np
 
+    from workbench.dialects.counted import Program
+
 
 SAFE_DEPTH = 5000
 """Operators in a chain that TVM's recursive passes take. Of chains tried, 5,000 ran and 20,000 ended the process."""
@@ -98,12 +100,32 @@ class Built(Protocol):
     threads: int
     "threads its runtime uses"
 
+    def program(self) -> Program:
+        """The calls of one run, in execution order."""
+        ...
+
+    def module(self) -> Any:
+        """The module whose kernels were compiled, each still a function of its operators."""
+        ...
+
     def calls(self) -> list[dict[str, Any]]:
-        """One row a call, in execution order: name, function, noop, bytes_read, bytes_written, inputs, outputs."""
+        """One row a call, in execution order, with its launches: Program.rows."""
+        ...
+
+    def forms(self) -> tuple[str, ...]:
+        """The forms of code there are, the target's own first."""
+        ...
+
+    def code(self, form: str) -> str:
+        """The generated code of the whole library in a form."""
         ...
 
     def source(self) -> str:
-        """The generated source."""
+        """The generated code in the target's own form."""
+        ...
+
+    def export(self, path: Path) -> None:
+        """Write the library, for another process or another machine; as `.tar` it is linked where it is loaded."""
         ...
 
     def load(self, seed: int) -> Running:

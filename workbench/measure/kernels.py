@@ -1,21 +1,25 @@
-"""`wb.kernels`: what a real build calls, counted."""
+"""`wb.kernels`: what a real build calls, counted, with its code and its place in the graph."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
-from workbench.errors import UnknownName
+from workbench.errors import MeasureError, UnknownName
+from workbench.graph.json import from_data
+from workbench.graph.model import Graph, Group, Node
+from workbench.measure.code import function_in
 from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check
 from workbench.process.worker import Progress, never, silent, worker
 
 if TYPE_CHECKING:
     import pandas as pd
+
+HANDOVER = ("producer", "consumer", "dtype", "bytes")
 
 
 @dataclass(frozen=True)
@@ -27,8 +31,10 @@ class Kernels:
     target: str
     config: Config
     build_seconds: float
-    code: str = field(repr=False)
-    "the generated source of the whole library"
+    answer: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    "what the child process said besides: the graph, what is handed over, which forms of code there are"
+    fetch: Callable[[str], str] | None = field(default=None, repr=False, compare=False)
+    "gives the code of the whole library in a form"
 
     @property
     def calls(self) -> int:
@@ -41,42 +47,135 @@ class Kernels:
         return sum(row["noop"] for row in self.rows)
 
     @property
+    def copies(self) -> int:
+        """Calls that copy from one device to another."""
+        return sum(row["kind"] == "copy" for row in self.rows)
+
+    @property
     def functions(self) -> int:
-        """Distinct compiled functions; identical ones are shared."""
-        return len({row["function"] for row in self.rows if not row["noop"]})
+        """Distinct compiled functions that are called; identical ones are shared."""
+        return len(self._functions())
 
     @property
     def launches(self) -> int:
-        """Calls that run code. On a CPU a call is a launch."""
-        return self.calls - self.noops
+        """Launches of device kernels in one run; on a CPU each call that computes is one. See `launches_exact`."""
+        return sum(row["launches"] for row in self.rows)
+
+    @property
+    def launches_exact(self) -> bool:
+        """False where `launches` is the least that there are; `notes` says why."""
+        return all(row["launches_exact"] for row in self.rows)
 
     @property
     def traffic_bytes(self) -> int:
         """Bytes that the calls read and write, summed over calls."""
         return sum(row["bytes_read"] + row["bytes_written"] for row in self.rows if not row["noop"])
 
+    @property
+    def flops(self) -> int | None:
+        """Floating-point operations of one run; None if those of any call are unknown."""
+        each = [row.get("flops") for row in self.rows]
+        return None if None in each else sum(value for value in each if value is not None)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The module that went to code generation: a kernel is a group around the operators it computes.
+
+        Raises
+        ------
+        MeasureError
+            The build was made elsewhere, and its graph was not kept.
+        """
+        if "graph" not in self.answer:
+            raise MeasureError("these counts were read back without their graph; wb.kernels makes them with it")
+        return from_data(self.answer["graph"])
+
     @cached_property
     def table(self) -> pd.DataFrame:
-        """One row a call, in execution order."""
+        """One row a call, in execution order; `flops` is NA where it is unknown."""
         import pandas as pd
 
-        return pd.DataFrame(list(self.rows))
+        table = pd.DataFrame(list(self.rows))
+        for name in ("flops", "group"):
+            if name in table:
+                table[name] = table[name].astype("Int64")
+        return table
 
-    def source(self, name: str) -> str:
-        """The generated source of one function.
+    @cached_property
+    def handovers(self) -> pd.DataFrame:
+        """What one call reads of what another wrote: producer, consumer, dtype, bytes.
+
+        Calls are given by their index, an input or an output of the program as -1. A value that two calls read is there
+        twice. A no-op is neither producer nor consumer.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([tuple(row) for row in self.answer.get("handovers", ())], columns=list(HANDOVER))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the numbers leave open, a sentence each."""
+        found = []
+        for function in sorted({row["function"] for row in self.rows if not row["launches_exact"]}):
+            kind = next(row["kind"] for row in self.rows if row["function"] == function)
+            why = "another compiler made it" if kind == "external" else "its host part launches in a loop or a library"
+            found.append(f"launches are a lower bound: of {function} only the least is known, {why}")
+        unknown = sorted({row["op"] for row in self.rows if row.get("flops", 0) is None})
+        if unknown:
+            found.append(f"flops are unknown: how many {', '.join(unknown)} takes depends on how it is carried out")
+        return tuple(found)
+
+    def call_of(self, place: int | Node | Group) -> list[int]:
+        """The calls that compute a node of `graph`, given as its id, or that a group of it is or has inside."""
+        if isinstance(place, Group):
+            inside = {n.id for n in self.graph.nodes if place in self.graph.ancestors(n.group)}
+        else:
+            inside = {place.id if isinstance(place, Node) else place}
+        return [row["index"] for row in self.rows if not inside.isdisjoint(row["nodes"])]
+
+    def nodes_of(self, index: int) -> list[int]:
+        """The nodes of `graph` that a call computes."""
+        return list(self.rows[index]["nodes"])
+
+    def forms(self, name: str | None = None) -> tuple[str, ...]:
+        """The forms that a function's code can be shown in, the target's own first."""
+        if name is not None:
+            self._known(name)
+        return tuple(self.answer.get("forms", ()))
+
+    def source(self, name: str, form: str | None = None) -> str:
+        """The generated code of one function.
+
+        Parameters
+        ----------
+        form
+            One of `forms()`: `llvm`, `asm`, `c`, `cuda`, `ptx`, `tir`; the target's own by default.
 
         Raises
         ------
         UnknownName
-            No call is of that function.
+            No call is of that function, or the target has no such form.
+        MeasureError
+            The code cannot be made here; the message says what is missing.
         """
-        known = sorted({row["function"] for row in self.rows if not row["noop"]})
-        if name not in known:
-            raise UnknownName("kernel", name, known)
-        # TVM of today puts `__tvm_ffi_` before an entry point's name and `_compute_` behind the function that does the work
-        pattern = rf"^define [^\n]*@(?:__tvm_ffi_)?{re.escape(name)}(?:_compute_)?\(.*?^}}"
-        found = re.findall(pattern, self.code, re.MULTILINE | re.DOTALL)
-        return "\n\n".join(found) or self.code
+        self._known(name)
+        form = form or next(iter(self.forms()), "")
+        if form not in self.forms():
+            raise UnknownName("form of code", form, self.forms())
+        if self.fetch is None:
+            raise MeasureError("these counts were read back without their code; wb.kernels makes them with it")
+        return function_in(self.fetch(form), form, name)
+
+    def _known(self, name: str) -> None:
+        if name not in self._functions():
+            raise UnknownName("kernel", name, sorted(self._functions()))
+
+    def _functions(self) -> set[str]:
+        return {
+            row["function"]
+            for row in self.rows
+            if row.get("kind", "kernel") in ("kernel", "external") and not row["noop"]
+        }
 
 
 def kernels(
@@ -91,7 +190,7 @@ def kernels(
     progress: Progress = silent,
     cancelled: Callable[[], bool] = never,
 ) -> Kernels:
-    """Build for real, in the child process, and count.
+    """Build for real, in the child process, and count. For `cuda` neither a GPU nor nvcc is needed.
 
     Parameters
     ----------
@@ -109,17 +208,28 @@ def kernels(
     """
     how = Config.of({"opt_level": opt_level, "disabled": disabled, "required": required, "options": config or {}})
     check(workload, how)
-    result = worker().run(
-        "workbench.measure.jobs:kernels",
-        workload,
-        {"target": target, "config": how.to_data()},
-        timeout=timeout,
-        progress=progress,
-        cancelled=cancelled,
-    )
-    return from_result(result, how)
+    asked = {"target": target, "config": how.to_data()}
+
+    def run(job: str, **more: Any) -> dict[str, Any]:
+        return worker().run(
+            f"workbench.measure.counting:{job}",
+            workload,
+            {**asked, **more},
+            timeout=timeout,
+            progress=progress,
+            cancelled=cancelled,
+        )
+
+    codes: dict[str, str] = {}
+
+    def fetch(form: str) -> str:
+        if form not in codes:
+            codes[form] = run("code", form=form)["code"]
+        return codes[form]
+
+    return from_result(run("kernels"), how, fetch)
 
 
-def from_result(result: Mapping[str, Any], how: Config) -> Kernels:
+def from_result(result: Mapping[str, Any], how: Config, fetch: Callable[[str], str] | None = None) -> Kernels:
     """Kernels from what the child answered."""
-    return Kernels(tuple(result["calls"]), result["target"], how, result["build_seconds"], result["source"])
+    return Kernels(tuple(result["calls"]), result["target"], how, result["build_seconds"], result, fetch)

@@ -12,6 +12,7 @@ import tvm
 from workbench.dialects.base import Running, Workload
 from workbench.errors import MeasureError
 from workbench.measure import builds
+from workbench.measure.counting import counted
 from workbench.measure.per_kernel import kernel_rows
 from workbench.measure.sampling import HEATS, Run, interleave, sample
 from workbench.pipeline.outputs import AS_IT_STANDS, difference
@@ -27,7 +28,7 @@ KERNELS_SHARE = 1.0
 def build(workload: Workload, *, target: str, config: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Compile and count, and keep the build for the run that follows."""
     kept = builds.compiled(workload, target, config, progress)
-    return {"target": kept.target, "build_seconds": kept.seconds, "calls": kept.built.calls()}
+    return {"target": kept.target, "build_seconds": kept.seconds, **counted(kept.built, workload)}
 
 
 def run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import tvm
@@ -10,16 +11,24 @@ from tvm import relax
 
 from workbench.dialects.base import Built, Workload
 from workbench.dialects.capture import pass_context
-from workbench.dialects.relax.graph import build_graph
-from workbench.dialects.relax.kernels import call_rows
+from workbench.dialects.counted import Program
+from workbench.dialects.cuda_code import compiled_where_it_runs
+from workbench.dialects.launches import launches_of
+from workbench.dialects.relax import sources
+from workbench.dialects.relax.kernels import CALLS, FUSED, Watch, program_of_module
 from workbench.dialects.relax.running import Running, device_of
-from workbench.dialects.relax.sources import generated
 from workbench.dialects.relax.target import make_target
 
 
 def llvm_host_cpu() -> str:
     """What this TVM's LLVM takes the host's CPU for."""
     return str(tvm.get_global_func("target.llvm_get_system_cpu")())
+
+
+def cuda_compute() -> str:
+    """The compute capability of the first GPU, `9.0`; empty where TVM sees none."""
+    device = tvm.cuda(0)
+    return str(device.compute_version) if device.exist else ""
 
 
 def optimized(
@@ -30,10 +39,10 @@ def optimized(
     That is the one that FuseTIR gets: a kernel is still a function of its operators, and can be drawn as a box of them.
     """
     made = make_target(target)
-    watch = _Handover("FuseTIR", "CallTIRRewrite")
+    watch = Watch()
     with made, pass_context(config, [watch, *instruments]):
         relax.get_default_pipeline(made)(workload.module)
-    return watch.module()
+    return watch.first(FUSED, CALLS)
 
 
 def compiled(workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()) -> Built:
@@ -42,45 +51,46 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], instrum
     The pipeline is named: by default TVM fuses for a GPU only, and leaves every operator of a CPU build a kernel.
     """
     made = make_target(target)
-    # the last module before calls become allocations and packed calls; a build always comes past this pass
-    watch = _Handover("CallTIRRewrite")
-    with pass_context(config, [watch, *instruments]):
+    watch = Watch()
+    with compiled_where_it_runs(target), pass_context(config, [watch, *instruments]):
         executable = tvm.compile(workload.module, made, relax_pipeline=relax.get_default_pipeline(made))
-    return RelaxBuilt(workload, target, executable, watch.module())
-
-
-@tvm.ir.instrument.pass_instrument
-class _Handover:
-    """Keeps the module as the first of these passes that runs gets it."""
-
-    def __init__(self, *passes: str) -> None:
-        self.passes = passes
-        self.kept: dict[str, tvm.IRModule] = {}
-
-    def run_before_pass(self, module: tvm.IRModule, info: Any) -> None:
-        if info.name in self.passes:
-            self.kept.setdefault(info.name, module)
-
-    def module(self) -> tvm.IRModule:
-        return next(self.kept[name] for name in self.passes if name in self.kept)
+    return RelaxBuilt(workload, target, executable, watch)
 
 
 class RelaxBuilt:
     """An executable for Relax's virtual machine."""
 
-    def __init__(self, workload: Workload, target: str, executable: Any, module: tvm.IRModule) -> None:
+    def __init__(self, workload: Workload, target: str, executable: Any, watch: Watch) -> None:
         self.workload = workload
         self.target = target
         self.executable = executable
-        self.module = module
+        self.watch = watch
         self.tvm = tvm.__version__
         self.threads = int(tvm.runtime.num_threads())
 
+    def program(self) -> Program:
+        # a build always comes past this pass
+        return program_of_module(self.watch.first(CALLS), self.workload.name)
+
+    def module(self) -> tvm.IRModule:
+        return self.watch.first(FUSED, CALLS)
+
     def calls(self) -> list[dict[str, Any]]:
-        return call_rows(build_graph(self.module, self.workload.name))
+        return self.program().rows(
+            None if make_target(self.target).kind.name in ("llvm", "c") else launches_of(self.watch.split)
+        )
+
+    def forms(self) -> tuple[str, ...]:
+        return sources.forms(make_target(self.target).kind.name)
+
+    def code(self, form: str) -> str:
+        return sources.code(self.executable.mod, self.watch.first(CALLS), form)
 
     def source(self) -> str:
-        return generated(self.executable.mod)
+        return self.code(self.forms()[0])
+
+    def export(self, path: Path) -> None:
+        self.executable.export_library(str(path))
 
     def load(self, seed: int) -> Running:
         return Running(self.workload, self.executable, device_of(self.target), seed)

@@ -1,64 +1,142 @@
-"""The calls of a Relax build, counted: what the virtual machine does, one row a call."""
+"""The calls of a Relax build: read from the module in which its calls are decided, whether code is generated after it or not."""
 
 from __future__ import annotations
 
 import re
-from math import prod
+from collections.abc import Mapping
 from typing import Any
 
 import tvm
+from tvm import relax
 
-from workbench.graph.model import Graph
+from workbench.analysis.tensors import Tensor
+from workbench.dialects.base import Workload
+from workbench.dialects.capture import pass_context
+from workbench.dialects.counted import OUTSIDE, Call, Program
+from workbench.dialects.relax.graph import build_graph
+from workbench.dialects.relax.target import make_target
+from workbench.graph.model import Graph, Node
 
-# Calls that give a value another shape: the VM passes the same memory on.
-_NOOPS = ("relax.reshape",)
+_KINDS = {
+    # the VM passes the same memory on
+    "relax.reshape": "noop",
+    "relax.to_vdevice": "copy",
+    "relax.hint_on_device": "noop",
+}
 _TENSOR = re.compile(r'R\.Tensor\(\(([^()]*)\), dtype="(\w+)"')
+FUSED, CALLS = "FuseTIR", "CallTIRRewrite"
+"passes that get a kernel as a function of its operators, and the last module with calls in place of packed functions"
+_SCHEDULES = "ApplyDefaultSchedule"
+"it changes how a kernel computes, and not what is called"
 
 
-def call_rows(graph: Graph) -> list[dict[str, Any]]:
-    """One row a call in the graph of a module that is ready for code generation, in order.
+def count(workload: Workload, target: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """What `wb.count` says, from the graph-level passes alone."""
+    made = make_target(target)
+    watch = Watch(quick=True)
+    with made, pass_context(config, [watch]):
+        relax.get_default_pipeline(made)(workload.module)
+    return program_of_module(watch.first(CALLS), workload.name).counts()
 
-    A reshape that the VM does by passing the same memory on is a row with `noop` true. Both arms of an `if` are rows. A
-    tensor whose shape is symbolic counts no bytes: how many there are is known only when it runs.
+
+@tvm.ir.instrument.pass_instrument
+class Watch:
+    """Keeps what a build decides on its way.
+
+    Parameters
+    ----------
+    quick
+        Whether to leave schedules out, and every pass after the calls are known.
     """
-    rows = []
-    for node in graph.nodes:
-        noop = node.op in _NOOPS
-        if node.kind != "op" or (node.op.startswith("relax.") and not noop):
-            continue
-        inputs = [text for source in graph.inputs[node.id] for text in tensors(graph.nodes[source].type)]
-        outputs = tensors(node.type)
-        rows.append(
-            {
-                "name": node.name,
-                "function": "__nop" if noop else node.op,
-                "noop": noop,
-                "bytes_read": sum(map(size_of, inputs)),
-                "bytes_written": sum(map(size_of, outputs)),
-                "inputs": inputs,
-                "outputs": outputs,
-            }
-        )
-    return rows
+
+    def __init__(self, quick: bool = False) -> None:
+        self.quick = quick
+        self.kept: dict[str, tvm.IRModule] = {}
+        "name of a pass -> the module that it got first"
+        self.split: list[tvm.IRModule] = []
+        "host parts and device kernels apart"
+
+    def should_run(self, module: tvm.IRModule, info: Any) -> bool:
+        name = str(info.name)
+        if self.quick and name == CALLS:
+            self.kept.setdefault(name, module)
+        return not (self.quick and (CALLS in self.kept or name == _SCHEDULES))
+
+    def run_before_pass(self, module: tvm.IRModule, info: Any) -> None:
+        name = str(info.name)
+        if name in (FUSED, CALLS):
+            self.kept.setdefault(name, module)
+
+    def run_after_pass(self, module: tvm.IRModule, info: Any) -> None:
+        if str(info.name).endswith(".SplitHostDevice"):
+            self.split.append(module)
+
+    def first(self, *passes: str) -> tvm.IRModule:
+        """The module that the first of these passes got of which one ran."""
+        return next(self.kept[name] for name in passes if name in self.kept)
 
 
-def tensors(type: str) -> list[str]:
-    """The tensors of a type, a tuple's one by one, each as `(1, 64) float32`.
+def program_of_module(module: tvm.IRModule, name: str) -> Program:
+    """The calls that the virtual machine makes of a module before CallTIRRewrite, in order.
 
-    >>> tensors('R.Tuple(R.Tensor((1, 64), dtype="float32"), R.Tensor((8,), dtype="int8"))')
-    ['(1, 64) float32', '(8,) int8']
+    Both arms of an `if` are there. A tensor of symbolic shape counts no bytes: how many it has is known when it runs.
     """
-    return [f"({shape}) {dtype}" for shape, dtype in _TENSOR.findall(type)]
+    return _Walk(build_graph(module, name)).program()
 
 
-def size_of(tensor: str) -> int:
-    """Bytes of a tensor written as `tensors` writes it, 0 where a dimension is symbolic.
+class _Walk:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.number: dict[int, int] = {}
+        "node -> the call that it is"
 
-    >>> size_of("(1, 64) float32"), size_of("(n, 64) float32")
-    (256, 0)
+    def program(self) -> Program:
+        calls = []
+        for node in self.graph.nodes:
+            kind = _kind(node)
+            if kind:
+                self.number[node.id] = len(calls)
+                calls.append(self.call(node, kind))
+        results = [given for output in self.graph.outputs for given in self.given(output)]
+        return Program(tuple(calls), tuple(results))
+
+    def call(self, node: Node, kind: str) -> Call:
+        read = [given for source in self.graph.inputs[node.id] for given in self.given(source)]
+        function = {"noop": "__nop", "copy": "__copy"}.get(kind, node.op)
+        inputs, sources = tuple(tensor for _, tensor in read), tuple(source for source, _ in read)
+        return Call(node.name, function, kind, inputs, sources, tuple(tensors(node.type)))
+
+    def given(self, id: int) -> list[tuple[int, Tensor]]:
+        """The tensors of a node's value, each with the call that gives it."""
+        node = self.graph.nodes[id]
+        if id in self.number or not self.graph.inputs[id]:
+            return [(self.number.get(id, OUTSIDE), tensor) for tensor in tensors(node.type)]
+        if node.kind == "tuple":
+            return [given for source in self.graph.inputs[id] for given in self.given(source)]
+        if node.kind in ("get_item", "match"):
+            source = self.given(self.graph.inputs[id][0])[0][0]
+            return [(source, tensor) for tensor in tensors(node.type)]
+        # an `if` gives what either of its arms gives: the last call in it stands for them
+        writers = [source for part in self.graph.inputs[id] for source, _ in self.given(part)]
+        return [(max(writers, default=OUTSIDE), tensor) for tensor in tensors(node.type)]
+
+
+def _kind(node: Node) -> str:
+    """What kind of call a node is; empty if it is none."""
+    if node.kind != "op":
+        return ""
+    return _KINDS.get(node.op, "" if node.op.startswith("relax.") else "kernel")
+
+
+def tensors(type: str) -> list[Tensor]:
+    """The tensors of a type, a tuple's one by one.
+
+    >>> tensors('R.Tuple(R.Tensor((1, 64), dtype="float32"), R.Tensor((n,), dtype="int8"))')
+    [Tensor(shape=(1, 64), dtype='float32'), Tensor(shape=('n',), dtype='int8')]
     """
-    shape, _, dtype = tensor.rpartition(" ")
-    dimensions = [part.strip() for part in shape.strip("()").split(",") if part.strip()]
-    if not all(dimension.isdigit() for dimension in dimensions):
-        return 0
-    return prod(map(int, dimensions)) * -(-tvm.DataType(dtype).bits // 8)
+    return [Tensor(_dimensions(shape), dtype) for shape, dtype in _TENSOR.findall(type)]
+
+
+def _dimensions(text: str) -> tuple[int | str, ...]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    return tuple(int(part) if part.isdigit() else part for part in parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import tvm
@@ -11,14 +12,24 @@ from tvm import relay
 
 from workbench.dialects.base import Built, Workload
 from workbench.dialects.capture import pass_context
-from workbench.dialects.relay.kernels import call_rows
+from workbench.dialects.counted import Program
+from workbench.dialects.cuda_code import compiled_where_it_runs
+from workbench.dialects.launches import launches_of
+from workbench.dialects.relay import sources
+from workbench.dialects.relay.kernels import Watch, external_functions, program_of_json
 from workbench.dialects.relay.running import Running, device_of
-from workbench.dialects.relay.sources import generated
+from workbench.errors import MeasureError
 
 
 def llvm_host_cpu() -> str:
     """What this TVM's LLVM takes the host's CPU for."""
     return str(tvm.target.codegen.llvm_get_system_cpu())
+
+
+def cuda_compute() -> str:
+    """The compute capability of the first GPU, `9.0`; empty where TVM sees none."""
+    device = tvm.cuda(0)
+    return str(device.compute_version) if device.exist else ""
 
 
 def optimized(
@@ -32,25 +43,45 @@ def optimized(
 
 def compiled(workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()) -> Built:
     """Build for the graph executor."""
-    with pass_context(config, instruments):
-        return RelayBuilt(workload, target, relay.build(workload.module, target=target, params=workload.params))
+    watch = Watch()
+    with compiled_where_it_runs(target), pass_context(config, [watch, *instruments]):
+        library = relay.build(workload.module, target=target, params=workload.params)
+    return RelayBuilt(workload, target, library, watch)
 
 
 class RelayBuilt:
     """A library for the graph executor."""
 
-    def __init__(self, workload: Workload, target: str, library: Any) -> None:
+    def __init__(self, workload: Workload, target: str, library: Any, watch: Watch) -> None:
         self.workload = workload
         self.target = target
         self.library = library
+        self.watch = watch
         self.tvm = tvm.__version__
         self.threads = int(tvm.runtime.num_threads())
 
+    def program(self) -> Program:
+        return program_of_json(json.loads(self.library.get_graph_json()), external_functions(self.module()))
+
+    def module(self) -> tvm.IRModule:
+        if self.watch.fused is None:
+            raise MeasureError("the build did not lower any module, so nothing of it can be counted")
+        return self.watch.fused
+
     def calls(self) -> list[dict[str, Any]]:
-        return call_rows(json.loads(self.library.get_graph_json()))
+        return self.program().rows(None if self.target.split()[0] in ("llvm", "c") else launches_of(self.watch.split))
+
+    def forms(self) -> tuple[str, ...]:
+        return sources.forms(self.target)
+
+    def code(self, form: str) -> str:
+        return sources.code(self.library.get_lib(), self.watch.lowered or tvm.IRModule(), form)
 
     def source(self) -> str:
-        return generated(self.library.get_lib())
+        return self.code(self.forms()[0])
+
+    def export(self, path: Path) -> None:
+        self.library.export_library(str(path))
 
     def load(self, seed: int) -> Running:
         return Running(self.workload, self.library, device_of(self.target), seed)

@@ -1,42 +1,200 @@
-"""The calls of a Relay build, counted: what the graph executor does, one row a call."""
+"""The calls of a Relay build: read from the graph executor's own JSON, or, before anything is built, from the fused module."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import tvm
+from tvm import relay
+
+from workbench.analysis.tensors import Tensor
+from workbench.dialects.base import Workload
+from workbench.dialects.counted import OUTSIDE, Call, Program
+from workbench.dialects.relay.shortcuts import quickly_optimized
+
+_RESHAPE_ONLY = "relay.reshape_only"
+"the attribute that FuseOps gives a function that only reshapes: the executor passes the same memory on"
+_KINDS = {"__nop": "noop", "__copy": "copy"}
+
+Values = list[tuple[int, Tensor]]
+"what an expression gives, tuples opened: the call that makes each tensor, and its type"
 
 
-def call_rows(graph: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One row a call of the executor's graph JSON, in execution order.
+def count(workload: Workload, target: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """What `wb.count` says, from the graph-level passes alone."""
+    return program_of_module(quickly_optimized(workload, target, config)).counts()
 
-    A call of `__nop` (a reshape that needs no copy) is a row with `noop` true; it launches nothing.
+
+@tvm.ir.instrument.pass_instrument
+class Watch:
+    """Keeps what a build decides on its way: the module that is lowered, its kernels, and their host parts."""
+
+    def __init__(self) -> None:
+        self.fused: tvm.IRModule | None = None
+        "kernels as functions of operators"
+        self.lowered: tvm.IRModule | None = None
+        "kernels in TIR"
+        self.split: list[tvm.IRModule] = []
+        "host parts and device kernels apart"
+
+    def run_before_pass(self, module: tvm.IRModule, info: Any) -> None:
+        if info.name == "LowerTE":
+            self.fused = module
+
+    def run_after_pass(self, module: tvm.IRModule, info: Any) -> None:
+        if info.name == "LowerTE":
+            self.lowered = module
+        elif info.name == "tir.SplitHostDevice":
+            self.split.append(module)
+
+
+def program_of_json(graph: Mapping[str, Any], external: Sequence[str] = ()) -> Program:
+    """The calls of the executor's graph JSON.
+
+    Parameters
+    ----------
+    external
+        Names of the functions that another compiler made.
     """
     shapes, types = graph["attrs"]["shape"][1], graph["attrs"]["dltype"][1]
     first = graph["node_row_ptr"]
+    number: dict[int, int] = {}
+    calls: list[Call] = []
 
-    def described(entry: int) -> dict[str, Any]:
-        size = int(np.prod(shapes[entry], dtype=np.int64)) * -(-tvm.DataType(types[entry]).bits // 8)
-        return {"text": f"{tuple(shapes[entry])} {types[entry]}", "bytes": size}
+    def tensor(node: int, output: int) -> Tensor:
+        entry = first[node] + output
+        return Tensor(tuple(shapes[entry]), _dtype(types[entry]))
 
-    rows = []
     for place, node in enumerate(graph["nodes"]):
         if node["op"] != "tvm_op":
             continue
-        inputs = [described(first[source] + output) for source, output, _ in node["inputs"]]
-        outputs = [described(entry) for entry in range(first[place], first[place] + int(node["attrs"]["num_outputs"]))]
+        number[place] = len(calls)
         function = node["attrs"]["func_name"]
-        rows.append(
-            {
-                "name": node["name"],
-                "function": function,
-                "noop": function == "__nop",
-                "bytes_read": sum(i["bytes"] for i in inputs),
-                "bytes_written": sum(o["bytes"] for o in outputs),
-                "inputs": [i["text"] for i in inputs],
-                "outputs": [o["text"] for o in outputs],
-            }
+        calls.append(
+            Call(
+                node["name"],
+                function,
+                _KINDS.get(function, "external" if function in external else "kernel"),
+                tuple(tensor(source, output) for source, output, _ in node["inputs"]),
+                tuple(number.get(source, OUTSIDE) for source, _, _ in node["inputs"]),
+                tuple(tensor(place, output) for output in range(int(node["attrs"]["num_outputs"]))),
+            )
         )
-    return rows
+    heads = tuple((number.get(node, OUTSIDE), tensor(node, output)) for node, output, _ in graph["heads"])
+    return Program(tuple(calls), heads)
+
+
+def program_of_module(module: tvm.IRModule) -> Program:
+    """The calls that the graph executor will make of a fused module; functions are named by what they compute."""
+    return _Walk(_typed(module)).program()
+
+
+def external_functions(module: tvm.IRModule) -> list[str]:
+    """Names of a module's functions that another compiler makes."""
+    return [name.name_hint for name, function in module.functions.items() if _has(function, "Compiler")]
+
+
+class _Walk:
+    """Visits `main` as the executor's code generator does: arguments first, from left to right, each expression once."""
+
+    def __init__(self, module: tvm.IRModule) -> None:
+        self.module = module
+        self.calls: list[Call] = []
+        self.known: dict[Any, Values] = {}
+        self.kernels: dict[int, list[tuple[Any, str]]] = {}
+        "structural hash -> the functions that have it, and their names"
+
+    def program(self) -> Program:
+        body = self.module["main"].body
+        waiting: list[Any] = [body]
+        while waiting:
+            expr = waiting[-1]
+            missing = [] if expr in self.known else [part for part in _parts(expr) if part not in self.known]
+            if missing:
+                waiting.extend(reversed(missing))
+                continue
+            if waiting.pop() not in self.known:
+                self.known[expr] = self.value(expr)
+        return Program(tuple(self.calls), tuple(self.known[body]))
+
+    def value(self, expr: Any) -> Values:
+        if isinstance(expr, relay.Tuple):
+            return [value for field in expr.fields for value in self.known[field]]
+        if isinstance(expr, relay.TupleGetItem):
+            return [self.known[expr.tuple_value][expr.index]]
+        if isinstance(expr, relay.Let):
+            return self.known[expr.body]
+        if isinstance(expr, relay.Call) and not _is(expr.op, "on_device"):
+            return self.call(expr)
+        if isinstance(expr, relay.Call):
+            return self.known[expr.args[0]]
+        return [(OUTSIDE, tensor) for tensor in _tensors(expr.checked_type)]
+
+    def call(self, call: relay.Call) -> Values:
+        read = [value for argument in call.args for value in self.known[argument]]
+        made = tuple(_tensors(call.checked_type))
+        function, kind = self.callee(call.op)
+        sources, inputs = tuple(source for source, _ in read), tuple(tensor for _, tensor in read)
+        self.calls.append(Call(function, function, kind, inputs, sources, made))
+        return [(len(self.calls) - 1, tensor) for tensor in made]
+
+    def callee(self, op: Any) -> tuple[str, str]:
+        """The compiled function's name and the kind of a call of `op`."""
+        if _is(op, "device_copy"):
+            return "__copy", "copy"
+        if isinstance(op, tvm.ir.GlobalVar):
+            return op.name_hint, "external"
+        if _has(op, "Compiler"):
+            return str(op.attrs["global_symbol"]), "external"
+        if _has(op, _RESHAPE_ONLY) and int(op.attrs[_RESHAPE_ONLY]):
+            return "__nop", "noop"
+        return self.kernel(op), "kernel"
+
+    def kernel(self, function: Any) -> str:
+        """One name for all functions that compute the same: the compiler lowers those once."""
+        alike = self.kernels.setdefault(tvm.ir.structural_hash(function), [])
+        for other, name in alike:
+            if tvm.ir.structural_equal(other, function):
+                return name
+        alike.append((function, f"kernel_{sum(map(len, self.kernels.values()))}"))
+        return alike[-1][1]
+
+
+def _parts(expr: Any) -> Iterator[Any]:
+    """What is to be visited before an expression."""
+    if isinstance(expr, relay.Call):
+        yield from expr.args
+    elif isinstance(expr, relay.Tuple):
+        yield from expr.fields
+    elif isinstance(expr, relay.TupleGetItem):
+        yield expr.tuple_value
+    elif isinstance(expr, relay.Let):
+        yield from (expr.value, expr.body)
+
+
+def _is(op: Any, name: str) -> bool:
+    return isinstance(op, tvm.ir.Op) and op.name == name
+
+
+def _has(function: Any, name: str) -> bool:
+    attrs = getattr(function, "attrs", None)
+    return attrs is not None and name in tuple(attrs.keys())
+
+
+def _typed(module: tvm.IRModule) -> tvm.IRModule:
+    """The module with types, which the last passes may have left without."""
+    return relay.transform.InferType()(module)
+
+
+def _tensors(type: Any) -> Iterator[Tensor]:
+    if isinstance(type, relay.TupleType):
+        for field in type.fields:
+            yield from _tensors(field)
+    elif isinstance(type, relay.TensorType):
+        yield Tensor(tuple(int(d) if isinstance(d, tvm.tir.IntImm) else str(d) for d in type.shape), _dtype(type.dtype))
+
+
+def _dtype(name: str) -> str:
+    """The executor's graph calls a truth value an integer of one bit."""
+    return "bool" if name == "uint1" else name

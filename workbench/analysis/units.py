@@ -1,0 +1,78 @@
+"""What of a Graph is one call of the built program: a fused or offloaded group, or an operator outside of any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.analysis import cost
+from workbench.graph.model import Graph
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One kernel of the picture."""
+
+    group: int | None
+    "the group drawn around it; None for an operator by itself"
+    nodes: tuple[int, ...]
+    "ids, in topological order"
+    output: int
+    "the node whose value it gives"
+
+    def name(self, graph: Graph) -> str:
+        """What the picture calls it."""
+        return graph.nodes[self.output].op if self.group is None else graph.groups[self.group].name
+
+    def op(self, graph: Graph) -> str:
+        """The operator that it is most of: by operations, then by how much of its input an element of its result needs."""
+        ops = [node for node in (graph.nodes[id] for id in self.nodes) if node.kind == "op"]
+        if not ops:
+            return self.name(graph)
+        heaviest = max(ops, key=lambda node: (cost.of_node(graph, node) or 0, node.pattern or 0, node.id))
+        return cost.canonical(heaviest.op)
+
+
+def units(graph: Graph) -> list[Unit]:
+    """The kernels of the picture, in the order in which they are called."""
+    held: dict[int, list[int]] = {}
+    found: list[Unit] = []
+    for node in graph.nodes:
+        group = graph.kernel_of(node.id)
+        if group is not None:
+            held.setdefault(group, []).append(node.id)
+        elif node.kind == "op" or node.kind == "call":
+            found.append(Unit(None, (node.id,), node.id))
+    for group, nodes in held.items():
+        output = graph.groups[group].output
+        found.append(Unit(group, tuple(nodes), nodes[-1] if output is None else output))
+    return sorted(found, key=lambda unit: (unit.nodes[-1], unit.output))
+
+
+def linked(graph: Graph, rows: Sequence[Mapping[str, Any]]) -> list[Unit | None]:
+    """The unit of each row of a build, which calls the same kernels in the same order; None where none fits.
+
+    Parameters
+    ----------
+    rows
+        With `outputs`, shapes and types as `(1, 64) float32`. Units between them that no row fits are such as the compiler
+        dropped, because nothing uses what they give.
+    """
+    waiting = units(graph)
+    place, found = 0, []
+    for row in rows:
+        wanted = [_shape(text) for text in row["outputs"]]
+        fits = next((i for i in range(place, len(waiting)) if _gives(graph, waiting[i]) == wanted), None)
+        found.append(None if fits is None else waiting[fits])
+        place = place if fits is None else fits + 1
+    return found
+
+
+def _gives(graph: Graph, unit: Unit) -> list[tuple[int, ...] | None]:
+    return cost.shapes(graph.nodes[unit.output].type)
+
+
+def _shape(text: str) -> tuple[int, ...] | None:
+    parts = [part.strip() for part in text.rpartition(" ")[0].strip("()").split(",") if part.strip()]
+    return tuple(map(int, parts)) if all(part.isdigit() for part in parts) else None

@@ -1,0 +1,69 @@
+"""Machine code for CUDA kernels where TVM's build asks for it: not made where nothing can run it, so counting needs no nvcc."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import tvm
+
+from workbench.dialects.nvrtc import nvrtc_here, ptx
+
+CALLBACK = "tvm_callback_cuda_compile"
+_PLACEHOLDER = b"// not compiled: there is no device to run it on"
+
+
+@contextmanager
+def compiled_where_it_runs(target: str, anywhere: bool = False) -> Iterator[None]:
+    """Within it, a CUDA build is compiled to machine code if a device is here.
+
+    Parameters
+    ----------
+    target
+        What is built; for other targets nothing is changed.
+    anywhere
+        Whether it is to run on another machine, and is compiled in any case.
+
+    Notes
+    -----
+    TVM's own way is nvcc. Where there is none, NVIDIA's nvrtc is asked, if its wheel is installed.
+    """
+    own = tvm.get_global_func(CALLBACK, allow_missing=True)
+    if not target.startswith("cuda") or own is None:
+        yield
+        return
+    runs = anywhere or tvm.device("cuda", 0).exist
+    if runs and _nvcc():
+        yield
+        return
+    by_nvrtc = runs and nvrtc_here() is not None
+
+    def compiled(code: str, target: Any) -> bytearray:
+        if by_nvrtc:
+            return bytearray(ptx(code, architecture(str(target))))
+        # with neither, TVM's own error says that nvcc was not found
+        return own(code, target) if runs else bytearray(_PLACEHOLDER)
+
+    register = getattr(tvm, "register_func", None) or tvm.register_global_func
+    register(CALLBACK, compiled, override=True)
+    try:
+        yield
+    finally:
+        register(CALLBACK, own, override=True)
+
+
+def architecture(target: str) -> str:
+    """The `compute_..` that a target's `sm_..` means; TVM's default where it says none.
+
+    >>> architecture("cuda -arch=sm_90 -max_threads_per_block=1024"), architecture("cuda")
+    ('compute_90', 'compute_50')
+    """
+    number = target.partition("sm_")[2].split()[0] if "sm_" in target else "50"
+    return "compute_" + "".join(c for c in number if c.isalnum())
+
+
+def _nvcc() -> bool:
+    from shutil import which
+
+    return which("nvcc") is not None

@@ -1,0 +1,253 @@
+"""FoldConstant without compiling what it folds: which values become constants, and only those looked into computed.
+
+TVM's own pass compiles and runs one operator after another, which is most of the time of an optimisation. The passes after
+it look at the elements of small constants only: is it 0 or 1, are all of a scale positive, is it a shape. Those are computed;
+of larger ones the shape and the type are what kernels depend on, and their memory is never written or read.
+The rules are those of ConstantFolder in src/relay/transforms/fold_constant.cc of TVM 0.17.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from functools import cache
+from math import prod
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relay
+
+SMALL = 1 << 16
+"elements of the largest constant that is computed"
+MOST = 4096
+"values remembered"
+
+_BY_NUMPY: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "negative": np.negative,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "exp": np.exp,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+}
+"operators without attributes on floating-point arrays"
+_KEEPS_ELEMENTS = ("reshape", "expand_dims", "squeeze", "nn.batch_flatten", "layout_transform")
+"operators whose result has the same elements; a layout's order is not kept, for nothing asks more of one than their signs"
+_OTHER_RULES = ("shape_of", "vm.shape_of", "ndarray_size", "on_device", "device_copy")
+"operators for which the pass has rules of their own, which are not repeated here"
+
+
+class NotPlain(Exception):
+    """The module holds something that only TVM's own pass is right about."""
+
+
+class Untyped(Exception):
+    """Passes made expressions since types were inferred."""
+
+
+class Folder:
+    """Folds modules one after another and remembers values: a toggled configuration folds the same ones again."""
+
+    def __init__(self) -> None:
+        self._values: dict[Hashable, tuple[Any, Any]] = {}
+        self._unwritten: set[int] = set()
+        "places of the arrays that have a shape and no elements"
+
+    def fold(self, module: tvm.IRModule) -> None:
+        """Fold `main` in place, as FoldConstant does.
+
+        Raises
+        ------
+        NotPlain
+            That is to be left to TVM.
+        """
+        try:
+            folded = _Pass(self).fold(module["main"])
+        except Untyped:
+            with tvm.transform.PassContext():
+                folded = _Pass(self).fold(relay.transform.InferType()(module)["main"])
+        if folded is not None:
+            module.update_func(module.get_global_var("main"), folded)
+
+    def value(self, call: relay.Call, arguments: list[Any], out: Any) -> Any:
+        """What a call of an operator on constants gives: an array, or a list of them."""
+        key = (call.op.name, tvm.ir.save_json(call.attrs) if call.attrs else "", tuple(map(_identity, arguments)))
+        if key not in self._values:
+            if len(self._values) >= MOST:
+                self._values.clear()
+                self._unwritten.clear()
+            # with the arguments, so that no other array gets their place in memory
+            self._values[key] = (self._computed(call, arguments, out), arguments)
+        return self._values[key][0]
+
+    def _computed(self, call: relay.Call, arguments: list[Any], out: Any) -> Any:
+        fields = list(out.fields) if isinstance(out, relay.TupleType) else [out]
+        if all(_elements(field) > SMALL for field in fields):
+            made = [tvm.nd.empty([int(d) for d in field.shape], field.dtype) for field in fields]
+            self._unwritten.update(map(_place, made))
+            return made if isinstance(out, relay.TupleType) else made[0]
+        if any(_place(array) in self._unwritten for array in _flat(arguments)):
+            raise NotPlain
+        return _by_tvm(call, arguments) if isinstance(out, relay.TupleType) else _small(call, arguments, out)
+
+
+class _Pass:
+    """One run over one function."""
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self.new: dict[Any, Any] = {}
+        "expression -> what stands in its place, where that is another one"
+        self.const: dict[Any, Any] = {}
+        "expression that is a constant now -> its array, or the list of a tuple's"
+
+    def fold(self, main: relay.Function) -> relay.Function | None:
+        """The function folded, None if there is nothing to fold."""
+        inside = _inside_primitives(main)
+        relay.analysis.post_order_visit(main.body, lambda node: None if node in inside else self.visit(node))
+        body = self.new.get(main.body)
+        if body is None:
+            return None
+        return relay.Function(main.params, body, main.ret_type, main.type_params, main.attrs)
+
+    def visit(self, node: relay.Expr) -> None:
+        if isinstance(node, relay.Constant):
+            self.const[node] = node.data
+        elif isinstance(node, relay.Call):
+            self.call(node)
+        elif isinstance(node, relay.Tuple):
+            self.tuple(node)
+        elif isinstance(node, relay.TupleGetItem):
+            self.item(node)
+        elif not isinstance(node, (relay.Var, tvm.ir.Op, tvm.ir.GlobalVar)) and not _primitive(node):
+            raise NotPlain
+
+    def now(self, node: relay.Expr) -> relay.Expr:
+        return self.new.get(node, node)
+
+    def call(self, node: relay.Call) -> None:
+        arguments = list(node.args)
+        if not arguments:
+            return
+        op = node.op
+        if isinstance(op, tvm.ir.Op):
+            if op.name in _OTHER_RULES:
+                raise NotPlain
+            if _foldable(op.name) and all(self.now(a) in self.const for a in arguments):
+                out = _type(node)
+                value = self.folder.value(node, [self.const[self.now(a)] for a in arguments], out)
+                self.put(node, _constant(value))
+                return
+        changed = [self.now(a) for a in arguments]
+        if any(a in self.new for a in arguments):
+            self.new[node] = relay.Call(op, changed, node.attrs, node.type_args, node.span)
+
+    def tuple(self, node: relay.Tuple) -> None:
+        fields = [self.now(f) for f in node.fields]
+        made = relay.Tuple(fields, node.span) if any(f in self.new for f in node.fields) else node
+        if made is not node:
+            self.new[node] = made
+        if all(f in self.const for f in fields):
+            self.const[made] = [self.const[f] for f in fields]
+
+    def item(self, node: relay.TupleGetItem) -> None:
+        whole = self.now(node.tuple_value)
+        if isinstance(whole, relay.Tuple):
+            self.put(node, whole.fields[node.index])
+        elif whole is not node.tuple_value:
+            self.new[node] = relay.TupleGetItem(whole, node.index, node.span)
+
+    def put(self, node: relay.Expr, made: relay.Expr) -> None:
+        """Have `made` stand in the place of `node`."""
+        self.new[node] = made
+        if isinstance(made, relay.Constant):
+            self.const[made] = made.data
+        elif isinstance(made, relay.Tuple) and all(isinstance(f, relay.Constant) for f in made.fields):
+            self.const[made] = [f.data for f in made.fields]
+            self.const.update((f, f.data) for f in made.fields)
+
+
+def _primitive(node: relay.Expr) -> bool:
+    return isinstance(node, relay.Function) and bool(node.attrs) and "Primitive" in tuple(node.attrs.keys())
+
+
+def _inside_primitives(main: relay.Function) -> set[relay.Expr]:
+    """Everything inside of fused functions, which FoldConstant leaves alone."""
+    functions: list[relay.Function] = []
+    relay.analysis.post_order_visit(
+        main.body, lambda node: functions.append(node) if isinstance(node, relay.Function) else None
+    )
+    if any(not _primitive(function) for function in functions):
+        raise NotPlain
+    inside: set[relay.Expr] = set()
+    for function in functions:
+        relay.analysis.post_order_visit(function.body, inside.add)
+    return {node for node in inside if not isinstance(node, relay.Constant)}
+
+
+def _type(node: relay.Call) -> Any:
+    """The type of a call; what passes made since the last InferType has none yet."""
+    try:
+        return node.checked_type
+    except ValueError:
+        raise Untyped from None
+
+
+def _constant(value: Any) -> relay.Expr:
+    if isinstance(value, list):
+        return relay.Tuple([_constant(part) for part in value])
+    return relay.Constant(value)
+
+
+@cache
+def _foldable(name: str) -> bool:
+    op = tvm.ir.Op.get(name)
+    return not op.get_attr("TOpIsStateful") and not op.get_attr("TNonComputational")
+
+
+def _identity(value: Any) -> Hashable:
+    """Equal for equal constants: a small one's content, a larger one's place in memory."""
+    if isinstance(value, list):
+        return tuple(map(_identity, value))
+    if prod(value.shape) <= 64:
+        return value.dtype, tuple(value.shape), value.numpy().tobytes()
+    return value.dtype, tuple(value.shape), _place(value)
+
+
+def _small(call: relay.Call, arguments: list[Any], out: Any) -> Any:
+    name, shape = call.op.name, [int(d) for d in out.shape]
+    if name in _KEEPS_ELEMENTS and prod(arguments[0].shape) == prod(shape):
+        return tvm.nd.array(arguments[0].numpy().reshape(shape))
+    if name in _BY_NUMPY and out.dtype.startswith("float"):
+        with np.errstate(all="ignore"):
+            return tvm.nd.array(_BY_NUMPY[name](*(a.numpy() for a in arguments)).astype(out.dtype).reshape(shape))
+    return _by_tvm(call, arguments)
+
+
+def _elements(type: Any) -> int:
+    if not isinstance(type, relay.TensorType) or not all(isinstance(d, tvm.tir.IntImm) for d in type.shape):
+        raise NotPlain
+    return prod(int(d) for d in type.shape)
+
+
+def _place(array: Any) -> int:
+    return array.handle.contents.data
+
+
+def _flat(values: list[Any]) -> Iterator[Any]:
+    for value in values:
+        yield from _flat(value) if isinstance(value, list) else [value]
+
+
+def _by_tvm(call: relay.Call, arguments: list[Any]) -> Any:
+    """The value by TVM's own evaluation."""
+    expression = relay.Call(call.op, [_constant(a) for a in arguments], call.attrs, call.type_args)
+    made = relay.transform.FoldConstantExpr(expression, tvm.IRModule())
+    if isinstance(made, relay.Tuple):
+        return [field.data for field in made.fields]
+    if not isinstance(made, relay.Constant):
+        raise NotPlain
+    return made.data

@@ -1,0 +1,117 @@
+"""relay.optimize with the work left out that no kernel depends on, for counting while somebody waits.
+
+The passes, their order and what each decides stay TVM's own. What is left out: InferType where nothing has changed since it
+ran last (it runs before nearly every pass), LabelOps, which hashes every weight, compiling what FoldConstant folds
+(folding.py), and choosing an implementation again for a call like one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import tvm
+from tvm import relay
+from tvm.relay.backend import te_compiler  # pyright: ignore[reportAttributeAccessIssue]  this is Relay's TVM
+
+from workbench.dialects.base import Workload
+from workbench.dialects.capture import pass_context
+from workbench.dialects.relay.folding import Folder, NotPlain
+
+KEPT = 8
+"functions known to be typed; passes come back to an older one when a rewrite changed nothing"
+_folder = Folder()
+
+
+def quickly_optimized(workload: Workload, target: str, config: Mapping[str, Any]) -> tvm.IRModule:
+    """The module after the graph-level part of relay.build; of its large constants only shapes and types are right."""
+    shortcuts = Shortcuts(_folder)
+    module = _optimized(workload, target, config, shortcuts)
+    return _optimized(workload, target, config, Shortcuts(None)) if shortcuts.unsure else module
+
+
+def _optimized(workload: Workload, target: str, config: Mapping[str, Any], shortcuts: Any) -> tvm.IRModule:
+    with pass_context(config, [shortcuts]), shortcuts.memory:
+        module, _ = relay.optimize(workload.module, target=target, params=workload.params)
+    return module
+
+
+@tvm.ir.instrument.pass_instrument
+class Shortcuts:
+    """Says of each pass whether it is to run.
+
+    Parameters
+    ----------
+    folder
+        What folds in the place of FoldConstant; None to let TVM fold.
+    """
+
+    def __init__(self, folder: Folder | None) -> None:
+        self.folder = folder
+        self.unsure = False
+        "whether TVM's FoldConstant ran over constants that ours had left unwritten"
+        self.folded = False
+        self.typed: dict[Any, None] = {}
+        "functions as InferType gave them, the newest last"
+        self.memory = Implementations()
+
+    def should_run(self, module: tvm.IRModule, info: Any) -> bool:
+        """TVM asks it before each pass."""
+        if info.name == "InferType":
+            return not all(function in self.typed for function in _functions(module))
+        if info.name == "FoldConstant" and self.folder is not None:
+            return not self._fold(self.folder, module)
+        return info.name != "LabelOps"
+
+    def run_before_pass(self, module: tvm.IRModule, info: Any) -> None:  # noqa: ARG002  TVM's signature
+        """TVM calls it before each pass that runs."""
+        self.memory.asked = info.name == "AlterOpLayout"
+
+    def run_after_pass(self, module: tvm.IRModule, info: Any) -> None:
+        """TVM calls it after each pass."""
+        self.memory.asked = False
+        if info.name == "InferType":
+            self.typed = dict.fromkeys([*list(self.typed)[-KEPT:], *_functions(module)])
+
+    def _fold(self, folder: Folder, module: tvm.IRModule) -> bool:
+        try:
+            folder.fold(module)
+        except NotPlain:
+            self.unsure = self.folded
+            return False
+        self.folded = True
+        return True
+
+
+def _functions(module: tvm.IRModule) -> list[Any]:
+    return [function for _, function in module.functions.items()]
+
+
+class Implementations:
+    """Within it, AlterOpLayout asks the operator strategy once for calls of the same operator, attributes and types.
+
+    It needs no more than the layout that comes out. Lowering, which needs an answer for its own tensors, is not served.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+        "whether it is AlterOpLayout that runs"
+        self._known: dict[tuple[Any, ...], Any] = {}
+        self._choose: Any = None
+
+    def __enter__(self) -> None:
+        self._choose = te_compiler.select_implementation
+        te_compiler.select_implementation = self
+
+    def __exit__(self, *_: object) -> None:
+        te_compiler.select_implementation = self._choose
+
+    def __call__(self, op: Any, attrs: Any, inputs: Any, out_type: Any, target: Any, *more: Any, **named: Any) -> Any:
+        if not self.asked:
+            return self._choose(op, attrs, inputs, out_type, target, *more, **named)
+        types = tuple((tuple(map(str, tensor.shape)), tensor.dtype) for tensor in inputs)
+        options = (*more, *sorted(named.items()))
+        key = (op.name, tvm.ir.save_json(attrs), types, str(out_type), str(target), options)
+        if key not in self._known:
+            self._known[key] = self._choose(op, attrs, inputs, out_type, target, *more, **named)
+        return self._known[key]

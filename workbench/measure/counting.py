@@ -1,0 +1,68 @@
+"""In the child: what `wb.kernels` says of a build, with what the graph knows of its calls, and what `wb.count` says without one."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from workbench.analysis import cost
+from workbench.analysis.units import linked
+from workbench.dialects.base import Built, Workload
+from workbench.dialects.registry import dialect
+from workbench.graph.json import to_data
+from workbench.measure import builds
+from workbench.process.backend import resolved_target
+
+Progress = Callable[..., None]
+
+
+def kernels(workload: Workload, *, target: str, config: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Compile and count: one row a call, in execution order, and the graph that they are of."""
+    kept = builds.compiled(workload, target, config, progress)
+    return {"target": kept.target, "build_seconds": kept.seconds, **counted(kept.built, workload)}
+
+
+def code(
+    workload: Workload, *, target: str, config: Mapping[str, Any], form: str, progress: Progress
+) -> dict[str, str]:
+    """The generated code of the whole library in a form."""
+    kept = builds.compiled(workload, target, config, progress)
+    if form != "ptx":
+        return {"code": kept.built.code(form)}
+    from workbench.dialects.cuda_code import architecture
+    from workbench.dialects.nvrtc import ptx
+
+    progress("Compiling CUDA C")
+    return {"code": ptx(kept.built.code("cuda"), architecture(kept.target)).decode()}
+
+
+def counted(built: Built, workload: Workload) -> dict[str, Any]:
+    """Everything that `wb.kernels` says of a build, as plain JSON values."""
+    program, rows = built.program(), built.calls()
+    here = dialect(workload.dialect)
+    graph = here.graph(here.typed(built.module()), workload.name)
+    for row, unit in zip(rows, linked(graph, rows), strict=True):
+        nodes = () if unit is None else unit.nodes
+        row |= {
+            "flops": None if unit is None else 0 if row["noop"] else cost.flops(graph, nodes),
+            "group": None if unit is None else unit.group,
+            "nodes": list(nodes),
+            "op": row["function"] if unit is None else unit.op(graph),
+        }
+    return {
+        "calls": rows,
+        "counts": program.counts(),
+        "handovers": program.handovers(),
+        "graph": to_data(graph),
+        "forms": built.forms(),
+        "tvm": built.tvm,
+    }
+
+
+def count(workload: Workload, *, target: str, config: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """The job of `wb.count`."""
+    progress("Counting")
+    target = resolved_target(workload, target)
+    kernels = importlib.import_module(f"workbench.dialects.{workload.dialect}.kernels")
+    return {"target": target, **kernels.count(workload, target, config)}

@@ -1,0 +1,67 @@
+"""`wb.count`: what a build would call, from the passes alone, while somebody waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.pipeline.config import Config
+from workbench.pipeline.legal import check
+from workbench.process.worker import Progress, never, silent, worker
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Whole numbers, the same that `wb.kernels` counts on a build."""
+
+    calls: int
+    "entries of the executor in one run, no-ops too"
+    functions: int
+    "distinct compiled functions that are called"
+    noops: int
+    "calls that run nothing"
+    copies: int
+    "calls that copy from one device to another"
+    traffic_bytes: int
+    "bytes that the calls read and write"
+    handover_bytes: Mapping[str, int] = field(hash=False)
+    "data type -> bytes that calls read of what other calls wrote"
+    target: str = field(default="", compare=False)
+    "as a build would use it"
+
+
+def count(
+    workload: Workload,
+    target: str = "llvm",
+    opt_level: int = 3,
+    disabled: Sequence[str] = (),
+    required: Sequence[str] = (),
+    config: Mapping[str, Any] | None = None,
+    *,
+    timeout: float = 600.0,
+    progress: Progress = silent,
+    cancelled: Callable[[], bool] = never,
+) -> Counts:
+    """Run the graph-level passes of a build, in the child process, and count; no code is generated.
+
+    Parameters
+    ----------
+    target, opt_level, disabled, required, config
+        As `wb.kernels` takes them.
+
+    Raises
+    ------
+    MeasureError, WorkerLost
+        The passes failed, or ended their process.
+    """
+    how = Config.of({"opt_level": opt_level, "disabled": disabled, "required": required, "options": config or {}})
+    return count_config(workload, how, target, timeout=timeout, progress=progress, cancelled=cancelled)
+
+
+def count_config(workload: Workload, config: Config, target: str = "llvm", **how: Any) -> Counts:
+    """The same for a Config; the pipeline of one that has a pipeline has run, and `workload` is what it made."""
+    check(workload, config)
+    arguments = {"target": target, "config": config.context().to_data()}
+    return Counts(**worker().run("workbench.measure.counting:count", workload, arguments, **how))
