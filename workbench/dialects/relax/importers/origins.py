@@ -14,7 +14,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from workbench.dialects.compat import identity, type_of
+from workbench.dialects.compat import identity, name_of, type_of
 from workbench.dialects.relax.expressions import operands_of
 
 _INSIDE_A_PART = re.compile(r"\.(?![0-9]+(?:\.|$))|[^A-Za-z0-9_.]")
@@ -42,24 +42,41 @@ class Origins:
             waiting.extend(operands_of(current) if bound is None else [bound])
 
     def named(self, module: tvm.IRModule) -> tvm.IRModule:
-        """The module with what `main` binds named by where it came from; what leaves a dataflow block keeps its name."""
-        function, paths = module["main"], {}
+        """The module with what `main` binds named by where it came from, each name once, in printed text too."""
+        function, names = module["main"], {}
+        taken = {name_of(param).replace(".", "_") for param in function.params}
         for block in function.body.blocks:
             for binding in block.bindings:
-                path = self.paths.get(identity(binding.var)) or self.paths.get(identity(binding.value))
+                # what one node gave unbound is bound only for the next one
+                path = self.paths.get(identity(binding.value)) or self.paths.get(identity(binding.var))
                 if path:
-                    paths[identity(binding.var)] = path
+                    names[identity(binding.var)] = _once(path, taken)
         module = module.clone()
-        module["main"] = _Renaming(paths).visit_expr(function)
+        module["main"] = _Renaming(names).visit_expr(function)
         return module
+
+
+def _once(path: str, taken: set[str]) -> str:
+    name, number = path, 1
+    while name.replace(".", "_") in taken:
+        number += 1
+        name = f"{path}_{number}"
+    taken.add(name.replace(".", "_"))
+    return name
 
 
 @relax.expr_functor.mutator
 class _Renaming(relax.expr_functor.PyExprMutator):
-    def __init__(self, paths: dict[int, str]) -> None:
+    def __init__(self, names: dict[int, str]) -> None:
         super().__init__()
-        self.paths = paths
+        self.names = names
 
     def visit_dataflow_var_def_(self, var: relax.DataflowVar) -> relax.Var:
-        path = self.paths.get(identity(var))
-        return relax.DataflowVar(path, type_of(var)) if path else var
+        return self.renamed(var, relax.DataflowVar)
+
+    def visit_var_def_(self, var: relax.Var) -> relax.Var:
+        return self.renamed(var, relax.Var)
+
+    def renamed(self, var: relax.Var, kind: type[relax.Var]) -> relax.Var:
+        name = self.names.get(identity(var))
+        return kind(name, type_of(var)) if name else var

@@ -1,0 +1,81 @@
+"""What only Relay has of models from elsewhere: executor graphs of real builds, shapes folded in Python, TVM's own files."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tvm
+from tvm import relay
+
+import workbench as wb
+from workbench.dialects.importers.params import read_params
+from workbench.dialects.relay.importers import folding
+from workbench.dialects.relay.importers import onnx as importer
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from onnx_models import bert, convolutions, dense
+
+
+@pytest.mark.parametrize("opt_level", [0, 3])
+@pytest.mark.parametrize("sample", ["mlp", "attention"])
+def test_an_executor_graph_shows_each_call_of_the_build(
+    sample: str, opt_level: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOPHUB_LOCATION", "NONE")
+    workload = wb.samples.load(sample)
+    with tvm.transform.PassContext(opt_level=opt_level):
+        built = relay.build(workload.module, "llvm", params=workload.params)
+    (tmp_path / "graph.json").write_text(built.get_graph_json())
+    shown = wb.load(tmp_path / "graph.json").graph()
+    called = [node for node in json.loads(built.get_graph_json())["nodes"] if node["op"] == "tvm_op"]
+    assert shown.kernels() == sum(node["attrs"]["func_name"] != "__nop" for node in called)
+    assert [node.name for node in shown.nodes if node.kind in ("op", "call")] == [node["name"] for node in called]
+
+    (tmp_path / "p.params").write_bytes(relay.save_param_dict(built.get_params()))
+    ours, theirs = read_params(tmp_path / "p.params"), built.get_params()
+    assert ours.keys() == theirs.keys()
+    assert all(np.array_equal(ours[name], theirs[name].numpy()) for name in ours)
+
+
+def test_a_file_of_parameters_is_taken_with_a_module(tmp_path: Path) -> None:
+    workload = wb.samples.load("mlp")
+    (tmp_path / "p.params").write_bytes(relay.save_param_dict(workload.params))
+    (tmp_path / "m.relay").write_text(workload.text())
+    loaded = wb.load(tmp_path / "m.relay", tmp_path / "p.params")
+    assert loaded.params.keys() == workload.params.keys()
+    assert all(np.array_equal(loaded.params[k].numpy(), workload.params[k].numpy()) for k in workload.params)
+
+
+@pytest.mark.parametrize("model", [bert(1), convolutions(), dense()], ids=["bert", "convolutions", "dense"])
+def test_folding_shapes_in_python_changes_nothing(model: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOPHUB_LOCATION", "NONE")
+    ours = wb.load(model).module
+    monkeypatch.setattr(importer, "shapes_folded_here", lambda frontend: nullcontext())
+    assert tvm.ir.structural_equal(ours, wb.load(model).module)
+
+
+def test_what_is_no_small_integer_is_left_to_tvm() -> None:
+    small = relay.const(np.array([2, 3, 4]))
+    assert folding.folded(relay.strided_slice(small, [1], [3])).tolist() == [3, 4]
+    assert folding.folded(relay.concatenate([small, relay.maximum(small, small)], 0)).tolist() == [2, 3, 4, 2, 3, 4]
+    x = relay.var("x", shape=(3,), dtype="int64")
+    for left in (
+        relay.const(1.5),
+        relay.const(np.zeros(65, "int64")),
+        x,
+        relay.add(small, x),
+        relay.exp(small),
+        relay.reverse(small, 0),
+    ):
+        assert folding.folded(left) is None
+
+
+def test_the_importer_of_tvm_folds_by_itself_again_afterwards() -> None:
+    before = importer.onnx_frontend.fold_constant
+    wb.load(dense())
+    assert importer.onnx_frontend.fold_constant is before
