@@ -24,16 +24,18 @@ PICTURE = "picture"
 COLOURS = 96
 
 _STILL = """
-import base64, ipywidgets, json, tempfile
-from pathlib import Path
-view = ipywidgets.widgets.widget._instances[{model!r}]
-kept = {{"text/html": view._still()["text/html"]}} if type(view).__name__ == "Predict" else None
-if kept is None:
+def _still(model):
+    import base64, ipywidgets, json, tempfile
+    from pathlib import Path
+    view = ipywidgets.widgets.widget._instances[model]
+    if type(view).__name__ == "Predict":
+        return json.dumps({{"text/html": view._still()["text/html"]}})
     with tempfile.TemporaryDirectory() as folder:
-        kept = {{"image/png": base64.b64encode(view.save(Path(folder) / "view.png").read_bytes()).decode()}}
-print(json.dumps(kept))
+        return json.dumps({{"image/png": base64.b64encode(view.save(Path(folder) / "view.png").read_bytes()).decode()}})
+print(_still({model!r}))
+del _still
 """
-"run in the notebook's kernel: what stays of a widget"
+"run in the notebook's kernel, leaving no name there: what stays of a widget"
 
 
 def is_stored(path: Path) -> bool:
