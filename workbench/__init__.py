@@ -46,6 +46,8 @@ _HOMES = {
     "count": "measure.counts",
     "measure": "measure.local",
     "race": "measure.race",
+    "history": "measure.history",
+    "Tracker": "measure.tracker",
     "overlay_of": "measure.overlays",
     "compare_outputs": "pipeline.outputs",
     "plots": "plots",
@@ -106,10 +108,12 @@ if TYPE_CHECKING:
     from workbench.graph.diff import diff as diff
     from workbench.graph.model import Graph as Graph
     from workbench.measure.counts import count as count
+    from workbench.measure.history import history as history
     from workbench.measure.kernels import kernels as kernels
     from workbench.measure.local import measure as measure
     from workbench.measure.overlays import overlay_of as overlay_of
     from workbench.measure.race import race as race
+    from workbench.measure.tracker import Tracker as Tracker
     from workbench.pipeline.build_trace import trace_build as trace_build
     from workbench.pipeline.config import Config as Config
     from workbench.pipeline.edits import cut as cut

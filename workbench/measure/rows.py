@@ -24,7 +24,7 @@ COLUMNS = (
     *("median_us", "q1_us", "q3_us", "samples", "number", "settled", "method", "build_seconds"),
     *("check", "max_abs_error", "max_rel_error"),
     *("per_kernel", "kernel_method", "kernels_sum_us", "overhead_us", "device", *CONDITIONS),
-    *("workload_hash", "measured_at", "run"),
+    *("remote", "server", "workload", "workload_hash", "measured_at", "run"),
 )
 
 
@@ -48,6 +48,7 @@ def begun(origin: Workload, config: Config, target: str, run: str) -> dict[str, 
         "message": "",
         "check": "not checked: it was not run",
         "device": device_of(target),
+        "workload": origin.name,
         "workload_hash": workload_hash(origin),
         "measured_at": when,
         "run": run,
