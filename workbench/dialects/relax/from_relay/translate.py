@@ -1,0 +1,168 @@
+"""A Relay graph, operator by operator, as a Relax function."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relax
+
+from workbench.analysis.tensors import tensor
+from workbench.dialects import compat
+from workbench.dialects.relax.from_relay import elementwise, neural, reductions, shapes
+from workbench.dialects.relax.from_relay.call import Call
+from workbench.errors import LoadError
+from workbench.graph.model import Graph, Node
+
+TABLE = {**elementwise.TABLE, **shapes.TABLE, **reductions.TABLE, **neural.TABLE}
+"Every Relay operator that has a translation."
+
+_KINDS = ("param", "constant", "op", "tuple", "get_item")
+_NUMBER = re.compile(r"(-?(?:\d[\d.]*(?:e[+-]?\d+)?|inf|nan))[a-z]?(?:64|32|16|8)?", re.IGNORECASE)
+
+
+def unsupported(graph: Graph) -> list[str]:
+    """What has no translation, each with where it stands first: empty if the whole graph has one."""
+    found: dict[str, list[int]] = {}
+    for node in graph.nodes:
+        if node.kind not in _KINDS:
+            found.setdefault(f"{node.op} (a {node.kind})", []).append(node.id)
+        elif node.kind == "op" and node.op not in TABLE:
+            found.setdefault(node.op, []).append(node.id)
+    return [
+        f"{what} (%{where[0]}{f' and {len(where) - 1} more' if where[1:] else ''})" for what, where in found.items()
+    ]
+
+
+def translate(graph: Graph, arrays: Mapping[str, np.ndarray]) -> tuple[tvm.IRModule, dict[str, np.ndarray], list[str]]:
+    """Make a module whose `main` computes what the graph does.
+
+    Parameters
+    ----------
+    graph
+        A Relay graph. Kernels and other functions drawn in place are taken as the operators in them.
+    arrays
+        Values of parameters by name, and of constants by how the text names them, `meta[relay.Constant][0]`.
+
+    Returns
+    -------
+    tuple
+        The module; the arrays of those of its parameters that have one; what was assumed. A constant whose value is
+        not known becomes a parameter.
+
+    Raises
+    ------
+    LoadError
+        Something has no translation; all of it is named at once.
+    """
+    missing = unsupported(graph)
+    if missing:
+        raise LoadError(f"no translation to Relax for {len(missing)}: {', '.join(missing)}; cut those parts off first")
+    return _Translation(graph, arrays).made()
+
+
+class _Translation:
+    def __init__(self, graph: Graph, arrays: Mapping[str, np.ndarray]) -> None:
+        self.graph = graph
+        self.arrays = arrays
+        self.block = relax.BlockBuilder()
+        self.values: dict[int, relax.Expr] = {}
+        self.inputs: list[relax.Var] = []
+        self.weights: list[relax.Var] = []
+        self.params: dict[str, np.ndarray] = {}
+        self.notes: list[str] = []
+
+    def made(self) -> tuple[tvm.IRModule, dict[str, np.ndarray], list[str]]:
+        for node in self.graph.nodes:
+            if node.kind in ("param", "constant"):
+                self.values[node.id] = self.given(node)
+        with self.block.function("main", attrs={"num_input": len(self.inputs)}):
+            with self.block.dataflow():
+                for node in self.graph.nodes:
+                    if node.id not in self.values:
+                        self.values[node.id] = self.bound(node)
+                result = self.block.emit_output(self.result())
+            self.block.emit_func_output(result, [*self.inputs, *self.weights])
+        if any(group.kind in ("primitive", "composite", "external") for group in self.graph.groups):
+            self.notes.append("kernels and regions of the Relay graph were taken apart: Relax makes its own")
+        return self.block.get(), self.params, self.notes
+
+    def result(self) -> relax.Expr:
+        outputs = [self.values[id] for id in self.graph.outputs]
+        return outputs[0] if len(outputs) == 1 else relax.Tuple(outputs)
+
+    # -- what is given
+
+    def given(self, node: Node) -> relax.Expr:
+        name = node.op
+        if node.kind == "constant":
+            number = literal(node)
+            if number is not None:
+                return relax.const(number, tensor(node.type).dtype)  # pyright: ignore[reportOptionalMemberAccess]
+            if name in self.arrays:
+                return relax.const(np.asarray(self.arrays[name]))
+            self.notes.append(f"the value of {name} is not known, so it is a parameter, constant_{node.id}")
+            name = f"constant_{node.id}"
+        return self.variable(node, name)
+
+    def variable(self, node: Node, name: str) -> relax.Var:
+        type = tensor(node.type)
+        if type is None or not type.known:
+            raise LoadError(f"the parameter {name} has type {node.type}; only tensors of known shape can be translated")
+        made = relax.Var(name, compat.tensor_type(type.shape, type.dtype))
+        has_value = name in self.arrays
+        (self.weights if has_value or node.kind == "constant" else self.inputs).append(made)
+        if has_value:
+            self.params[name] = np.asarray(self.arrays[name])
+        return made
+
+    # -- what is computed
+
+    def bound(self, node: Node) -> relax.Expr:
+        sources = self.graph.inputs[node.id]
+        values = tuple(self.values[source] for source in sources)
+        if node.kind == "tuple":
+            return relax.Tuple(list(values))
+        if node.kind == "get_item":
+            return self.item(node, values[0])
+        types = tuple(self.graph.nodes[source].type for source in sources)
+        numbers = tuple(literal(self.graph.nodes[source]) for source in sources)
+        call = Call(node, values, types, self.block.emit, numbers, self.block)
+        try:
+            made = TABLE[node.op](call)
+            return made if isinstance(made, relax.Tuple) else self.block.emit(made)
+        except (ValueError, TypeError, AttributeError, RuntimeError) as error:
+            raise LoadError(f"{node.op} (%{node.id}) could not be translated: {_first_line(error)}") from None
+
+    def item(self, node: Node, value: relax.Expr) -> relax.Expr:
+        place = int(node.op.removeprefix("."))
+        if isinstance(value, relax.Tuple):
+            return value.fields[place]
+        return self.block.emit(relax.TupleGetItem(value, place))
+
+
+def literal(node: Node) -> float | int | bool | None:
+    """The number of a scalar constant, None for anything else.
+
+    >>> literal(Node(0, "constant", "0.5f", type="float32")), literal(Node(0, "constant", "-3", type="int32"))
+    (0.5, -3)
+    """
+    if node.kind != "constant" or node.type.startswith(("Tensor", "(")):
+        return None
+    if node.op in ("True", "False"):
+        return node.op == "True"
+    found = _NUMBER.fullmatch(node.op)
+    if found is None:
+        return None
+    return float(found[1]) if "float" in node.type else int(float(found[1]))
+
+
+def _lines(text: str) -> Iterator[str]:
+    return (line.strip() for line in text.splitlines() if line.strip())
+
+
+def _first_line(error: BaseException) -> Any:
+    return next(_lines(str(error)), type(error).__name__)

@@ -1,0 +1,69 @@
+"""`wb.to_relax`: a Relay graph as a Relax module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.dialects import registry
+from workbench.dialects.base import Workload
+from workbench.errors import LoadError
+from workbench.graph.model import Graph
+
+
+def to_relax(source: Workload | Graph, params: Mapping[str, Any] | None = None) -> Workload:
+    """Translate Relay to Relax, operator by operator; no Relay TVM is needed.
+
+    Parameters
+    ----------
+    source
+        A Workload of Relay text (`wb.load("model.relay")`), or the Graph of any Relay workload, one saved elsewhere too.
+        Values of constants come from the text's metadata.
+    params
+        Values of parameters by name, and of constants by how the text names them (`meta[relay.Constant][0]`). What has a
+        value becomes a parameter of the workload, a constant without one a parameter of the function: see `notes`.
+
+    Returns
+    -------
+    Workload
+        Of Relax, with the operators in the order they had. Kernels of the Relay graph are taken apart.
+
+    Raises
+    ------
+    LoadError
+        Operators have no translation (all are named at once), a shape is not known, or this is not Relax's environment.
+
+    See Also
+    --------
+    workbench.dialects.relax.from_relay : the tables of operators.
+    """
+    graph, arrays, name = _parts(source)
+    if graph.dialect != "relay":
+        raise LoadError(f"{name} is {graph.dialect} already; to_relax takes Relay")
+    if registry.installed() != "relax":
+        raise LoadError(
+            "there is no Relax here: save the text with `module.astext()` and load it with wb.load in the main environment's kernel"
+        )
+    from workbench.dialects.relax.from_relay import translate
+
+    module, known, notes = translate(graph, arrays | {key: _array(value) for key, value in (params or {}).items()})
+    made = registry.load((module, known), name=name)
+    made.notes.extend(notes)
+    return made
+
+
+def _parts(source: Workload | Graph) -> tuple[Graph, dict[str, Any], str]:
+    """The graph, the arrays that came with it, and its name."""
+    if isinstance(source, Graph):
+        return source, {}, source.name
+    from workbench.dialects.relay.metadata import constants
+    from workbench.dialects.relay.paste.workload import TextWorkload
+
+    found = {name: _array(value) for name, value in source.params.items()}
+    if isinstance(source, TextWorkload):
+        found |= constants(source.reading.metadata)
+    return source.graph(), found, source.name
+
+
+def _array(value: Any) -> Any:
+    return value.numpy() if hasattr(value, "numpy") else value
