@@ -30,6 +30,7 @@ PARTS = {
     "page": MAIN,
     "stability": RELAY,
     "stepper": MAIN,
+    "timing": RELAY,
     "layout": None,
 }
 SECONDS = 900
