@@ -32,6 +32,12 @@ test("a deep graph opens at its beginning, large enough to read", () => {
   assert.ok(Math.abs(toScreen(camera, view, 0, 0)[1] - 24) < 1e-6);
 });
 
+test("a graph that fits at half its size opens whole: in a narrow pane its middle alone says nothing", () => {
+  const half = { width: 2 * (view.width - 48), height: 100 };
+  assert.equal(opening({ x: 0, y: 0, ...half }, view, () => [0, half.width]).scale, 0.5);
+  assert.ok(opening({ x: 0, y: 0, width: half.width + 40, height: 100 }, view, () => [0, half.width]).scale >= 0.8);
+});
+
 test("a glide starts and ends where it should", () => {
   const [a, b] = [{ x: 0, y: 0, scale: 1 }, { x: 10, y: 20, scale: 0.25 }];
   assert.deepEqual(between(a, b, 0), a);

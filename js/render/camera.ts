@@ -14,8 +14,8 @@ export const MIN_SCALE = 0.0001;
 export const MAX_SCALE = 4;
 /** A first picture smaller than this can't be read, so it shows the top of the graph instead of all of it. */
 export const READING_SCALE = 0.8;
-/** To see all of it at once, a reader puts up with a little less. */
-export const WHOLE_SCALE = 0.68;
+/** To see all of it at once, a reader puts up with less: boxes still say their operator's name (frame.ts). */
+export const WHOLE_SCALE = 0.5;
 
 export function clampScale(scale: number): number {
   return Math.min(MAX_SCALE, Math.max(MIN_SCALE, scale));
