@@ -8,20 +8,10 @@ import tvm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from object_walk import Terms, graph_calls, graph_term, object_term, op_calls
+from relay_samples import SMALL, opt_3
 from tvm import relay
 
 import workbench as wb
-
-SMALL = {
-    "attention": {"seq": 8},
-    "bert": {"layers": 1, "hidden": 32, "seq": 8, "heads": 2},
-    "branches": {"image": 8},
-    "chain": {},
-    "conv_bias_batch_norm": {"image": 8, "blocks": 2},
-    "mlp": {},
-    "parallel_cast": {},
-    "resnet18": {"width": 4},
-}
 
 
 def test_every_sample_is_looked_at():
@@ -49,12 +39,6 @@ def test_bound_parameters_become_constants_with_the_digests_of_their_values(samp
     for step in wb.trace(wb.load(bound), "SimplifyInference,CanonicalizeOps,FuseOps").steps:
         terms = Terms()
         assert graph_term(step.after, terms) == object_term(step.state_after.module, terms), step.name
-
-
-def opt_3():
-    from workbench.dialects.relay.presets import PRESETS
-
-    return next(preset.pipeline for preset in PRESETS if preset.name == "opt 3")
 
 
 TYPE = relay.TensorType((2, 3), "float32")

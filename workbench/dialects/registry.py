@@ -27,7 +27,10 @@ SUFFIXES = (*PASTES, ".json", ".py", *IMPORTED)
 
 def installed() -> str | None:
     """The dialect that the TVM of this environment runs, looked up on disk without importing it."""
-    spec = importlib.util.find_spec("tvm")
+    try:
+        spec = importlib.util.find_spec("tvm")
+    except (ModuleNotFoundError, ValueError):  # an import hook refuses it, or something else goes by its name
+        spec = None
     if spec is None:
         return None
     folders = [Path(folder) for folder in spec.submodule_search_locations or ()]
@@ -67,7 +70,8 @@ def load(
     Parameters
     ----------
     source
-        An IRModule, a Function, a pair `(module, params)`, printed text, or a path to a .relay, .txt, .json or .py file; an ONNX
+        An IRModule, a Function, a pair `(module, params)`, printed text, or a path to a .relay, .txt, .log, .json or .py file (of a
+        text with several modules the first; `load_all` gives all); an ONNX
         model or a path to one, a .tflite file, a module or a program of PyTorch's, a module of relax.frontend.nn. Of a graph
         executor's JSON and of a saved graph there is the picture only.
     params

@@ -17,7 +17,7 @@ from workbench.dialects.relay.diagnostics import told
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.objects import module_of
 from workbench.dialects.relay.paste.reading import Reading, read_all
-from workbench.dialects.relay.paste.workload import text_workload
+from workbench.dialects.relay.paste.workload import TextWorkload
 from workbench.dialects.relay.presets import PRESETS, TOGGLES
 from workbench.dialects.relay.printed import constant_digests, parameter_names, print_module
 from workbench.dialects.relay.scalars import share_scalars
@@ -52,22 +52,16 @@ class Relay:
             raise TooDeep(
                 f"{name} chains {deep} operators, and TVM's parser ends the process beyond about {SAFE_DEPTH}; split the graph"
             )
-        refused = None
-        if not reading.repairs and not reading.constants:
-            try:
-                return Workload(_parsed(reading.text), _arrays(params), name, self.name)
-            except LoadError as error:
-                refused = error
         try:
-            module, assumed = module_of(reading.module, _values(reading.metadata), params)
-            workload = Workload(_typed(module), _arrays(params), name, self.name)
+            module, assumed = _module(reading, params)
         except LoadError as error:
-            if refused is not None:
-                raise refused from None
-            without = text_workload(reading, name, str(error))
+            if reading.complete:
+                raise
+            without = TextWorkload(reading, name, str(error))
             without.notes.append(f"TVM makes no module of it: {error}")
             return without
-        workload.notes += [*reading.repairs, *assumed, *_contradictions(reading.graph(name), workload.graph())]
+        workload = Workload(module, _arrays(params), name, self.name, [*reading.repairs, *assumed])
+        workload.notes += _contradictions(reading.graph(name), workload.graph())
         return workload
 
     def _read_json(self, text: str, name: str) -> Workload:
@@ -188,12 +182,32 @@ def _tensor(numbers: np.ndarray, shape: list[int], dtype: str) -> tvm.nd.NDArray
     return made
 
 
+def _module(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.IRModule, list[str]]:
+    """The typed module of a reading, and what was assumed for it; of complete text the one that TVM's own parser makes."""
+    if not reading.complete:
+        return _made(reading, params)
+    try:
+        return _parsed(reading.text), []
+    except LoadError as refused:
+        try:
+            return _made(reading, params)
+        except LoadError:
+            raise refused from None
+
+
+def _made(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.IRModule, list[str]]:
+    module, assumed = module_of(reading.module, _values(reading.metadata), params)
+    return _typed(module), assumed
+
+
 def _parsed(text: str) -> tvm.IRModule:
     """A module as TVM's parser reads it, typed."""
     try:
-        return _typed(tvm.relay.parse(_with_version(text)))
-    except (tvm.TVMError, tvm.error.DiagnosticError) as error:
+        with told(LoadError, "TVM cannot read this Relay text: "):
+            module = tvm.relay.parse(_with_version(text))
+    except (tvm.TVMError, AttributeError, ValueError, TypeError) as error:
         raise LoadError(f"TVM cannot read this Relay text: {last_line(error)}") from None
+    return _typed(module)
 
 
 def _values(metadata: str) -> dict[str, tvm.nd.NDArray]:

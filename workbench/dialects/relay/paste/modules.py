@@ -19,17 +19,23 @@ class Program:
     metadata: str = ""
     "the JSON after `#[metadata]`, which holds the values of constants"
 
-    def defines(self) -> set[str]:
-        return {piece.name for piece in self.pieces if piece.kind == "def"}
+    defines: set[str] = field(default_factory=set)
+    "names of its functions"
+    calls: set[str] = field(default_factory=set)
+    "global names inside them"
 
     def takes(self, piece: Piece, between: str) -> bool:
         """Whether a piece after these belongs to them: a function of another name, next to them or calling or called."""
         if not self.pieces or piece.kind not in ("def", "type") or self.pieces[-1].kind not in ("def", "type"):
             return not self.pieces
-        if piece.name in self.defines():
+        if piece.name in self.defines:
             return False
-        called = {name for known in self.pieces for name in known.calls}
-        return not between.strip() or piece.name in called or bool(piece.calls & self.defines())
+        return not between.strip() or piece.name in self.calls or not piece.calls.isdisjoint(self.defines)
+
+    def add(self, piece: Piece) -> None:
+        self.pieces.append(piece)
+        self.defines.add(piece.name)
+        self.calls |= piece.calls
 
 
 def programs(pieces: Iterable[Piece], text: str) -> list[Program]:
@@ -44,7 +50,7 @@ def programs(pieces: Iterable[Piece], text: str) -> list[Program]:
             before = found[-1].pieces[-1].end if found[-1].pieces else piece.start
             if not found[-1].takes(piece, text[before : piece.start]):
                 found.append(Program())
-            found[-1].pieces.append(piece)
+            found[-1].add(piece)
     return [program for program in found if any(piece.kind != "type" for piece in program.pieces)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -14,6 +15,10 @@ from workbench.dialects.relay.paste.salvage import Piece, Salvage
 from workbench.dialects.relay.text import parse
 from workbench.errors import LoadError, ParseError
 from workbench.graph.model import Graph
+
+_BEGINS = re.compile(r"\s*(?:$|#\[|/\*|def\b|fn\b|type\b|extern\b)")
+"what a text begins with that may be as TVM prints it"
+EXPECTED = "Relay somewhere in the text: `def @name(...)`, `fn (%x...)` or `%0 = ...`"
 
 
 @dataclass
@@ -35,6 +40,11 @@ class Reading:
         """How many tensor constants the text names without their values."""
         return 0 if self.metadata else len({c.text for c in self.module.constants if "[relay.Constant]" in c.text})
 
+    @property
+    def complete(self) -> bool:
+        """Whether it is as TVM prints it, with all that TVM's own parser needs."""
+        return not self.repairs and not self.constants
+
     def graph(self, name: str, pattern_of: Callable[[str, bool], int | None] = operators.pattern_of) -> Graph:
         """The neutral picture, without TVM."""
         return build_graph(self.module, name, pattern_of)
@@ -48,24 +58,26 @@ def read_all(text: str) -> list[Reading]:
     ParseError
         With the line and the column in the text as it was given, what was expected there, and the snippet.
     """
+    if not _BEGINS.match(text):
+        return _salvaged(text)
     try:
         module = parse(text)
-    except ParseError as strict:
-        return _salvaged(text, strict)
+    except ParseError:
+        return _salvaged(text)
     if not module.functions:
         raise LoadError("the text holds no function; give text with a `def @main(...)` in it")
     _, mark, metadata = text.partition("#[metadata]")
     return [Reading(text, module, metadata if mark else "")]
 
 
-def _salvaged(text: str, strict: ParseError) -> list[Reading]:
+def _salvaged(text: str) -> list[Reading]:
     plain = repaired(text)
     try:
         found = programs(Salvage(plain.text).pieces(), plain.text)
     except ParseError as error:
         raise ParseError(error.expected, text, plain.original(error.offset)) from None
     if not found:
-        raise strict
+        raise ParseError(EXPECTED, text, len(text) - len(text.lstrip()))
     return [_reading(program, plain) for program in found]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from workbench.dialects.relay.ast import Expr
 from workbench.dialects.relay.text.module import Reader
 from workbench.dialects.relay.text.names import Frame, Scope
-from workbench.dialects.relay.text.tokens import END, tokenize
+from workbench.dialects.relay.text.tokens import END
 from workbench.errors import ParseError
 
 
@@ -51,9 +51,10 @@ class Piece:
 class Salvage(Reader):
     """Reads every program of a text."""
 
+    in_prose = True
+
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self.tokens = tokenize(text, in_prose=True)
         self.run: Piece | None = None
         "the run of bindings that is being read"
         self.run_scope = Scope()

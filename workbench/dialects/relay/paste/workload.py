@@ -8,12 +8,11 @@ from typing import Any
 
 from workbench.dialects import registry
 from workbench.dialects.base import Workload
+from workbench.dialects.graph_only import GraphOnly
 from workbench.dialects.relay.paste.reading import Reading, lacking, read_all
-from workbench.errors import LoadError
-from workbench.graph.model import Graph
 
 _RELAY = re.compile(
-    r"^\s*\#\[version|\bdef\s+@[\w.]+[^\S\n]*(?:/\*.*?\*/\s*)?[(\[]|\bfn\s*(?:\[\w+\]\s*)?\(\s*%|%\d+\s*=|\bfree_var\s+%|\blet\s+%",
+    r"^[ \t]*\#\[version|\bdef\s+@[\w.]+[^\S\n]*(?:/\*.*?\*/\s*)?[(\[]|\bfn\s*(?:\[\w+\]\s*)?\(\s*%|%\d+\s*=|\bfree_var\s+%|\blet\s+%",
     re.MULTILINE,
 )
 _SCRIPT = re.compile(r"@(?:I|tvm\.script)\.ir_module|@R\.function|@T\.prim_func|from tvm\.script")
@@ -24,30 +23,19 @@ def is_relay(text: str) -> bool:
     return _RELAY.search(text) is not None and _SCRIPT.search(text) is None
 
 
-class TextWorkload(Workload):
+class TextWorkload(GraphOnly):
     """A Workload that has the text of a Relay module, and so its graph, but no module."""
 
-    def __init__(self, reading: Reading, name: str, notes: list[str], reason: str) -> None:
-        self.reading = reading
-        self.reason = reason
-        super().__init__(None, {}, name, "relay", list(notes), _graph=reading.graph(name))
-
-    @property
-    def module(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]  a field there
-        """Raises LoadError: there is no module, and the message says why."""
-        raise LoadError(f"{self.name} has a graph and no module: {self.reason}")
-
-    @module.setter
-    def module(self, value: None) -> None: ...
-
-    def graph(self) -> Graph:
-        """The neutral picture of the text."""
-        assert self._graph is not None
-        return self._graph
+    def __init__(self, reading: Reading, name: str, reason: str) -> None:
+        graph = reading.graph(name)
+        super().__init__(
+            graph, f"{name} has a graph and no module: {reason}", [*reading.repairs, *lacking(reading, graph)]
+        )
+        self._text = reading.text
 
     def text(self) -> str:
         """The text, as far as it was repaired."""
-        return self.reading.text
+        return self._text
 
     def __repr__(self) -> str:
         return f"Workload({self.name!r}, relay, text only)"
@@ -76,20 +64,13 @@ def load_text(text: str, params: Mapping[str, Any] | None, name: str) -> list[Wo
 
             workload = DIALECT.from_reading(reading, params or {}, called)
         else:
-            workload = text_workload(reading, called, _needs(here))
+            workload = TextWorkload(reading, called, _needs(here))
         if len(readings) > 1:
             workload.notes.append(
                 f"the text holds {len(readings)} modules and this is number {number + 1}; wb.load_all(text) gives all"
             )
         found.append(workload)
     return found
-
-
-def text_workload(reading: Reading, name: str, reason: str) -> TextWorkload:
-    """A Workload without a module."""
-    made = TextWorkload(reading, name, reading.repairs, reason)
-    made.notes += lacking(reading, made.graph())
-    return made
 
 
 def _needs(here: str | None) -> str:

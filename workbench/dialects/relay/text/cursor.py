@@ -23,9 +23,12 @@ def _type_and_span(comment: str) -> tuple[str, str]:
 class Cursor:
     """Base of the reader: the tokens, and how far they are read."""
 
+    in_prose = False
+    "whether the text holds other things than Relay"
+
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = tokenize(text)
+        self.tokens = tokenize(text, self.in_prose)
         self.at = 0
         self.line_at = 0
         self.line_count = 1

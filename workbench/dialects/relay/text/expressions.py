@@ -51,7 +51,7 @@ class Expressions(Attributes):
                 self.accept(",")
         type, _ = self.annotation()
         if self.accept(":"):
-            written = self.type_text((",", ")", "=", "}"))
+            written = self.type_text((",", ")", "=", "}", ";"))
             after, _ = self.annotation()
             type = after or type or written
         variable = Expr("var", name, attrs=attrs, type=type, line=line)

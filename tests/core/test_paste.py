@@ -1,0 +1,283 @@
+"""Relay text as people paste it, read with no TVM: what is found, what is repaired, and that each repair is told."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from pastes import MODULES, paste, seeds
+
+import workbench as wb
+from workbench.errors import LoadError, ParseError
+
+CLEAN = """#[version = "0.0.5"]
+def @main(%x: Tensor[(2, 3), float32] /* ty=Tensor[(2, 3), float32] */, %y: Tensor[(3), float32] /* ty=Tensor[(3), float32] */) -> Tensor[(2, 3), float32] {
+  %0 = add(%x, %y) /* ty=Tensor[(2, 3), float32] span=from_string:3:3 */;
+  %1 = clip(%0, a_min=-1f, a_max=1f) /* ty=Tensor[(2, 3), float32] */;
+  %2 = fn (%p: Tensor[(2, 3), float32] /* ty=Tensor[(2, 3), float32] */, Primitive=1, hash="ab-12") -> Tensor[(2, 3), float32] {
+    exp(%p) /* ty=Tensor[(2, 3), float32] */
+  } /* ty=fn (Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32] */;
+  %3 = %2(%1) /* ty=Tensor[(2, 3), float32] */;
+  multiply(%3, meta[relay.Constant][0] /* ty=Tensor[(3), float32] */) /* ty=Tensor[(2, 3), float32] */
+}
+"""
+RUN = "".join(re.findall(r"  %\d = add.*\n|  %\d = clip.*\n", CLEAN))
+
+
+def picture(graph):
+    """A graph without lines and spans, which repairs may move or lose."""
+    nodes = [(n.kind, n.op, n.type, tuple(map(str, n.attrs.items())), n.group, n.pattern) for n in graph.nodes]
+    return nodes, graph.inputs, graph.outputs, [(g.kind, g.name) for g in graph.groups]
+
+
+def one(text, **given):
+    (workload,) = wb.load_all(text, **given)
+    return workload
+
+
+def shape(workload):
+    graph = workload.graph()
+    return [f"{n.kind} {n.op}({' '.join(map(str, i))})" for n, i in zip(graph.nodes, graph.inputs, strict=True)]
+
+
+# -- damage that leaves nothing open: the same picture, and a note that names it
+
+LOSSLESS = {
+    "no version": (lambda t: t.split("\n", 1)[1], ""),
+    "prose around": (lambda t: f"Hi all,\n\nmy graph (relay, 12\" screen):\n\n{t.split(chr(10), 1)[1]}\nThanks! (see above)", ""),
+    "slashes lost": (lambda t: t.replace("/*", "*").replace("*/", "*"), "lost their slashes"),
+    "stars lost": (lambda t: re.sub(r"/\* (ty=[^*]*?)( span=\S*)? \*/", r"/ \1 /", t), "lost their stars"),
+    "entities": (lambda t: t.replace(">", "&gt;").replace('"', "&quot;"), "HTML entities"),
+    "tags": (lambda t: "<pre><code>" + t.replace("\n", "<br/>\n") + "</code></pre>", "HTML tags"),
+    "curly quotes": (lambda t: re.sub('"([^"]*)"', "\u201c\\1\u201d", t), "quotes"),
+    "typographic dashes": (lambda t: t.replace("-1f", "\u22121f"), "dashes"),
+    "typographic arrows": (lambda t: t.replace("->", "\u2192"), "arrows"),
+    "broken arrows": (lambda t: t.replace("->", "\u2013>"), "arrows"),
+    "hard spaces": (lambda t: t.replace("  ", "\u00a0 "), ""),
+    "invisible": (lambda t: t.replace("%", "\u200b%"), "invisible"),
+    "Windows": (lambda t: t.replace("\n", "\r\n"), ""),
+    "one line": (lambda t: "see " + " ".join(t.split()), "line breaks"),
+    "no margins": (lambda t: "see\n" + re.sub(r"(?m)^ +", "", t), "margins"),
+    "line by line": (lambda t: re.sub(r"(?<=[(,] )(?=%)", "\n", t), ""),
+    "prompts": (lambda t: re.sub("(?m)^(?=.)", ">>> ", t), "prompts"),
+    "quoted mail": (lambda t: re.sub("(?m)^(?=.)", "> ", t), "prompts"),
+    "line numbers": (lambda t: "\n".join(f"{i:4} {line}" for i, line in enumerate(t.split("\n"))), "numbers before lines"),
+    "log": (lambda t: re.sub("(?m)^(?=.)", "[12:01:59] /a/b.cc:31: ", t), "prompts"),
+    "colours": (lambda t: t.replace("add", "\x1b[32madd\x1b[0m"), "terminal"),
+    "frontend names": (lambda t: t.replace("%y) /*", "%y) /* net/layer 0/add */ /*"), ""),
+    "mangled names": (lambda t: t.replace("%y) /*", "%y) * net/layer_0/add * /*"), "names in comments"),
+    "Markdown": (lambda t: f"```\n{t}```\n", ""),
+    "an id": (lambda t: t.replace("@main", "@main /* id=9876 */"), ""),
+    "a bare function": (lambda t: t.split("\n", 1)[1].replace("def @main", "fn "), ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", LOSSLESS)
+def test_damage_that_loses_nothing_changes_nothing(damage):
+    change, told = LOSSLESS[damage]
+    damaged = one(change(CLEAN))
+    assert picture(damaged.graph()) == picture(one(CLEAN).graph())
+    assert told in " ".join(damaged.notes)
+    assert one(CLEAN).notes == ["the text names 1 tensor constant without values"], "nothing was repaired"
+
+
+def test_all_damage_at_once():
+    text = CLEAN.split("\n", 1)[1]
+    for name in ("slashes lost", "curly quotes", "broken arrows", "one line", "hard spaces"):
+        text = LOSSLESS[name][0](text)
+    assert picture(one(text).graph()) == picture(one(CLEAN).graph())
+
+
+def test_the_repaired_text_is_shown_and_reads_without_repairs():
+    damaged = one(LOSSLESS["one line"][0](LOSSLESS["slashes lost"][0](CLEAN)))
+    assert one(damaged.text()).notes == ["the text names 1 tensor constant without values"]
+    assert damaged.text().splitlines()[1].startswith("  %0 = add(%x, %y) /* ty=")
+    lines = [damaged.text().splitlines()[node.line - 1] for node in damaged.graph().ops()]
+    assert all(node.op in line for node, line in zip(damaged.graph().ops(), lines, strict=True))
+
+
+def test_attributes_of_other_versions_are_kept_as_they_are_written():
+    text = 'def @main(%x {virtual_device=VirtualDevice(device_type=1)}: int8, param_se_scopes=[meta[SEScope][0]], hash="a") { on_device(%x, meta[relay.attrs.OnDeviceAttrs][0]) }'
+    graph = one(text).graph()
+    assert graph.groups[0].attrs == {"param_se_scopes": ["meta[SEScope][0]"], "hash": "a"}
+    assert graph.ops()[0].attrs == {"attrs": "meta[relay.attrs.OnDeviceAttrs][0]"}
+    assert shape(one(text)) == ["param x()", "op on_device(0)"]
+
+
+# -- what is missing is assumed, and told
+
+
+def test_a_run_of_lines_becomes_a_function_of_what_it_lacks():
+    workload = one("look:\n" + RUN + "why?")
+    assert shape(workload) == ["param x()", "param y()", "op add(0 1)", "op clip(2)"]
+    assert workload.graph().outputs == (3,)
+    assert workload.notes[:3] == [
+        "lines that stood alone became the body of @main",
+        "what nothing binds became parameters: %x, %y",
+        "no result is given, so the last value is taken as the result: %1",
+    ]
+
+
+def test_a_type_that_a_use_states_is_known_and_any_other_is_not():
+    workload = one("%1 = nn.relu(%0) /* ty=Tensor[(2), int8] */;\n%2 = add(%1, %b) /* ty=Tensor[(2), int8] */;")
+    assert [node.type for node in workload.graph().nodes[:2]] == ["Tensor[(2), int8]", ""]
+    assert "types of parameters follow from where they are used: %0: Tensor[(2), int8]" in workload.notes
+
+
+def test_a_number_that_nothing_binds_is_a_parameter_also_where_a_field_of_it_is_taken():
+    workload = one("%24 = %23.1;\n%25 = exp(%24);")
+    assert shape(workload) == ["param 23()", "get_item .1(0)", "op exp(1)"]
+
+
+def test_all_values_that_nothing_uses_are_the_result_of_a_run():
+    workload = one("%1 = exp(%x);\n%2 = tanh(%1);\n%3 = abs(%1);")
+    assert shape(workload)[-1] == "tuple tuple(2 3)"
+    assert any("every value that nothing uses is taken as the result: (%2, %3)" in note for note in workload.notes)
+
+
+def test_a_result_behind_the_lines_is_the_result():
+    for end in ("add(%0, %1)", "add(%0, %1) /* ty=int8 */\n}", "(%0, %1)\n}\n", "%1\n"):
+        workload = one("%0 = exp(%x);\n%1 = tanh(%0);\n" + end + "\nthat is all (thanks)")
+        assert not any("no result" in note for note in workload.notes)
+    assert shape(workload)[-1] == "op tanh(1)"
+
+
+def test_prose_after_the_lines_is_no_result():
+    for prose in ("add(%5, ...) is slow", "(see above)", "softmax(x) it is", "%1 (see above)"):
+        assert any("no result" in note for note in one(f"%0 = exp(%x);\n%1 = tanh(%0);\n{prose}").notes)
+
+
+def test_free_variables_that_are_declared_have_their_types():
+    workload = one("free_var %x: Tensor[(2), int8];\n%0 = exp(%x);\nadd(%0, %x)")
+    assert [(n.op, n.type) for n in workload.graph().nodes[:1]] == [("x", "Tensor[(2), int8]")]
+    assert shape(workload) == ["param x()", "op exp(0)", "op add(1 0)"]
+
+
+def test_lets_without_a_body_give_the_last():
+    assert shape(one("let %a = exp(%x);\nlet %b = tanh(%a);")) == ["param x()", "op exp(0)", "op tanh(1)"]
+
+
+def test_lines_go_on_after_something_else_if_they_use_what_is_bound():
+    workload = one("%0 = exp(%x);\n...\n%7 = tanh(%0);\n")
+    assert shape(workload) == ["param x()", "op exp(0)", "op tanh(1)"]
+    assert any("`...` between two lines was left out" in note for note in workload.notes)
+
+
+def test_a_lost_semicolon_is_put_back():
+    workload = one("%0 = exp(%x)\n%1 = tanh(%0)\n")
+    assert shape(workload) == ["param x()", "op exp(0)", "op tanh(1)"]
+
+
+# -- several modules
+
+
+def test_before_and_after_are_two():
+    before, after = wb.load_all(f"before:\n{RUN}\nafter:\n{RUN.replace('clip', 'exp')}")
+    assert [node.op for node in before.graph().ops() + after.graph().ops()] == ["add", "clip", "add", "exp"]
+    assert (
+        wb.load(f"before:\n{RUN}\nafter:\n{RUN}").notes[-1].startswith("the text holds 2 modules and this is number 1")
+    )
+    assert str(wb.diff(before.graph(), after.graph())).startswith("GraphDiff(")
+
+
+def test_functions_that_stand_together_or_call_each_other_are_one_module():
+    f, main = "def @f(%x: int8) { %x }", "def @main(%x: int8) { @f(%x) }"
+    assert len(wb.load_all(f"a\n{f}\n{main}\nb")) == 1
+    assert len(wb.load_all(f"{main}\nand this is the helper:\n{f}\n")) == 1
+    assert len(wb.load_all(f"{f}\n{main}\n{f}\n{main}")) == 2
+    assert len(wb.load_all(f"{f}\nanother thing:\ndef @g(%x: int8) {{ exp(%x) }}")) == 2
+    assert len(wb.load_all(f"{CLEAN}{CLEAN}")) == 2
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_own_pastes_load_with_every_module_in_them(name):
+    found = wb.load_all(paste(name), name=name)
+    assert len(found) == MODULES[name]
+    for workload in found:
+        assert workload.graph().ops() or len(workload.graph().groups) > 1
+        assert workload.notes
+        assert one(workload.text()).graph().inputs == workload.graph().inputs, "its text reads by itself"
+
+
+@pytest.mark.skipif(not seeds(), reason="the folder of posts is not here; tests/pastes holds the same kinds")
+def test_every_block_of_the_posts_loads(tell):
+    counted = {}
+    for path in seeds():
+        text = path.read_text(encoding="utf-8")
+        found = wb.load_all(text)
+        counted[path.name[:3]] = len(found)
+        said = " ".join(workload.text() for workload in found)
+        for name in set(re.findall(r"%\d+ = ([a-z_.\d]+)\(", text)):
+            assert len(re.findall(rf"\b{re.escape(name)}\(", said)) >= len(
+                re.findall(rf"%\d+ = {re.escape(name)}\(", text)
+            )
+    tell(f"modules in the posts: {counted}")
+    assert [counted[key] for key in ("000", "001", "002", "003")] == [4, 18, 1, 2]
+
+
+# -- errors
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("def @main(%x: int8) { exp(%y) }", (1, 27), "%y is not"),
+        ("so:\n\n  def @main(%x: int8) {\n  exp(%x }\n", (4, 10), "expected `,`"),
+        ("a\u00a0b &gt; c: def @main(%x: int8) &lt; { exp(%x) }", (1, 33), "`{`"),
+        ("> %0 = exp(%x);\n> %1 = tanh(%0, axis=);", (2, 22), "the value of an attribute"),
+        ("see: %0 = exp(%x); %1 = add(%0, ;", (1, 33), "an expression"),
+        ("def @main(%x: int8) { %0 = exp(%x); %0 = tanh(%x); %0 }", (1, 37), "%0 is"),
+        ("def @main(%x: int8) { %0 = exp(%x);", (1, 36), "an expression"),
+    ],
+)  # fmt: skip
+def test_an_error_names_the_place_in_the_text_as_it_was_pasted(text, place, words):
+    with pytest.raises(ParseError, match=re.escape(words)) as caught:
+        wb.load(text)
+    assert (caught.value.line, caught.value.column) == place
+    assert "found: " in str(caught.value)
+
+
+def test_there_is_no_module_without_a_tvm_and_that_is_said():
+    with pytest.raises(LoadError, match=r"a graph and no module: .* use the Jupyter kernel"):
+        _ = one(RUN).module
+
+
+def test_text_with_nothing_of_relay_in_it_is_refused():
+    with pytest.raises(LoadError):
+        wb.load("hello\n(world)")
+
+
+def test_files_of_text_load(tmp_path):
+    for suffix in (".txt", ".relay", ".log"):
+        path = tmp_path / f"dump{suffix}"
+        path.write_text(paste("adds"), encoding="utf-8")
+        assert [workload.name for workload in wb.load_all(path)] == ["dump 1", "dump 2"]
+        assert wb.load(path).name == "dump 1"
+
+
+# -- what needs no module works
+
+
+def test_fusion_branches_and_chains_are_explained_from_text():
+    kernels = wb.load_all(paste("casts"))[0].graph()
+    assert wb.parallel_branches(kernels)[0].kind == "identical"
+    before, after = (workload.graph() for workload in wb.load_all(paste("adds")))
+    assert max(len(group.nodes) for group in wb.explain_fusion(after).groups) == 4
+    assert wb.constant_chains(after)
+    assert wb.diff(before, after).added
+
+
+def test_a_megabyte_is_read_in_linear_time(tell):
+    def seconds(lines):
+        text = "%0 = nn.relu(%x) /* ty=Tensor[(3, 3072, 768), float32] */;\n" + "".join(
+            f"%{i + 1} = add(%{i}, 1f * ty=float32 *) * net/layer_{i}/add * * ty=Tensor[(3, 3072, 768), float32] *; "
+            for i in range(lines)
+        )
+        started = time.process_time()
+        assert len(one(text).graph().ops()) == lines + 1
+        return time.process_time() - started, len(text)
+
+    small, large = seconds(1_500), seconds(6_000)
+    tell(f"a damaged paste of {large[1] / 1e6:.2f} MB to its graph, without TVM: {large[0]:.2f} s of CPU")
+    assert large[0] / small[0] < 3 * large[1] / small[1], "the time grows as the text does"
