@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from workbench.process.cuda_probe import gpu
@@ -40,13 +41,16 @@ def conditions(dialect: str) -> dict[str, Any]:
     """
     tvm = importlib.import_module("tvm")
     found = gpu()
+    # TVM ties whoever asks it to one core: not the notebook's thread, a passing one
+    with ThreadPoolExecutor(1) as passing:
+        threads = passing.submit(tvm.runtime.num_threads).result()
     return {
         "tvm": str(tvm.__version__),
         "dialect": dialect,
         "cpu": cpu_model(),
         "cpu_features": cpu_features(),
         "cores": cores(),
-        "threads": int(tvm.runtime.num_threads()),
+        "threads": int(threads),
         "gpu": None if found is None else found.name,
         "gpu_clock_mhz": None if found is None else found.clock_mhz,
         "driver": None if found is None else found.driver,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 import traceback
 from collections import OrderedDict
@@ -27,6 +28,9 @@ KEPT = 4
 def main() -> None:
     """Serve jobs until the notebook hangs up."""
     hello = json.loads(sys.stdin.readline())
+    if hello["cores"]:
+        # TVM ties a notebook's thread to one core, and a process that it starts begins with that
+        os.sched_setaffinity(0, hello["cores"])
     address = tuple(hello["address"]) if isinstance(hello["address"], list) else hello["address"]
     connection = Client(address, authkey=bytes.fromhex(hello["key"]))
     workloads: OrderedDict[str, Workload] = OrderedDict()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -49,7 +50,21 @@ def mcpu(llvm_says: str) -> str:
 
 def cores() -> int:
     """The cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return len(allowed()) or os.cpu_count() or 1
+
+
+def allowed() -> set[int]:
+    """The cores that any thread of this process may use; empty where the system does not say.
+
+    TVM's thread pool ties the thread that first asks it for anything to one core: that thread's own is too few.
+    """
+    if not hasattr(os, "sched_getaffinity"):
+        return set()
+    found = set(os.sched_getaffinity(0))
+    for task in Path("/proc/self/task").glob("*"):
+        with suppress(OSError):  # a thread that has just ended
+            found |= os.sched_getaffinity(int(task.name))
+    return found
 
 
 def cpu_features() -> str:

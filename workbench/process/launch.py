@@ -17,6 +17,7 @@ from typing import Any
 
 from workbench.errors import WorkerLost
 from workbench.process import memory
+from workbench.process.host import allowed
 
 START_SECONDS = 60.0
 
@@ -52,7 +53,8 @@ class Child:
                 start_new_session=True,
             )
             assert self.process.stdin is not None
-            self.process.stdin.write(json.dumps({"address": listener.address, "key": key.hex()}) + "\n")
+            hello = {"address": listener.address, "key": key.hex(), "cores": sorted(allowed())}
+            self.process.stdin.write(json.dumps(hello) + "\n")
             self.process.stdin.flush()
             self.connection: Connection = self._accept(listener)
 
