@@ -31,11 +31,11 @@ class TextWorkload(GraphOnly):
         super().__init__(
             graph, f"{name} has a graph and no module: {reason}", [*reading.repairs, *lacking(reading, graph)]
         )
-        self._text = reading.text
+        self.reading = reading
 
     def text(self) -> str:
         """The text, as far as it was repaired."""
-        return self._text
+        return self.reading.text
 
     def __repr__(self) -> str:
         return f"Workload({self.name!r}, relay, text only)"
