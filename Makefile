@@ -8,6 +8,7 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 MAIN   := .venv
 RELAY  := .venv-relay
+TORCH  := .torch
 BUNDLE := workbench/widgets/static/workbench.js
 
 # The bundle is built here, once, so that the two environments' installations do not build it at the same time.
@@ -18,6 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 hash       = $(shell cat $(1) 2>/dev/null | sha256sum | cut -c1-12)
 js_sources := $(shell find js \( -name node_modules -o -name '.*' \) -prune -o -type f -print 2>/dev/null | sort)
 main_made  := $(MAIN)/.made-$(call hash,pyproject.toml)
+torch_made := $(TORCH)/.made-2.13.0
 npm_made   := js/node_modules/.made-$(call hash,js/package.json js/package-lock.json)
 js_made    := workbench/widgets/static/.made-$(call hash,$(js_sources))
 
@@ -48,6 +50,15 @@ $(main_made):
 
 relay:
 	@$(PYTHON) -m workbench.cli install-relay --prefix $(RELAY) --jupyter $(MAIN) --extras test --if-supported
+
+# 1 GB on disk and 20 s of processor to install (torch 2.13.0, 2026-11): too much for `setup`, so only the long tests have it. One copy serves both environments;
+# it is appended to their paths. Where the package index gives a build with CUDA by default, PIP_INDEX_URL chooses another.
+pytorch: $(torch_made)  ## install PyTorch for the long tests of its exporters
+$(torch_made): | $(main_made)
+	@echo "[torch] installing PyTorch beside the environments"
+	rm -rf $(TORCH)
+	$(MAIN)/bin/python -m pip install -q --no-input --target $(TORCH) 'torch==2.13.0' onnxscript
+	touch $@
 
 # --- the widgets --------------------------------------------------------------------------------------------------
 
@@ -89,7 +100,7 @@ chromium:
 test: setup chromium  ## run every lane, short tests only
 	@.ci/lanes
 
-test-long: setup chromium  ## run the tests that take minutes
+test-long: setup chromium pytorch  ## run the tests that take minutes
 	@.ci/lanes --long
 
 test-all: test test-long  ## run every test
@@ -102,6 +113,6 @@ bench: setup  ## measure against the bars and the peers; writes benchmarks/resul
 	@$(MAIN)/bin/python -m benchmarks
 
 clean:  ## remove the environments and what was built (not the cache of downloads)
-	rm -rf $(MAIN) $(RELAY) js/node_modules workbench/widgets/static build dist
+	rm -rf $(MAIN) $(RELAY) $(TORCH) js/node_modules workbench/widgets/static build dist
 
-.PHONY: help setup lab main relay bundle graphviz chromium test test-long test-all format bench clean
+.PHONY: help setup lab main relay pytorch bundle graphviz chromium test test-long test-all format bench clean

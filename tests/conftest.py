@@ -16,9 +16,13 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-LANES = ("static", "core", "relay", "relax", "widgets", "browser", "notebooks", "device")
+LANES = ("static", "core", "relay", "relax", "pytorch", "widgets", "browser", "notebooks", "device")
 # What a lane can not do without: a module of the environment.
-NEEDS = {"static": "importlinter", "browser": "playwright", "notebooks": "nbclient"}
+NEEDS = {"static": "importlinter", "pytorch": "torch", "browser": "playwright", "notebooks": "nbclient"}
+
+
+# PyTorch for the lane pytorch, beside both environments; what they have themselves comes first.
+TORCH = TESTS.parent / ".torch"
 
 
 def installed_dialect() -> str:
@@ -65,6 +69,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--lane") == "pytorch":
+        sys.path.append(str(TORCH))
     if config.getoption("--lane") == "core":
         sys.meta_path.insert(0, NoTVM())
 

@@ -118,6 +118,15 @@ def dense(batch: Any = 2) -> Any:
     return m.model({"x": (FLOAT, [batch, 4])}, m.op("Gemm", x, m.normal("weight", 3, 2)))
 
 
+def pooled(op: str = "ReduceMean") -> Any:
+    """A reduction over two axes that are an input, as they are since opset 18 (13 for ReduceSum)."""
+    m = Onnx()
+    x = m.op("Relu", "image")
+    made = m.model({"image": (FLOAT, [1, 3, 4, 5])}, m.op(op, x, m.constant([2, 3]), keepdims=0))
+    made.opset_import[0].version = 18
+    return made
+
+
 def reference(model: Any, seed: int = 0) -> list[np.ndarray]:
     """What ONNX's own evaluator gives for the inputs that the workbench makes."""
     from onnx.reference import ReferenceEvaluator

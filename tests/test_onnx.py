@@ -16,7 +16,7 @@ from workbench.pipeline.outputs import run_once
 
 sys.path.insert(0, str(Path(__file__).parent))
 import onnx
-from onnx_models import FLOAT, Onnx, bert, convolutions, dense, reference
+from onnx_models import FLOAT, Onnx, bert, convolutions, dense, pooled, reference
 
 FUSE = {"relay": "SimplifyInference,FuseOps{fuse_opt_level=2}", "relax": "LegalizeOps,AnnotateTIROpPattern,FuseOps"}
 
@@ -57,13 +57,25 @@ def test_weights_are_parameters_by_their_names(dialect: str, twelve: Path, workl
     assert named - set(workload.params) == {"input_ids", "attention_mask"}
 
 
-@pytest.mark.parametrize("model", [bert(1), convolutions()], ids=["bert", "convolutions"])
+@pytest.mark.parametrize(
+    "model",
+    [bert(1), convolutions(), pooled("ReduceMean"), pooled("ReduceSum")],
+    ids=["bert", "convolutions", "mean", "sum"],
+)
 def test_outputs_are_those_of_onnx_itself(dialect: str, model: Any, tell: Any) -> None:
     (ours,), (theirs,) = run_once(wb.load(model)).outputs, reference(model)
     np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
     tell(
         f"{dialect}: ONNX {model.graph.node[0].op_type}... differs from onnx's own by {np.abs(ours - theirs).max():.1e}"
     )
+
+
+def test_an_opset_newer_than_the_converters_is_noted(dialect: str) -> None:
+    model = dense()
+    assert wb.load(model).notes == []
+    model.opset_import[0].version = 99
+    (note,) = wb.load(model).notes
+    assert "the model is in opset 99" in note
 
 
 def test_open_dimensions_are_noted_and_fixed_by_inputs(dialect: str) -> None:

@@ -7,7 +7,8 @@ the node's metadata. Both become the name, because that is what TVM's converters
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from workbench.dialects.importers.unsupported import refuse
 from workbench.errors import LoadError, UnknownName, last_line
 
 SCOPES = "pkg.torch.onnx.name_scopes"
+_VERSION = re.compile(r"_impl_v(\d+)")
 _SETTINGS = {"Resize", "Upsample", "Clip", "Pad", "Dropout", "QuantizeLinear", "DequantizeLinear", "Range", "OneHot"}
 "operators that take settings as inputs: TVM wants their values when it converts"
 
@@ -163,3 +165,19 @@ def input_names(model: Any) -> list[str]:
     """The model's inputs, without those that the file has values for."""
     weights = {tensor.name for tensor in model.graph.initializer}
     return [value.name for value in model.graph.input if value.name not in weights]
+
+
+def newest_version(names: Iterable[str]) -> int:
+    """The highest opset in the names of TVM's converters, `_impl_v13`."""
+    return max((int(found.group(1)) for name in names if (found := _VERSION.fullmatch(name))), default=1)
+
+
+def too_new(version: int, newest: int) -> list[str]:
+    """What to say of a model whose opset is newer than every converter: they take an operator as it was."""
+    if version <= newest:
+        return []
+    note = (
+        f"the model is in opset {version} and the newest of TVM's converters here is for {newest}: an operator that changed "
+        "since is converted as it was; compare its outputs with those of another runtime"
+    )
+    return [note]

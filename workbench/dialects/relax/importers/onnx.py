@@ -9,7 +9,14 @@ from tvm import relax
 from tvm.relax.frontend.onnx import onnx_frontend
 
 from workbench.dialects.base import Workload
-from workbench.dialects.importers.onnx_model import input_names, opset, prepared, unknown_dimensions
+from workbench.dialects.importers.onnx_model import (
+    input_names,
+    newest_version,
+    opset,
+    prepared,
+    too_new,
+    unknown_dimensions,
+)
 from workbench.dialects.importers.quiet import Converting
 from workbench.dialects.importers.shapes import Inputs, shapes
 from workbench.dialects.registry import dialect
@@ -24,6 +31,12 @@ def supported() -> set[str]:
     return {name for name, converter in onnx_frontend._get_convert_map().items() if converter} | {*_WITHOUT_CONVERTER}  # noqa: SLF001  TVM has no public list
 
 
+def _newest() -> int:
+    """The newest opset that a converter here was written for."""
+    table = onnx_frontend._get_convert_map()  # noqa: SLF001
+    return newest_version(name for converter in table.values() if converter for name in dir(converter))
+
+
 def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     """A Workload of a ModelProto; weights are its parameters."""
     given = shapes(inputs, input_names(model))
@@ -34,7 +47,7 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     module, params = relax.frontend.detach_params(importer.origins.named(module))
     made = dialect("relax").load(module, params, name)
     assert made is not None, "it is an IRModule"
-    made.notes += unknown_dimensions(model, given) + importer.converting.warnings
+    made.notes += too_new(opset(model), _newest()) + unknown_dimensions(model, given) + importer.converting.warnings
     return made
 
 

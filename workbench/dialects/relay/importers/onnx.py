@@ -9,11 +9,20 @@ from typing import Any
 from tvm.relay.frontend import onnx as onnx_frontend
 
 from workbench.dialects.base import Workload
-from workbench.dialects.importers.onnx_model import input_names, onnx_package, opset, prepared, unknown_dimensions
+from workbench.dialects.importers.onnx_model import (
+    input_names,
+    newest_version,
+    onnx_package,
+    opset,
+    prepared,
+    too_new,
+    unknown_dimensions,
+)
 from workbench.dialects.importers.quiet import Converting
 from workbench.dialects.importers.shapes import Inputs, shapes
 from workbench.dialects.registry import dialect
 from workbench.dialects.relay.importers.folding import shapes_folded_here
+from workbench.dialects.relay.importers.reductions import axes_as_attributes
 
 
 def supported(version: int) -> set[str]:
@@ -22,18 +31,25 @@ def supported(version: int) -> set[str]:
     return {*table, *onnx_frontend._identity_list, "Constant"}  # noqa: SLF001
 
 
+def _newest() -> int:
+    """The newest opset that a converter here was written for."""
+    table = onnx_frontend._get_convert_map(1 << 16)  # noqa: SLF001
+    return newest_version(getattr(converter, "__name__", "") for converter in table.values())
+
+
 def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     """A Workload of a ModelProto; weights are its parameters."""
     version = opset(model)
     given = shapes(inputs, input_names(model))
     model = prepared(model, supported(version), given)
+    axes_as_attributes(model)
     _with_mapping(onnx_package())
     importer = _Importer(given, "float32", False, {})
     with shapes_folded_here(onnx_frontend), importer.converting, importer:
         module, params = importer.from_onnx(model.graph, version)
     made = dialect("relay").load(module, params, name)
     assert made is not None, "it is an IRModule"
-    made.notes += unknown_dimensions(model, given) + importer.converting.warnings
+    made.notes += too_new(version, _newest()) + unknown_dimensions(model, given) + importer.converting.warnings
     return made
 
 
