@@ -243,7 +243,7 @@ def _convolution(o: Operands) -> int:
     if "groups" in o.attrs or "kernel_layout" in o.attrs or "strides" in o.attrs:
         return 2 * o.out * window * channels // int(o.attrs.get("groups", 1))
     # without attributes (Relax after LegalizeOps) the number of groups shows in the weight's shape
-    if o.inputs[1][0] != o.outputs[0][1]:
+    if o.inputs[1][0] != o.outputs[0][1] or channels % o.inputs[1][1]:
         raise ValueError("the layout is not known")
     return 2 * o.out * window * o.inputs[1][1]
 

@@ -95,29 +95,29 @@ class Folder:
 
 
 class _Pass:
-    """One run over one function."""
+    """One run over one function. Expressions are known by their place in memory: to hash them asks TVM, thousands of times."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
-        self.new: dict[Any, Any] = {}
+        self.new: dict[int, relay.Expr] = {}
         "expression -> what stands in its place, where that is another one"
-        self.const: dict[Any, Any] = {}
+        self.const: dict[int, Any] = {}
         "expression that is a constant now -> its array, or the list of a tuple's"
 
     def fold(self, main: relay.Function) -> relay.Function | None:
         """The function folded, None if there is nothing to fold."""
         inside = _inside_primitives(main)
-        relay.analysis.post_order_visit(main.body, lambda node: None if node in inside else self.visit(node))
-        body = self.new.get(main.body)
+        relay.analysis.post_order_visit(main.body, lambda node: None if at(node) in inside else self.visit(node))
+        body = self.new.get(at(main.body))
         if body is None:
             return None
         return relay.Function(main.params, body, main.ret_type, main.type_params, main.attrs)
 
     def visit(self, node: relay.Expr) -> None:
-        if isinstance(node, relay.Constant):
-            self.const[node] = node.data
-        elif isinstance(node, relay.Call):
+        if isinstance(node, relay.Call):
             self.call(node)
+        elif isinstance(node, relay.Constant):
+            self.const[at(node)] = node.data
         elif isinstance(node, relay.Tuple):
             self.tuple(node)
         elif isinstance(node, relay.TupleGetItem):
@@ -125,56 +125,63 @@ class _Pass:
         elif not isinstance(node, (relay.Var, tvm.ir.Op, tvm.ir.GlobalVar)) and not _primitive(node):
             raise NotPlain
 
-    def now(self, node: relay.Expr) -> relay.Expr:
-        return self.new.get(node, node)
+    def now(self, parts: Any) -> tuple[list[relay.Expr], bool]:
+        """What stands in the place of some expressions now, and whether that is others."""
+        old = list(parts)
+        new = [self.new.get(at(part), part) for part in old]
+        return new, any(one is not other for one, other in zip(old, new, strict=True))
 
     def call(self, node: relay.Call) -> None:
-        arguments = list(node.args)
+        arguments, changed = self.now(node.args)
         if not arguments:
             return
         op = node.op
         if isinstance(op, tvm.ir.Op):
-            if op.name in _OTHER_RULES:
+            name = op.name
+            if name in _OTHER_RULES:
                 raise NotPlain
-            if _foldable(op.name) and all(self.now(a) in self.const for a in arguments):
-                out = _type(node)
-                value = self.folder.value(node, [self.const[self.now(a)] for a in arguments], out)
+            if all(at(a) in self.const for a in arguments) and _foldable(name):
+                value = self.folder.value(node, [self.const[at(a)] for a in arguments], _type(node))
                 self.put(node, _constant(value))
                 return
-        changed = [self.now(a) for a in arguments]
-        if any(a in self.new for a in arguments):
-            self.new[node] = relay.Call(op, changed, node.attrs, node.type_args, node.span)
+        if changed:
+            self.new[at(node)] = relay.Call(op, arguments, node.attrs, node.type_args, node.span)
 
     def tuple(self, node: relay.Tuple) -> None:
-        fields = [self.now(f) for f in node.fields]
-        made = relay.Tuple(fields, node.span) if any(f in self.new for f in node.fields) else node
-        if made is not node:
-            self.new[node] = made
-        if all(f in self.const for f in fields):
-            self.const[made] = [self.const[f] for f in fields]
+        fields, changed = self.now(node.fields)
+        made = relay.Tuple(fields, node.span) if changed else node
+        if changed:
+            self.new[at(node)] = made
+        if all(at(f) in self.const for f in fields):
+            self.const[at(made)] = [self.const[at(f)] for f in fields]
 
     def item(self, node: relay.TupleGetItem) -> None:
-        whole = self.now(node.tuple_value)
+        (whole,), changed = self.now([node.tuple_value])
         if isinstance(whole, relay.Tuple):
             self.put(node, whole.fields[node.index])
-        elif whole is not node.tuple_value:
-            self.new[node] = relay.TupleGetItem(whole, node.index, node.span)
+        elif changed:
+            self.new[at(node)] = relay.TupleGetItem(whole, node.index, node.span)
 
     def put(self, node: relay.Expr, made: relay.Expr) -> None:
         """Have `made` stand in the place of `node`."""
-        self.new[node] = made
+        self.new[at(node)] = made
         if isinstance(made, relay.Constant):
-            self.const[made] = made.data
+            self.const[at(made)] = made.data
         elif isinstance(made, relay.Tuple) and all(isinstance(f, relay.Constant) for f in made.fields):
-            self.const[made] = [f.data for f in made.fields]
-            self.const.update((f, f.data) for f in made.fields)
+            self.const[at(made)] = [f.data for f in made.fields]
+            self.const.update((at(f), f.data) for f in made.fields)
+
+
+def at(expr: Any) -> int:
+    """Where an expression is in memory: equal for two Python objects that are one expression of TVM's."""
+    return expr.handle.value
 
 
 def _primitive(node: relay.Expr) -> bool:
     return isinstance(node, relay.Function) and bool(node.attrs) and "Primitive" in tuple(node.attrs.keys())
 
 
-def _inside_primitives(main: relay.Function) -> set[relay.Expr]:
+def _inside_primitives(main: relay.Function) -> set[int]:
     """Everything inside of fused functions, which FoldConstant leaves alone."""
     functions: list[relay.Function] = []
     relay.analysis.post_order_visit(
@@ -182,10 +189,12 @@ def _inside_primitives(main: relay.Function) -> set[relay.Expr]:
     )
     if any(not _primitive(function) for function in functions):
         raise NotPlain
-    inside: set[relay.Expr] = set()
+    inside: set[int] = set()
     for function in functions:
-        relay.analysis.post_order_visit(function.body, inside.add)
-    return {node for node in inside if not isinstance(node, relay.Constant)}
+        relay.analysis.post_order_visit(
+            function.body, lambda node: None if isinstance(node, relay.Constant) else inside.add(at(node))
+        )
+    return inside
 
 
 def _type(node: relay.Call) -> Any:

@@ -11,6 +11,7 @@ from tvm import relay
 from workbench.analysis.tensors import Tensor
 from workbench.dialects.base import Workload
 from workbench.dialects.counted import OUTSIDE, Call, Program
+from workbench.dialects.relay.folding import at
 from workbench.dialects.relay.shortcuts import quickly_optimized
 
 _RESHAPE_ONLY = "relay.reshape_only"
@@ -101,7 +102,8 @@ class _Walk:
     def __init__(self, module: tvm.IRModule) -> None:
         self.module = module
         self.calls: list[Call] = []
-        self.known: dict[Any, Values] = {}
+        self.known: dict[int, Values] = {}
+        "by place in memory"
         self.kernels: dict[int, list[tuple[Any, str]]] = {}
         "structural hash -> the functions that have it, and their names"
 
@@ -110,29 +112,45 @@ class _Walk:
         waiting: list[Any] = [body]
         while waiting:
             expr = waiting[-1]
-            missing = [] if expr in self.known else [part for part in _parts(expr) if part not in self.known]
+            here = at(expr)
+            missing = [] if here in self.known else [part for part in self.parts(expr) if at(part) not in self.known]
             if missing:
                 waiting.extend(reversed(missing))
                 continue
-            if waiting.pop() not in self.known:
-                self.known[expr] = self.value(expr)
-        return Program(tuple(self.calls), tuple(self.known[body]))
+            waiting.pop()
+            if here not in self.known:
+                self.known[here] = self.value(expr)
+        return Program(tuple(self.calls), tuple(self.known[at(body)]))
+
+    def parts(self, expr: Any) -> Iterator[Any]:
+        """What is to be visited before an expression."""
+        if isinstance(expr, relay.Call):
+            yield from expr.args
+        elif isinstance(expr, relay.Tuple):
+            yield from expr.fields
+        elif isinstance(expr, relay.TupleGetItem):
+            yield expr.tuple_value
+        elif isinstance(expr, relay.Let):
+            yield expr.value
+            if at(expr.value) in self.known:
+                self.known[at(expr.var)] = self.known[at(expr.value)]
+                yield expr.body
 
     def value(self, expr: Any) -> Values:
         if isinstance(expr, relay.Tuple):
-            return [value for field in expr.fields for value in self.known[field]]
+            return [value for field in expr.fields for value in self.known[at(field)]]
         if isinstance(expr, relay.TupleGetItem):
-            return [self.known[expr.tuple_value][expr.index]]
+            return [self.known[at(expr.tuple_value)][expr.index]]
         if isinstance(expr, relay.Let):
-            return self.known[expr.body]
+            return self.known[at(expr.body)]
         if isinstance(expr, relay.Call) and not _is(expr.op, "on_device"):
             return self.call(expr)
         if isinstance(expr, relay.Call):
-            return self.known[expr.args[0]]
+            return self.known[at(expr.args[0])]
         return [(OUTSIDE, tensor) for tensor in _tensors(expr.checked_type)]
 
     def call(self, call: relay.Call) -> Values:
-        read = [value for argument in call.args for value in self.known[argument]]
+        read = [value for argument in call.args for value in self.known[at(argument)]]
         made = tuple(_tensors(call.checked_type))
         function, kind = self.callee(call.op)
         sources, inputs = tuple(source for source, _ in read), tuple(tensor for _, tensor in read)
@@ -159,18 +177,6 @@ class _Walk:
                 return name
         alike.append((function, f"kernel_{sum(map(len, self.kernels.values()))}"))
         return alike[-1][1]
-
-
-def _parts(expr: Any) -> Iterator[Any]:
-    """What is to be visited before an expression."""
-    if isinstance(expr, relay.Call):
-        yield from expr.args
-    elif isinstance(expr, relay.Tuple):
-        yield from expr.fields
-    elif isinstance(expr, relay.TupleGetItem):
-        yield expr.tuple_value
-    elif isinstance(expr, relay.Let):
-        yield from (expr.value, expr.body)
 
 
 def _is(op: Any, name: str) -> bool:
