@@ -105,6 +105,12 @@ def test_attributes_of_other_versions_are_kept_as_they_are_written():
     assert shape(one(text)) == ["param x()", "op on_device(0)"]
 
 
+def test_the_name_of_a_layer_in_a_comment_is_the_span_of_its_operator():
+    ops = wb.load(paste("attention")).graph().ops()
+    assert [op.span for op in ops if op.op == "subtract"] == ["net/layer_0/attention/self/sub:0:0"]
+    assert next(op for op in ops if op.op == "nn.softmax").span == ""
+
+
 # -- what is missing is assumed, and told
 
 
@@ -229,6 +235,7 @@ def test_every_block_of_the_posts_loads(tell):
         ("see: %0 = exp(%x); %1 = add(%0, ;", (1, 33), "an expression"),
         ("def @main(%x: int8) { %0 = exp(%x); %0 = tanh(%x); %0 }", (1, 37), "%0 is"),
         ("def @main(%x: int8) { %0 = exp(%x);", (1, 36), "an expression"),
+        ("free_var %x: int8;\n", (2, 1), "after variables that are free"),
     ],
 )  # fmt: skip
 def test_an_error_names_the_place_in_the_text_as_it_was_pasted(text, place, words):

@@ -89,7 +89,8 @@ class Workload:
         return dialect_of(self).text(self.module)
 
     def __repr__(self) -> str:
-        return f"Workload({self.name!r}, {self.dialect}, {len(self.params)} parameters)"
+        noted = f", {len(self.notes)} in .notes" if self.notes else ""
+        return f"Workload({self.name!r}, {self.dialect}, {len(self.params)} parameters{noted})"
 
 
 class Built(Protocol):

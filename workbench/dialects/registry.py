@@ -131,7 +131,12 @@ def _read(path: Path | None, text: str, params: Mapping[str, Any] | None, name: 
     is_json = text.lstrip().startswith("{") if path is None else path.suffix == ".json"
     if not is_json and (is_relay(text) or installed() == "relay"):
         return load_text(text, params, name)
-    return [_dialect_here().read(path, text, name)]
+    here = _dialect_here()
+    workload = here.read(path, text, name)
+    given = here.load(workload.module, params, name) if params else None
+    if given is not None:
+        given.notes = workload.notes
+    return [given or workload]
 
 
 def _dialect_here() -> Dialect:

@@ -183,6 +183,8 @@ class Salvage(Reader):
         piece.free = [variable for _, variable in sorted(self.first_uses, key=lambda use: use[0])]
         piece.values = [known.value for known in self.temporaries.values() if known.scope is not None]
         piece.values += [value for _, value, _ in stack[0].lets]
+        if not piece.values and not has_result:
+            raise self.fail("a line `%0 = ...` or an expression, after variables that are free")
         if not has_result:
             piece.result = self.missing_result(stack[0])
         self.names.leave(self.run_scope)

@@ -38,7 +38,8 @@ class TextWorkload(GraphOnly):
         return self.reading.text
 
     def __repr__(self) -> str:
-        return f"Workload({self.name!r}, relay, text only)"
+        noted = f", {len(self.notes)} in .notes" if self.notes else ""
+        return f"Workload({self.name!r}, relay, text only{noted})"
 
 
 def load_text(text: str, params: Mapping[str, Any] | None, name: str) -> list[Workload]:

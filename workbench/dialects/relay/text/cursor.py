@@ -10,12 +10,16 @@ from workbench.errors import ParseError
 
 _COMMENT = re.compile(r"/\*\s*(?:ty=(?P<type>.*?))?\s*(?:\bspan=(?P<span>.*?))?\s*\*/", re.DOTALL)
 
+_LAYER = re.compile(r"/\*\s*([\w.:\-]+(?:/[\w.:\-]+)+)\s*\*/")
+
 
 @lru_cache(maxsize=4096)
 def _type_and_span(comment: str) -> tuple[str, str]:
     found = _COMMENT.fullmatch(comment)
     if found is None:
-        return "", ""
+        # TVM 0.8 wrote the span of a call, the name of its layer in the frontend, and nothing else about it
+        layer = _LAYER.fullmatch(comment)
+        return "", f"{layer.group(1)}:0:0" if layer else ""
     # a line may have been broken inside a type
     return " ".join((found.group("type") or "").split()), found.group("span") or ""
 
