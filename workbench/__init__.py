@@ -49,6 +49,8 @@ _HOMES = {
     "history": "measure.history",
     "Tracker": "measure.tracker",
     "overlay_of": "measure.overlays",
+    "waterfall": "measure.waterfall",
+    "ablate": "measure.ablate",
     "compare_outputs": "pipeline.outputs",
     "plots": "plots",
     "GraphView": "widgets.graph_view",
@@ -107,6 +109,7 @@ if TYPE_CHECKING:
     from workbench.dialects.registry import load_all as load_all
     from workbench.graph.diff import diff as diff
     from workbench.graph.model import Graph as Graph
+    from workbench.measure.ablate import ablate as ablate
     from workbench.measure.counts import count as count
     from workbench.measure.history import history as history
     from workbench.measure.kernels import kernels as kernels
@@ -114,6 +117,7 @@ if TYPE_CHECKING:
     from workbench.measure.overlays import overlay_of as overlay_of
     from workbench.measure.race import race as race
     from workbench.measure.tracker import Tracker as Tracker
+    from workbench.measure.waterfall import waterfall as waterfall
     from workbench.pipeline.build_trace import trace_build as trace_build
     from workbench.pipeline.config import Config as Config
     from workbench.pipeline.edits import cut as cut

@@ -52,11 +52,11 @@ function overlaid({ visible }: Scene, overlay: Overlay | null): Pick<Look, "over
     for (const [id, [value, inside]] of Object.entries(side.groups ?? {})) {
       const [, item] = found(inside);
       if (item >= 0 && node[item] < 0) add(item, value);
-      else if (Number.isFinite(value)) groups.set(picture.groups.id[s as 0 | 1].indexOf(Number(id)), value);
+      else if (Number.isFinite(value)) groups.set(picture.groups.id[s as 0 | 1].indexOf(picture.sides[s].groupId.indexOf(Number(id))), value);
     }
     return { items, groups };
   });
   const all = values.flatMap(({ items, groups }) => [...items.values(), ...groups.values()]);
-  const ends = (pick: (a: number, b: number) => number) => all.reduce(pick, all[0]);
+  const ends = (pick: (a: number, b: number) => number) => all.reduce((a, b) => pick(a, b), all[0]);
   return { overlay: overlay && all.length > 0 ? { ...overlay, low: ends(Math.min), high: ends(Math.max) } : null, values };
 }

@@ -6,10 +6,13 @@ import { graph, parallelCast } from "../graph/testing.ts";
 import { DEFAULT_OPTIONS, visible } from "../graph/visible.ts";
 import { layout } from "../layout/index.ts";
 import { sizes } from "./content.ts";
+import { inItems } from "./derive.ts";
 import { hit } from "./hit.ts";
+import { PLAIN } from "./look.ts";
 import { earlier, moved } from "./motion.ts";
 import { layoutInput } from "./question.ts";
 import { buildScene } from "./scene.ts";
+import { readOverlay } from "./overlay.ts";
 import { ownSlots, sharedSlots } from "./slots.ts";
 import { Ruler } from "./text.ts";
 import type { Picture } from "../graph/picture.ts";
@@ -81,4 +84,23 @@ test("the same graph again moves nothing, and a graph with one op more keeps the
   for (let i = 0; i < 3; i++) assert.deepEqual(moved(next, was, i), [0, 0]);
   const more = single(graph([...nodes, { label: "c", inputs: [2] }]));
   assert.deepEqual([...carry(first, more)], [0, 1, 2, -1]);
+});
+
+test("measured values lie on nodes and on kernels' boxes of their own side, on one scale; a collapsed kernel keeps its value", () => {
+  const { before, after, diff } = parallelCast();
+  const picture = compare(before, after, diff);
+  const kernel = picture.groups.id[1].findIndex((id) => id >= 0);
+  const place = picture.groups.id[1][kernel];
+  const inside = after.group.indexOf(place);
+  const overlay = readOverlay({ title: "time", unit: "µs", values: { 0: 2 }, after: { values: { 0: 5 }, groups: { [after.groupId[place]]: [9, inside] } } });
+  const chosen = { selection: [], hoveredNode: -1, found: null, overlay, notes: null };
+  const open = inItems(PLAIN, arrange(picture), chosen);
+  assert.deepEqual([open.overlay!.low, open.overlay!.high], [2, 9]);
+  assert.deepEqual([...open.values[0].items.values()], [2]);
+  assert.deepEqual([...open.values[1].items.values()], [5]);
+  assert.deepEqual([...open.values[1].groups], [[kernel, 9]]);
+  const closed = inItems(PLAIN, arrange(picture, false, new Set([kernel])), chosen);
+  assert.deepEqual([...closed.values[1].items.values()], [5, 9]);
+  assert.equal(closed.values[1].groups.size, 0);
+  assert.equal(inItems(PLAIN, arrange(picture), { ...chosen, overlay: readOverlay({}) }).overlay, null);
 });

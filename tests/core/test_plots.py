@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import matplotlib as mpl
 
 mpl.use("agg")
@@ -25,7 +27,7 @@ from workbench.plots import (
     waterfall,
 )  # fmt: skip
 from workbench.plots.ops import family
-from workbench.plots.style import DARK, LIGHT, time_unit, to_svg
+from workbench.plots.style import DARK, LIGHT, time_unit, to_both, to_svg
 
 HOSTILE = ["$x$ $", "<script>alert(1)</script>", "a_b^c{", "\\frac{", "", "n" * 3000, "A\nB", "%s", "_hidden", "日本"]
 
@@ -181,10 +183,19 @@ def test_hostile_names_are_drawn_as_text_on_light_and_dark(plot):
     data = pd.concat([DRAWN[plot]] * 5, ignore_index=True)
     for column in NAMED & set(data.columns):
         data[column] = [HOSTILE[i % len(HOSTILE)] + str(i) for i in range(len(data))]
-    for theme in (LIGHT, DARK):
-        svg = to_svg(plot, data, theme, 10)
+    *drawn, _ = to_both(plot, data, 10)
+    for svg in drawn:
         assert "<svg" in svg
         assert "<script" not in svg
+
+
+@pytest.mark.parametrize("plot", [runtime, waterfall, roofline], ids=lambda plot: plot.__name__)
+def test_drawn_once_for_both_pages_it_is_what_each_theme_draws(plot):
+    light, dark, finding = to_both(plot, DRAWN[plot], 4)
+    chance = re.compile(r"\b[mpC][0-9a-f_]{8,}\b")  # clip paths and markers are called by chance
+    for theme, found in ((LIGHT, light), (DARK, dark)):
+        assert chance.sub("", found) == chance.sub("", to_svg(plot, DRAWN[plot], theme, 4))
+    assert finding == title(plot, DRAWN[plot])
 
 
 def test_cpu_and_cuda_stand_in_one_row_each_judged_by_its_own_fastest():

@@ -207,18 +207,16 @@ def kernels(
         The build failed, or ended its process.
     """
     how = Config.of({"opt_level": opt_level, "disabled": disabled, "required": required, "options": config or {}})
-    check(workload, how)
-    asked = {"target": target, "config": how.to_data()}
+    return kernels_config(workload, how, target, timeout=timeout, progress=progress, cancelled=cancelled)
+
+
+def kernels_config(workload: Workload, config: Config, target: str = "llvm", **how: Any) -> Kernels:
+    """The same for a Config; the pipeline of one that has a pipeline has run, and `workload` is what it made."""
+    check(workload, config)
+    asked = {"target": target, "config": config.context().to_data()}
 
     def run(job: str, **more: Any) -> dict[str, Any]:
-        return worker().run(
-            f"workbench.measure.counting:{job}",
-            workload,
-            {**asked, **more},
-            timeout=timeout,
-            progress=progress,
-            cancelled=cancelled,
-        )
+        return worker().run(f"workbench.measure.counting:{job}", workload, {**asked, **more}, **how)
 
     codes: dict[str, str] = {}
 
@@ -227,7 +225,7 @@ def kernels(
             codes[form] = run("code", form=form)["code"]
         return codes[form]
 
-    return from_result(run("kernels"), how, fetch)
+    return from_result(run("kernels"), config, fetch)
 
 
 def from_result(result: Mapping[str, Any], how: Config, fetch: Callable[[str], str] | None = None) -> Kernels:

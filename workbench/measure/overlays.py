@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.diff import diff
@@ -13,18 +13,10 @@ from workbench.graph.model import Graph
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from workbench.measure.kernels import Kernels
 COMPUTING = ("op", "call")
 Row = Mapping[str, Any]
-
-
-class Counted(Protocol):
-    """What of `wb.kernels`' answer is read here."""
-
-    @property
-    def rows(self) -> Sequence[Row]: ...
-
-    @property
-    def graph(self) -> Graph: ...
 
 
 @dataclass(frozen=True)
@@ -48,7 +40,7 @@ class Overlay:
 
 
 def overlay_of(
-    kernels: Counted,
+    kernels: Kernels,
     what: str = "bytes",
     *,
     times: pd.DataFrame | Iterable[Row] | None = None,
@@ -106,7 +98,7 @@ TITLES = {
 }
 
 
-def nodes_on(kernels: Counted, graph: Graph) -> dict[int, list[int]]:
+def nodes_on(kernels: Kernels, graph: Graph) -> dict[int, list[int]]:
     """For each call, the nodes it computes, in its own graph or in another graph of the program."""
     own = {int(row["index"]): [int(node) for node in row["nodes"]] for row in kernels.rows}
     if graph is not kernels.graph:
@@ -119,7 +111,7 @@ def nodes_on(kernels: Counted, graph: Graph) -> dict[int, list[int]]:
     return {index: [node for node in nodes if node in computing] for index, nodes in own.items()}
 
 
-def _values(kernels: Counted, what: str, times: pd.DataFrame | Iterable[Row] | None) -> dict[int, float]:
+def _values(kernels: Kernels, what: str, times: pd.DataFrame | Iterable[Row] | None) -> dict[int, float]:
     if what not in TITLES:
         raise UnknownName("value of a kernel", what, TITLES)
     if what == "us":
@@ -157,3 +149,23 @@ def timed(times: Any) -> list[Row]:
     if not data:
         raise WorkbenchError("no kernel was timed here: measure with per_kernel=True, on a device that is there")
     return data
+
+
+def joined(kernels: Kernels, times: Any = None) -> pd.DataFrame:
+    """The table of calls, with `median_us` and `share` of those that were timed.
+
+    Parameters
+    ----------
+    times
+        As `overlay_of` takes them; None for counts alone.
+    """
+    table = kernels.table
+    if times is None:
+        return table
+    import pandas as pd
+
+    found = pd.DataFrame(timed(times))
+    found = found[found["index"].notna()].astype({"index": int})
+    # a call in an arm that ran twice was timed twice
+    both = found.groupby("index", as_index=False)[["median_us", "share"]].sum()
+    return table.merge(both, on="index", how="left")

@@ -7,7 +7,7 @@ from workbench.plots.handovers import handovers
 from workbench.plots.kernel_times import kernel_times
 from workbench.plots.overhead import launch_overhead
 from workbench.plots.roofline import roofline
-from workbench.plots.style import DARK, LIGHT
+from workbench.plots.style import DARK, LIGHT, byte_unit, figures, time_unit
 from workbench.plots.times import runtime
 from workbench.plots.waterfall import waterfall
 
@@ -15,12 +15,15 @@ __all__ = [
     "DARK",
     "LIGHT",
     "ablation",
+    "byte_unit",
     "cpu_gpu",
+    "figures",
     "handovers",
     "kernel_count",
     "kernel_times",
     "launch_overhead",
     "roofline",
     "runtime",
+    "time_unit",
     "waterfall",
 ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -90,8 +91,12 @@ def figures(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
 
 
-def _size(rows: int) -> tuple[float, float]:
-    return 7.0, 1.3 + 0.42 * max(rows, 1)
+WIDTH = 7.0
+"inches of a figure"
+
+
+def _size(rows: int, width: float = WIDTH) -> tuple[float, float]:
+    return width, 1.3 + 0.42 * max(rows, 1)
 
 
 def complete(data: pd.DataFrame, *columns: str) -> pd.DataFrame:
@@ -127,8 +132,9 @@ def cut(line: str, length: int = LABEL_LENGTH) -> str:
 
 def dress(ax: Axes, finding: str, theme: Theme, conditions: str = "") -> None:
     """Quiet axes: no frame, text in the theme's colour, the finding as the title, the conditions small beneath."""
+    wide = ax.figure.get_figwidth() / WIDTH if isinstance(ax.figure, Figure) else 1.0
     title = ax.set_title(
-        "\n".join(wrap(finding, 80, max_lines=2, placeholder=" …")),
+        "\n".join(wrap(finding, int(80 * wide), max_lines=2, placeholder=" …")),
         loc="left",
         fontsize="medium",
         color=theme.text,
@@ -147,7 +153,7 @@ def dress(ax: Axes, finding: str, theme: Theme, conditions: str = "") -> None:
     ax.yaxis.label.set_color(theme.text)
     ax.set_facecolor("none")
     if conditions:
-        words = "\n".join(wrap(conditions, 125, max_lines=3, placeholder=" …"))
+        words = "\n".join(wrap(conditions, int(125 * wide), max_lines=3, placeholder=" …"))
         place = (ax.figure.transSubfigure, ax.transAxes) if alone else (ax.transAxes, ax.transAxes)
         below = {"xytext": (0, -40), "textcoords": "offset points", "va": "top", "annotation_clip": False}
         at = (EDGE if alone else 0, 0)
@@ -176,8 +182,8 @@ def empty(ax: Axes, finding: str, theme: Theme) -> Axes:
 
 
 def to_svg(plot: Callable[..., Any], data: Any, theme: Theme, rows: int, **options: Any) -> str:
-    """A plot as SVG text, drawn off screen: safe in any thread."""
-    return drawn(plot, data, theme, rows, **options)[0]
+    """A plot as SVG text that the page shows through, drawn off screen: safe in any thread."""
+    return _svg(_figure(plot, data, theme, rows, **options)[0])
 
 
 def to_png(plot: Callable[..., Any], data: Any, theme: Theme, rows: int, **options: Any) -> bytes:
@@ -189,17 +195,37 @@ def to_png(plot: Callable[..., Any], data: Any, theme: Theme, rows: int, **optio
     return out.getvalue()
 
 
-def drawn(plot: Callable[..., Any], data: Any, theme: Theme, rows: int, **options: Any) -> tuple[str, str]:
-    """A plot as SVG text that the page shows through, and its title."""
-    figure, ax = _figure(plot, data, theme, rows, **options)
+def to_both(plot: Callable[..., Any], data: Any, rows: int, **options: Any) -> tuple[str, str, str]:
+    """A plot for light pages, the same for dark ones, and its title; drawn once, which is what takes time.
+
+    `width` in inches may be given too: on a narrow figure words are larger.
+    """
+    figure, ax = _figure(plot, data, _NEITHER, rows, **options)
+    drawn = _svg(figure)
+    light, dark = (_in_theme(drawn, theme) for theme in (LIGHT, DARK))
+    return light, dark, ax.get_title(loc="left")
+
+
+_NEITHER = Theme(**{field.name: f"#01{place:02x}fe" for place, field in enumerate(fields(Theme))})
+"colours that stand for those of a theme, and are no colour of anything else"
+
+
+def _in_theme(svg: str, theme: Theme) -> str:
+    colours = {getattr(_NEITHER, field.name): getattr(theme, field.name).lower() for field in fields(Theme)}
+    return re.sub("#01[0-9a-f]{2}fe", lambda found: colours[found[0]], svg)
+
+
+def _svg(figure: Figure) -> str:
     figure.patch.set_alpha(0)
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None})
-    return out.getvalue(), ax.get_title(loc="left")
+    return out.getvalue()
 
 
-def _figure(plot: Callable[..., Any], data: Any, theme: Theme, rows: int, **options: Any) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=_size(rows), layout="constrained")
+def _figure(
+    plot: Callable[..., Any], data: Any, theme: Theme, rows: int, width: float = WIDTH, **options: Any
+) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=_size(rows, width), layout="constrained")
     ax = figure.subplots()
     plot(data, ax=ax, theme=theme, **options)
     return figure, ax

@@ -46,9 +46,7 @@ def waterfall(
     """
     known = complete(data, "pass", what).to_dict("records")
     if not known:
-        return empty(
-            axes(ax, 1), "no pass counted yet" if what == "kernels" else f"{WORDS[what]}: nothing here yet", theme
-        )
+        return empty(axes(ax, 1), f"no stage {'timed' if what == 'median_us' else 'counted'} yet", theme)
     shown = [i for i, row in enumerate(known) if quiet or i == 0 or row[what] != known[i - 1][what]]
     ax = axes(ax, len(shown) + 1)
     factor, unit = _unit(what, max(row[what] for row in known))

@@ -79,12 +79,16 @@ def table(
     return found | {"act": act, "sort": sort, "marked": list(marked)} if act or sort else found
 
 
+NARROW = 5.4
+"inches: a tab shows it at half the page's width, where a wider one's words would be too small"
+
+
 def picture(plot: Callable[..., Any], data: Any, rows: int, name: str = "", **options: Any) -> Block:
     """A plot (of workbench.plots) for light pages and for dark ones; its words for those who cannot see it are its title."""
-    from workbench.plots.style import DARK, LIGHT, drawn
+    from workbench.plots.style import to_both
 
-    svg = [drawn(plot, data, theme, rows, **options) for theme in (LIGHT, DARK)]
-    return {"t": "img", "svg": [text for text, _ in svg], "text": svg[0][1], "name": name}
+    *svg, finding = to_both(plot, data, rows, width=NARROW, **options)
+    return {"t": "img", "svg": svg, "text": finding, "name": name}
 
 
 def size(count: int) -> str:

@@ -7,12 +7,16 @@ on beside that: measuring, exploring, checking, each in a thread of its own. The
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import traitlets
 
 from workbench.dialects.base import Workload
-from workbench.errors import WorkbenchError
+from workbench.errors import UnknownName, WorkbenchError
+from workbench.graph.model import Graph
+from workbench.measure.overlays import Overlay
+from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.widgets import messages, page
 from workbench.widgets.checking import Checking
@@ -20,7 +24,9 @@ from workbench.widgets.choosing import Choosing
 from workbench.widgets.compare_view import Comparison
 from workbench.widgets.drawing import WHOLE
 from workbench.widgets.exploring import Exploring
-from workbench.widgets.measuring import Measurements
+from workbench.widgets.kernels_panel import KernelsPanel
+from workbench.widgets.measuring import ROW, UNDER_WAY, Measurements
+from workbench.widgets.passes_panels import AblationPanel, WaterfallPanel
 from workbench.widgets.session import Choice
 
 if TYPE_CHECKING:
@@ -49,7 +55,13 @@ class Workbench(Choosing):
     _view = traitlets.Unicode("workbench").tag(sync=True)
     plots = traitlets.List(help="pictures of what was measured, as blocks").tag(sync=True)
     exploration = traitlets.Dict(help="what was tried here, a row each").tag(sync=True)
-    saved_traits = (*Comparison.saved_traits, "state", "plots", "checks", "exploration")
+    kernels_tab = traitlets.List(help="calls of the present configuration, as blocks").tag(sync=True)
+    waterfall_tab = traitlets.List(help="what each pass does, as blocks").tag(sync=True)
+    ablation_tab = traitlets.List(help="what is lost without each pass, as blocks").tag(sync=True)
+    saved_traits = (
+        *Comparison.saved_traits,
+        *("state", "plots", "checks", "exploration", "kernels_tab", "waterfall_tab", "ablation_tab"),
+    )
 
     def __init__(
         self,
@@ -64,8 +76,13 @@ class Workbench(Choosing):
     ) -> None:
         super().__init__(workload, pipeline, opt_level, target, **traits)
         self.auto_measure = auto_measure
-        self._measures = Measurements(target, budget, self._push_rows, self._busy, self._failed)
+        self._plotted: list[Any] = []
+        self._measures = Measurements(self.workload, target, budget, self._push_rows, self._busy, self._failed)
         self._exploring = Exploring(self.workload, self._explored)
+        self._panels = {
+            panel.name: panel(self, partial(self.set_trait, f"{panel.name}_tab"), self._busy)
+            for panel in (KernelsPanel, WaterfallPanel, AblationPanel)
+        }
         self._checking = Checking(self._checked, self._busy, self._fail)
         self.on_msg(self._on_message)
         self._push(
@@ -80,6 +97,7 @@ class Workbench(Choosing):
             step=WHOLE,
         )
         self._changed()
+        self.observe(self._selected, "selection")
 
     # -- what a person can do from Python
 
@@ -88,7 +106,7 @@ class Workbench(Choosing):
         """Everything measured so far, one row a configuration."""
         import pandas as pd
 
-        return pd.DataFrame([row for row in self._measures.all().values() if row["status"] in ("ok", "failed")])
+        return pd.DataFrame([row for row in self._measures.all().values() if row["status"] not in UNDER_WAY])
 
     def measure(self) -> None:
         """Build and time the configuration that is chosen, beside the notebook."""
@@ -114,11 +132,25 @@ class Workbench(Choosing):
         self._measures.cancel()
         self._checking.cancel()
         self._exploring.cancel()
+        for panel in self._panels.values():
+            panel.cancel()
+
+    def open_tab(self, name: str) -> None:
+        """Make what a tab shows: "kernels", "waterfall" or "ablation"; as on the page, one at a time.
+
+        Raises
+        ------
+        UnknownName
+            There is no such tab.
+        """
+        if name not in self._panels:
+            raise UnknownName("tab that Python fills", name, self._panels)
+        self._on_tab(name)
 
     def wait(self, timeout: float = 120) -> bool:
         """Wait until everything that was asked for is done; whether that was in time."""
         ends = time.monotonic() + timeout
-        parts = (self._pictures, self._measures, self._checking, self._exploring)
+        parts = (self._pictures, self._measures, self._checking, self._exploring, *self._panels.values())
         return all(part.wait(max(0.0, ends - time.monotonic())) for part in parts)
 
     # -- messages from the page
@@ -146,6 +178,20 @@ class Workbench(Choosing):
 
     def _on_measure(self) -> None:
         self._measure(again=True)
+
+    def _on_tab(self, name: str) -> None:
+        for panel in self._panels.values():
+            panel.opened(name)
+
+    def _on_act(self, what: str, arg: str) -> None:
+        panel = self._panels.get(what.partition("-")[0])
+        if panel is not None:
+            panel.act(what, arg)
+
+    def _on_set(self, name: str, value: str) -> None:
+        panel = self._panels.get(name.partition("-")[0])
+        if panel is not None:
+            panel.enter(name, value)
 
     def _on_clear_rows(self) -> None:
         self._measures.clear()
@@ -185,6 +231,8 @@ class Workbench(Choosing):
         super()._changed()
 
     def _drawn(self) -> None:
+        for panel in self._panels.values():
+            panel.changed()
         if self.auto_measure:
             self._measure()
 
@@ -200,13 +248,49 @@ class Workbench(Choosing):
         trace = self._trace
         return None if trace is None or self._traced_choice != choice else self._runner.workload_of(trace.end)
 
+    # -- what the tabs ask
+
+    def chosen(self) -> tuple[Config, Workload | None]:
+        choice = self.choice
+        return choice.config(self._presets), self._to_compile(choice)
+
+    def switched(self) -> tuple[Pipeline | Config, int]:
+        choice = self.choice
+        if choice.mode == "context":
+            return choice.config(self._presets), choice.opt_level
+        return Pipeline(step for step in choice.pipeline if step.enabled), choice.opt_level
+
+    def drawn_after(self) -> Graph | None:
+        trace = self._trace
+        # the whole pipeline's graph is the one that is built; a step's is another program
+        return (
+            trace.end.graph
+            if trace is not None and self._step == WHOLE and self._traced_choice == self.choice
+            else None
+        )
+
+    def selected(self) -> set[int]:
+        return set(self.selection["after"])
+
+    def select(self, nodes: list[int]) -> None:
+        self.selection = {"before": [], "after": nodes}
+        self.show(nodes)
+
+    def overlay_after(self, overlay: Overlay | None) -> None:
+        self.overlay(after=overlay)
+
+    def _selected(self, _: Any) -> None:
+        panel = self._panels["kernels"]
+        if panel.open:
+            panel.show()
+
     def _push_rows(self) -> None:
         current = self.choice.config(self._presets)
         found = self._measures.all()
         rows = [
             {
-                **{k: v for k, v in row.items() if k != "samples"},
-                "samples": len(row.get("samples", ())),
+                **{name: row.get(name) for name in ROW},
+                "samples": len(row.get("samples") or ()),
                 "id": i,
                 "current": key == current,
             }
@@ -214,5 +298,8 @@ class Workbench(Choosing):
         ]
         measured = [row for row in found.values() if row["status"] == "ok"]
         self._push(rows=rows, target=measured[-1]["target"] if measured else self.target)
-        if measured:
-            self.plots = page.plots(measured)
+        counted = [row for row in found.values() if row.get("kernels") is not None]
+        figures = [(row["config"], row["kernels"], row.get("median_us")) for row in counted]
+        if counted and figures != self._plotted:
+            self._plotted = figures
+            self.plots = page.plots(counted)

@@ -1,0 +1,97 @@
+"""wb.waterfall and wb.ablate, in both dialects: counts held against wb.count, times where they are due."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench as wb
+from workbench.errors import UnknownName
+
+MERGE = "EliminateCommonSubexpr"
+PASSES = {
+    "relay": "EliminateCommonSubexpr,FoldConstant,FuseOps",
+    "relax": "EliminateCommonSubexpr,LegalizeOps,AnnotateTIROpPattern,FoldConstant,FuseOps,FuseTIR",
+}
+
+
+@pytest.fixture
+def cast(dialect):
+    return wb.samples.load("parallel_cast")
+
+
+def test_a_waterfall_counts_what_each_pass_leaves(cast, dialect):
+    found = wb.waterfall(cast, PASSES[dialect], timed=False)
+    assert list(found["pass"]) == ["input", *PASSES[dialect].split(",")]
+    assert set(found["status"]) == {"counted"}
+    assert found["kernels"].iloc[-1] < found["kernels"][0]
+    assert found["kernels"][1] < found["kernels"][0]
+
+
+def test_a_waterfall_of_the_compilers_own_passes_ends_with_its_own_build(cast):
+    found = wb.waterfall(cast, timed=False)
+    whole = wb.count(cast)
+    assert (found["kernels"].iloc[-1], found["traffic_bytes"].iloc[-1]) == (whole.calls, whole.traffic_bytes)
+    assert "FoldConstant" in set(found["pass"])
+
+
+def test_stages_that_counts_tell_apart_are_timed_and_the_rest_is_not(cast, dialect):
+    found = wb.waterfall(cast, f"{MERGE},{MERGE}", budget=0.02, store=False)
+    assert list(found["status"]) == ["ok", "ok", "counted"]
+    assert found["median_us"].notna().tolist() == [True, True, False]
+    assert found["kernels"][1] == found["kernels"][2] < found["kernels"][0]
+
+
+def test_a_stage_that_fails_is_a_row_with_its_reason(cast, dialect):
+    option = {"relay": "mixed_precision_type", "relax": "out_dtype"}[dialect]
+    found = wb.waterfall(cast, f"{MERGE},ToMixedPrecision{{{option}='nonsense'}}", timed=False)
+    assert found["status"].iloc[-1] == "failed"
+    assert "nonsense" in found["message"].iloc[-1]
+    assert found["status"][1] == "counted"
+
+
+def test_an_ablation_counts_without_each_and_with_only_one(cast, dialect):
+    how = {"pipeline": PASSES[dialect], "passes": [MERGE], "timed": False}
+    found = wb.ablate(cast, directions=("without", "only"), **how).set_index("direction")
+    assert found["pass"].to_dict() == {"control": "nothing", "without": MERGE, "only": MERGE}
+    assert found["kernels"]["without"] > found["kernels"]["control"]
+    only = wb.waterfall(cast, MERGE, timed=False)
+    assert found["kernels"]["only"] == only["kernels"].iloc[-1]
+
+
+def test_by_default_the_passes_that_change_something_are_left_out(cast):
+    found = wb.ablate(cast, timed=False)
+    changed = {step.name for step in wb.trace_build(cast, whole=False).steps if step.changed}
+    assert set(found["pass"]) - {"nothing"} == changed & set(found["pass"]) != set()
+
+
+def test_a_race_against_itself_comes_first_and_each_has_an_interval_and_a_verdict(cast, dialect):
+    found = wb.ablate(cast, pipeline=PASSES[dialect], passes=[MERGE], budget=0.1)
+    assert list(found["direction"]) == ["control", "without"]
+    assert set(found["status"]) == {"ok"}
+    assert (found["low"] <= found["ratio"]).all()
+    assert (found["ratio"] <= found["high"]).all()
+    assert set(found["verdict"]) <= {"slower", "not slower", "can't tell"}
+
+
+def test_a_config_keeps_what_else_it_says(cast):
+    found = wb.waterfall(cast, wb.Config(opt_level=3, disabled=(MERGE,)), timed=False)
+    assert MERGE not in set(found["pass"])
+    assert found["kernels"].iloc[-1] == wb.count(cast, disabled=[MERGE]).calls
+
+
+def test_an_unknown_pass_or_direction_is_answered_in_words(cast, dialect):
+    with pytest.raises(UnknownName, match="EliminateCommonSubexpr"):
+        wb.ablate(cast, pipeline=PASSES[dialect], passes=["EliminateCommonSubexp"])
+    with pytest.raises(UnknownName, match="without"):
+        wb.ablate(cast, directions=["with"])
+
+
+def test_a_cancelled_waterfall_has_the_rows_it_came_to(cast, dialect):
+    asked = iter([False, False, True])
+    found = wb.waterfall(cast, PASSES[dialect], timed=False, cancelled=lambda: next(asked, True))
+    assert list(found["pass"]) == ["input", MERGE]
+
+
+def test_a_python_pass_has_no_text_to_build_from(cast):
+    found = wb.waterfall(cast, wb.Pipeline([lambda module: module]), timed=False)
+    assert "Python function" in found["message"].iloc[-1]

@@ -1,0 +1,135 @@
+"""`wb.ablate`: what each pass is worth, by leaving it out, or by leaving all others out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from workbench.dialects.base import Workload
+from workbench.errors import UnknownName, WorkbenchError
+from workbench.measure.conditions import conditions
+from workbench.measure.race import race
+from workbench.measure.switching import Counting, Switches, effective, switches
+from workbench.pipeline.config import Config
+from workbench.pipeline.spec import Pipeline
+from workbench.process.worker import Progress, never, silent
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Rows = list[dict[str, Any]]
+CONTROL, WITHOUT, ONLY = "control", "without", "only"
+NOTHING = "nothing"
+"the pass that the control leaves out"
+VERDICT = {"yes": "slower", "no": "not slower", "can't tell": "can't tell"}
+"from the answer to whether the whole pipeline is the faster one"
+
+
+def ablate(
+    workload: Workload,
+    target: str = "llvm",
+    *,
+    pipeline: Pipeline | str | Config | None = None,
+    opt_level: int = 3,
+    passes: Sequence[str] | None = None,
+    directions: Sequence[str] = (WITHOUT,),
+    timed: bool = True,
+    budget: float = 2.0,
+    progress: Progress = silent,
+    cancelled: Callable[[], bool] = never,
+) -> pd.DataFrame:
+    """Kernels, bytes and time without each pass, against all of them, run in turn (`wb.race`).
+
+    Parameters
+    ----------
+    pipeline
+        Whose passes; None for those of the compiler's own pipeline that a PassContext can switch. A Config for either, and
+        what else holds meanwhile.
+    passes
+        Some of them; by default each that changes something when all run.
+    directions
+        "without": all but the pass. "only": the pass and no other.
+    timed
+        Whether to race; otherwise counted alone.
+    budget
+        Seconds of each race.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `pass`, `direction`, `kernels`, `traffic_bytes`, `status`, `message`, and where it was raced `ratio` (its time over that
+        of all passes), `low`, `high` (95 % interval), `verdict` ("slower", "not slower", "can't tell"), `rounds`. The first row
+        has direction "control": all passes against all passes, which is the noise.
+
+    Raises
+    ------
+    WorkbenchError
+        There is no such pass or direction, or the pipeline cannot be run from its text.
+    """
+    import pandas as pd
+
+    rows: Rows = []
+    how = {"pipeline": pipeline, "opt_level": opt_level, "passes": passes, "directions": directions, "timed": timed}
+    for found in left_out(workload, target, **how, budget=budget, progress=progress, cancelled=cancelled):
+        rows = found
+    return pd.DataFrame(rows)
+
+
+def left_out(
+    workload: Workload,
+    target: str,
+    *,
+    pipeline: Pipeline | str | Config | None,
+    opt_level: int,
+    passes: Sequence[str] | None,
+    directions: Sequence[str],
+    timed: bool,
+    budget: float,
+    progress: Progress,
+    cancelled: Callable[[], bool],
+) -> Iterator[Rows]:
+    """The rows of an ablation as they fill: first the counts, then the races."""
+    for direction in directions:
+        if direction not in (WITHOUT, ONLY):
+            raise UnknownName("direction of an ablation", direction, (WITHOUT, ONLY))
+    given = switches(workload, pipeline, opt_level)
+    progress("Running the passes", None)
+    places = (
+        sorted(effective(workload, given, target, cancelled)) if passes is None else [given.place(n) for n in passes]
+    )
+    whole = given.with_only(given.all, "all passes")
+    cases = [(NOTHING, CONTROL, whole), *_cases(given, places, directions)]
+    counting = Counting(workload, target)
+    rows: Rows = []
+    for place, (name, direction, config) in enumerate(cases):
+        if cancelled():
+            return
+        progress(f"Counting {direction} {name}", place / len(cases))
+        rows.append({"pass": name, "direction": direction, "config": config.label, **counting.row(config)})
+        yield list(rows)
+    for place, (name, direction, config) in enumerate(cases if timed else ()):
+        if cancelled():
+            return
+        progress(f"Racing {direction} {name}", place / len(cases))
+        rows[place] = {**rows[place], **_raced(workload, config, whole, target, budget, cancelled)}
+        yield list(rows)
+
+
+def _cases(given: Switches, places: Sequence[int], directions: Sequence[str]) -> Iterator[tuple[str, str, Config]]:
+    for direction in directions:
+        for place in places:
+            on = tuple(p for p in given.all if p != place) if direction == WITHOUT else (place,)
+            name = given.names[place]
+            yield name, direction, given.with_only(on, f"{direction} {name}")
+
+
+def _raced(
+    workload: Workload, config: Config, whole: Config, target: str, budget: float, cancelled: Callable[[], bool]
+) -> dict[str, Any]:
+    try:
+        found = race(workload, config, whole, target, budget=budget, cancelled=cancelled)
+    except WorkbenchError as error:
+        return {"status": getattr(error, "status", "failed"), "message": str(error)}
+    told = {"ratio": found.ratio, "low": found.low, "high": found.high, "rounds": found.rounds}
+    verdict = {"verdict": VERDICT[found.answer], "status": "ok", "message": found.note, "target": found.target}
+    return {**told, **verdict, **conditions(workload.dialect)}
