@@ -67,16 +67,15 @@ export class MeasureTab {
   private row(row: RowState, i: number, slowest: number): HTMLElement[] {
     const id = String(row.id ?? i);
     const status = row.status ?? "ok";
-    const flag = row.ok === false && status === "ok";
     const line = h("tr", {
-      class: `wb-row wb-row-${status}${row.current ? " wb-current" : ""}`, "data-testid": `row-${i}`,
+      class: `wb-row wb-row-${status.replaceAll(" ", "-")}${row.current ? " wb-current" : ""}`, "data-testid": `row-${i}`,
       onclick: () => { if (!this.opened.delete(id)) this.opened.add(id); this.draw(); },
     },
       h("td", { class: "wb-config" }, row.current ? h("span", { class: "wb-now", title: "The present configuration" }, "●") : null, row.config ?? "",
-        flag ? h("span", { class: "wb-mark-removed wb-strong", title: row.message || "Its outputs differ from the reference" }, " ! wrong result") : null),
+        status === "wrong" ? h("span", { class: "wb-mark-removed wb-strong", title: row.message || "Its outputs differ from the reference" }, " ! wrong result") : null),
       h("td", { class: "wb-number" }, whole(row.kernels)),
       h("td", { class: "wb-number" }, whole(row.functions)),
-      h("td", {}, status === "ok" ? time(row, slowest) : h("span", { class: status === "failed" ? "wb-mark-removed" : "wb-dim" }, statusWords(row))),
+      h("td", {}, timed(status) ? time(row, slowest) : h("span", { class: CALM.includes(status) ? "wb-dim" : "wb-mark-removed" }, statusWords(row))),
       h("td", { class: "wb-dim wb-cut wb-column-target", title: row.target ?? "" }, row.target ?? ""));
     if (!this.opened.has(id)) return [line];
     return [line, h("tr", { class: "wb-detail" }, h("td", { colspan: COLUMNS.length }, detail(row)))];
@@ -99,10 +98,19 @@ export function formatTime(us: number): string {
   return `${us.toPrecision(3)} µs`;
 }
 
+/** What is nobody's fault. */
+const CALM = ["pending", "running", "cancelled", "not measured"];
+
+/** A row with wrong outputs has a time too; it says so beside its name, and wins nothing. */
+function timed(status: string): boolean {
+  return status === "ok" || status === "wrong";
+}
+
 function statusWords(row: RowState): string {
   if (row.status === "running") return row.message || "measuring…";
   if (row.status === "pending") return row.message || "waiting";
-  return row.message || "failed";
+  const status = row.status ?? "failed";
+  return row.message ? `${status}: ${row.message}` : status;
 }
 
 function time(row: RowState, slowest: number): (Node | string)[] {

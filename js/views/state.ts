@@ -40,9 +40,9 @@ export interface RowState {
   q3_us?: number | null;
   samples?: number | number[] | null;
   target?: string;
-  status?: "ok" | "failed" | "running" | "pending";
+  /** As `measure/status.py` has them, and under way. */
+  status?: "ok" | "wrong" | "failed" | "crashed" | "timeout" | "out of memory" | "cancelled" | "not measured" | "running" | "pending";
   message?: string;
-  ok?: boolean;
   current?: boolean;
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ from workbench.measure.workload_hash import workload_hash
 from workbench.pipeline.config import Config
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from workbench.measure.kernels import Kernels
 
 COLUMNS = (
@@ -26,6 +28,17 @@ COLUMNS = (
     *("per_kernel", "kernel_method", "kernels_sum_us", "overhead_us", "device", *CONDITIONS),
     *("remote", "server", "workload", "workload_hash", "measured_at", "run"),
 )
+
+
+WHOLE = ("kernels", "functions", "launches", "noops", "traffic_bytes", "flops", "number", "cores", "threads")
+"columns of whole numbers; what is not known is NA there, and makes no fraction of the others"
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows as a DataFrame that has every column."""
+    import pandas as pd
+
+    return pd.DataFrame(list(rows), columns=list(COLUMNS)).astype(dict.fromkeys(WHOLE, "Int64"))
 
 
 def begun(origin: Workload, config: Config, target: str, run: str) -> dict[str, Any]:
@@ -80,7 +93,7 @@ def counted(found: Kernels) -> dict[str, Any]:
         "launches": found.launches,
         "noops": found.noops,
         "traffic_bytes": found.traffic_bytes,
-        "flops": getattr(found, "flops", None),
+        "flops": found.flops,
         "build_seconds": found.build_seconds,
     }
 
