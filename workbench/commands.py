@@ -82,8 +82,11 @@ def kernels(options: argparse.Namespace) -> int:
         timeout=options.timeout,
     )
     print(f"target        {found.target}")
-    for name in ("calls", "functions", "launches", "noops", "traffic_bytes"):
-        print(f"{name:13} {getattr(found, name)}")
+    for name in ("calls", "functions", "launches", "noops", "copies", "traffic_bytes", "flops"):
+        value = getattr(found, name)
+        print(f"{name:13} {'unknown' if value is None else value}")
+    for note in found.notes:
+        print(note)
     _print_table(found.table, options.output)
     return 0
 
@@ -247,8 +250,8 @@ def _print_table(table: pd.DataFrame, output: Path | None) -> None:
     if output is not None:
         _write(table.to_csv(index=False), output)
         return
-    names = [name for name in ("function", "bytes_read", "bytes_written", "outputs") if name in table]
-    print(table[names].to_string(index=False))
+    names = ("function", "kind", "launches", "flops", "bytes_read", "bytes_written", "outputs")
+    print(table[[name for name in names if name in table]].to_string(index=False, na_rep="unknown"))
 
 
 def _write(text: str, path: str | Path) -> None:

@@ -7,12 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 from workbench.dialects.base import Workload
+from workbench.errors import WorkbenchError
+from workbench.measure.counts import count_config
 from workbench.measure.local import failed_row, measure_one
 from workbench.pipeline.config import Config
 from workbench.widgets import page
 from workbench.widgets.background import Background, Task, Throttle
 
 UNDER_WAY = ("pending", "running")
+ROW = ("config", "target", "status", "message", "kernels", "functions", "median_us", "q1_us", "q3_us")
+"of a row's columns, what the page shows"
 
 
 class Measurements:
@@ -20,6 +24,8 @@ class Measurements:
 
     Parameters
     ----------
+    origin
+        What the outputs of every configuration should be those of.
     target, budget
         As `wb.measure` takes them.
     changed
@@ -32,18 +38,22 @@ class Measurements:
 
     def __init__(
         self,
+        origin: Workload,
         target: str,
         budget: float,
         changed: Callable[[], None],
         busy: Callable[[dict[str, Any] | None], None],
         failed: Callable[[Exception], None],
     ) -> None:
+        self.origin = origin
         self.target = target
         self.budget = budget
         self._changed = changed
         self._busy = busy
         self._lock = threading.RLock()
         self._rows: dict[Config, dict[str, Any]] = {}
+        self._before: dict[Config, dict[str, Any]] = {}
+        "what stood in the row of a pending request"
         self._work = Background("workbench-measures", failed)
 
     def ask(self, config: Config, module: Callable[[], Workload | None], again: bool) -> None:
@@ -53,6 +63,9 @@ class Measurements:
             known = self._rows.get(config)
             wanted = known is None or again or known["status"] == "cancelled"
             if wanted:
+                self._before.pop(config, None)
+                if known is not None:
+                    self._before[config] = known
                 self._rows[config] = {**(known or {}), "config": config.label, "status": "pending", "message": ""}
         self._changed()
         if wanted:
@@ -61,10 +74,9 @@ class Measurements:
     def forget_pending(self) -> None:
         """A request that a newer one replaces, or that is cancelled, leaves its row as it was before."""
         with self._lock:
-            waiting = {key: row for key, row in self._rows.items() if row["status"] == "pending"}
-            for key, row in waiting.items():
-                if "samples" in row:
-                    self._rows[key] = {**row, "status": "ok"}
+            for key in [key for key, row in self._rows.items() if row["status"] == "pending"]:
+                if key in self._before:
+                    self._rows[key] = self._before[key]
                 else:
                     del self._rows[key]
 
@@ -96,17 +108,28 @@ class Measurements:
             self._set(config, gone | {"status": "cancelled"})
             return
         known = self.all().get(config, {"config": config.label})
-        self._set(config, {**known, "status": "running", "message": ""})
+        running = {**known, "status": "running", "message": ""}
+        self._set(config, running)
+        self._set(config, running | self._counted(workload, config, task))
         row = measure_one(
             workload,
             config,
             self.target,
+            origin=self.origin,
             budget=self.budget,
             progress=Throttle(lambda what, fraction: self._busy(page.busy(f"{what}: {config.label}", fraction))),
             cancelled=task.cancelled,
         )
         self._set(config, row)
         self._busy(None)
+
+    def _counted(self, workload: Workload, config: Config, task: Task) -> dict[str, Any]:
+        """The counts, which are there long before the build is; what cannot be counted is told by the build."""
+        try:
+            found = count_config(workload, config, self.target, cancelled=task.cancelled)
+        except WorkbenchError:
+            return {}
+        return {"kernels": found.calls, "functions": found.functions, "traffic_bytes": found.traffic_bytes}
 
     def _set(self, config: Config, row: dict[str, Any]) -> None:
         with self._lock:
