@@ -92,6 +92,7 @@ def test_kernels_are_counted_and_listed(dialect: str, tmp_path: Path, capsys: py
     said = capsys.readouterr().out
     calls = wb.kernels(wb.samples.load("mlp", layers=1)).calls
     assert f"calls         {calls}\n" in said
+    assert "\nflops         2112\n" in said
     assert len(table.read_text().splitlines()) == calls + 1
 
 
