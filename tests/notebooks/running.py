@@ -30,6 +30,7 @@ def _still(model):
     view = ipywidgets.widgets.widget._instances[model]
     if type(view).__name__ == "Predict":
         return json.dumps({{"text/html": view._still()["text/html"]}})
+    getattr(view, "wait", lambda seconds: None)(60)
     with tempfile.TemporaryDirectory() as folder:
         return json.dumps({{"image/png": base64.b64encode(view.save(Path(folder) / "view.png").read_bytes()).decode()}})
 print(_still({model!r}))
@@ -116,8 +117,8 @@ def _few_colours(encoded: str) -> tuple[str, tuple[int, int]]:
 def _class(output: Any) -> str:
     """The class of a widget: "<workbench.widgets.predict.Predict object at ...>" or "Predict(...)"."""
     text = output.data["text/plain"]
-    found = re.match(r"<[\w.]*?(\w+) object at", text) or re.match(r"\w+", text)
-    return output.metadata.get("tvm-workbench") or (found[1] if found.lastindex else found[0])
+    named = re.match(r"<[\w.]*?(\w+) object at", text)
+    return output.metadata.get("tvm-workbench") or (named[1] if named else text.split("(")[0])
 
 
 def said(cell: Any) -> list[str]:
