@@ -28,27 +28,26 @@ class Park:
         # A server that finds no tracker yet tries again after five seconds.
         _until(lambda: not self.offered())
 
-    def add(self, count=1):
-        """Start servers, and wait until they offer themselves."""
-        before = len(self.offered())
-        for _ in range(count):
+    def with_servers(self, count):
+        """The servers, at least so many; more are started, and waited for, where there are fewer."""
+        missing = count - len(self.offered())
+        for _ in range(missing):
             port = _free_port()
             tracker = f"--tracker={self.tracker.host}:{self.tracker.port}"
             ports = (f"--port={port}", f"--port-end={port + 1}")
             self.processes[port] = _started(
                 "rpc_server", "--host=127.0.0.1", *ports, tracker, f"--key={self.tracker.key}", "--silent"
             )
-        _until(lambda: len(self.offered()) == before + count)
+        _until(lambda: len(self.offered()) >= count)
+        return self.offered()
 
     def offered(self):
         return self.tracker.servers()
 
     def kill(self, server):
         """End a server and what it does for its client, as if its plug were pulled."""
-        self.signal(server, signal.SIGKILL)
-
-    def signal(self, server, which):
-        os.killpg(self.processes[int(server.rpartition(":")[2])].pid, which)
+        os.killpg(self.processes[int(server.rpartition(":")[2])].pid, signal.SIGKILL)
+        _until(lambda: server not in self.offered())
 
     def close(self):
         for process in self.processes.values():

@@ -48,7 +48,7 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], progres
     key = (id(workload), target, json.dumps(dict(config), sort_keys=True))
     if key not in _builds:
         chosen = Config.of(dict(config))
-        program = _program(workload, chosen, progress)
+        program = program_of(workload, chosen, progress)
         progress("Compiling")
         # room first: two builds of a large model beside a third may be more than there is
         while len(_builds) >= KEPT:
@@ -60,7 +60,7 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], progres
     return _builds[key]
 
 
-def _program(workload: Workload, config: Config, progress: Callable[..., None]) -> Workload:
+def program_of(workload: Workload, config: Config, progress: Callable[..., None]) -> Workload:
     """What to compile: the workload itself, or what the configuration's pipeline makes of it."""
     if not config.pipeline:
         return workload

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError, WorkerLost
-from workbench.measure.rows import COLUMNS, begun, finished, new_run
+from workbench.measure.rows import COLUMNS, begun, finished, new_run, table
+from workbench.measure.several import Part, measured_with
 from workbench.measure.status import FAILED, status_of
 from workbench.measure.subject import Limits, Subject, measured
+from workbench.measure.tracker import Tracker
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
@@ -33,6 +36,8 @@ def measure(
     seed: int = 0,
     check: bool = True,
     per_kernel: bool = False,
+    remote: Tracker | None = None,
+    executor: Executor | None = None,
     store: bool = True,
     progress: Progress = silent,
     cancelled: Callable[[], bool] = never,
@@ -56,6 +61,11 @@ def measure(
         inputs; what differs has status `wrong`.
     per_kernel
         Whether to time each call of a kernel too.
+    remote
+        Run on the devices that this tracker lends, as many at once as it has; targets are then taken as they are written.
+    executor
+        Compile on its processes or machines, several at once: a ProcessPoolExecutor, or `client.get_executor()` of Dask's.
+        Timing begins when all is built, unless it is done elsewhere.
     store
         Whether to keep the rows for `wb.history`.
     progress, cancelled
@@ -67,12 +77,15 @@ def measure(
         One row a (config, target): counts, `median_us`, `q1_us`, `q3_us`, the raw `samples` in seconds, the check, and what
         they depend on. What fails, crashes, takes too long or too much is a row with that status and the reason.
     """
-    import pandas as pd
-
-    how = Limits(budget, timeout, memory, seed, check, per_kernel, progress, cancelled)
+    how = Limits(budget, timeout, memory, seed, check, per_kernel, progress, cancelled, remote)
     runner, run = Runner(workload), new_run()
-    rows = [finished(_row(runner, given, target, how, run), store) for given in _listed(configs) for target in targets]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    asked = ((given, target) for given in _listed(configs) for target in targets)
+    parts = (_part(runner, given, target, how, run) for given, target in asked)
+    if remote is None and executor is None:
+        rows = [finished(_row(part, how), store) for part in parts]
+    else:
+        rows = measured_with(list(parts), how, executor, lambda row: finished(row, store))
+    return table(rows)
 
 
 def _listed(configs: Iterable[Any]) -> list[tuple[Config, Pipeline | None]]:
@@ -83,7 +96,12 @@ def _listed(configs: Iterable[Any]) -> list[tuple[Config, Pipeline | None]]:
     ]
 
 
-def _row(runner: Runner, given: tuple[Config, Pipeline | None], target: str, how: Limits, run: str) -> dict[str, Any]:
+def _row(part: Part, how: Limits) -> dict[str, Any]:
+    return part.row if part.subject is None else measured(part.subject, part.target, how, part.row)
+
+
+def _part(runner: Runner, given: tuple[Config, Pipeline | None], target: str, how: Limits, run: str) -> Part:
+    """What is to be measured, and the row for it; a pipeline that fails has finished its row."""
     config, pipeline = given
     row = begun(runner.workload, config, target, run)
     try:
@@ -93,8 +111,8 @@ def _row(runner: Runner, given: tuple[Config, Pipeline | None], target: str, how
         if pipeline is not None:
             subject = Subject(runner.workload, _made(runner, pipeline, config), config, config.context())
     except WorkbenchError as error:
-        return {**row, "status": status_of(error), "message": str(error)}
-    return measured(subject, target, how, row)
+        return Part({**row, "status": status_of(error), "message": str(error)}, None, target)
+    return Part(row, subject, target)
 
 
 def _made(runner: Runner, pipeline: Pipeline, config: Config) -> Workload:

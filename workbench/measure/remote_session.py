@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -13,12 +12,10 @@ from typing import Any, TypeVar
 
 from tvm import rpc
 
-from workbench.dialects.base import Built, Running, Workload
+from workbench.dialects.base import Running, Workload
 from workbench.errors import MeasureError, sentence
-from workbench.measure.tracker import Lent, Tracker
+from workbench.measure.tracker import SERVERS, Lent, Tracker
 
-ATTEMPTS = 3
-"servers that a row is tried on"
 PROBE_SECONDS = 5.0
 "a session that answers nothing for so long is dead"
 RETURN_SECONDS = 5.0
@@ -86,10 +83,10 @@ def at_device(tracker: Tracker, work: Callable[[Session], _T], *, wait: float, p
     Raises
     ------
     MeasureError
-        There is no such device, or it failed, or servers went away ATTEMPTS times.
+        There is no such device, or it failed, or servers went away SERVERS times.
     """
     lost: list[str] = []
-    while len(lost) < ATTEMPTS:
+    while len(lost) < SERVERS:
         progress("Waiting for a device" if not lost else f"{lost[-1]} went away; waiting for another device")
         lent = _lent(tracker, wait, again=bool(lost))
         try:
@@ -99,14 +96,6 @@ def at_device(tracker: Tracker, work: Callable[[Session], _T], *, wait: float, p
     raise MeasureError(
         f"{len(lost)} servers went away while this ran ({', '.join(lost)}): either they are ill, or what runs ends them"
     )
-
-
-def sent(built: Built, tracker: Tracker, work: Callable[[Session, Path], _T], *, wait: float, progress: Progress) -> _T:
-    """`at_device`, with the library in a file that is linked on the server, so that it may be of another kind."""
-    with tempfile.TemporaryDirectory() as folder:
-        library = Path(folder) / "library.tar"
-        built.export(library)
-        return at_device(tracker, lambda session: work(session, library), wait=wait, progress=progress)
 
 
 def _lent(tracker: Tracker, wait: float, *, again: bool) -> Lent:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, WorkbenchError
+from workbench.measure.builders import counts_in
 from workbench.measure.kernels import from_result
 from workbench.measure.reference import reference
 from workbench.measure.rows import counted, device_of, timed
 from workbench.measure.status import status_of
+from workbench.measure.tracker import SERVERS, Tracker
 from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check
 from workbench.process.cuda import CudaFacts, why_not
@@ -32,6 +35,10 @@ class Limits:
     per_kernel: bool = False
     progress: Progress = silent
     cancelled: Callable[[], bool] = never
+    tracker: Tracker | None = None
+    "where to borrow the device; None to run here"
+    role: str = "builds"
+    "of the child process that does it"
 
     @property
     def of_a_job(self) -> dict[str, Any]:
@@ -56,6 +63,8 @@ class Subject:
     "as it was asked for"
     build: Config
     "what the child makes of the program: with the pipeline, where the child is to run that too"
+    folder: Path | None = None
+    "where an executor left the build"
 
     @staticmethod
     def of(workload: Workload, config: Config) -> Subject:
@@ -67,7 +76,7 @@ def measured(subject: Subject, target: str, how: Limits, row: dict[str, Any]) ->
     """The row with all that could be found out; what ends early says in `status` and `message` how."""
     try:
         check(subject.origin, subject.config)
-        missing = no_device(subject.program, target, how)
+        missing = "" if how.tracker else no_device(subject.program, target, how)
         row = row | built(subject, target, how)
         if missing:
             raise NoDevice(missing)
@@ -85,9 +94,11 @@ def built(subject: Subject, target: str, how: Limits) -> dict[str, Any]:
     MeasureError
         It does not compile.
     """
+    if subject.folder is not None:
+        return counted(from_result(counts_in(subject.folder), subject.config))
     arguments = {"target": target, "config": subject.build.to_data()}
-    found = worker().run(f"{JOBS}:build", subject.program, arguments, **how.of_a_job)
-    return counted(from_result({**found, "source": ""}, subject.config))
+    found = worker(how.role).run(f"{JOBS}:build", subject.program, arguments, **how.of_a_job)
+    return counted(from_result(found, subject.config))
 
 
 def ran(subject: Subject, target: str, how: Limits) -> dict[str, Any]:
@@ -109,7 +120,17 @@ def ran(subject: Subject, target: str, how: Limits) -> dict[str, Any]:
         "reference": None if expected is None else str(expected),
         "per_kernel": how.per_kernel,
     }
-    return timed(worker().run(f"{JOBS}:run", subject.program, arguments, **how.of_a_job), why)
+    if subject.folder is None and how.tracker is None:
+        return timed(worker(how.role).run(f"{JOBS}:run", subject.program, arguments, **how.of_a_job), why)
+    limits = how.of_a_job
+    arguments["folder"] = None if subject.folder is None else str(subject.folder)
+    arguments["tracker"] = None
+    if how.tracker is not None:
+        arguments["tracker"] = {**vars(how.tracker), "wait": how.timeout}
+        # the tracker's own limits come first, and say more
+        limits["timeout"] += SERVERS * (how.tracker.session_timeout + 30)
+    answer = worker(how.role).run("workbench.measure.remote_jobs:run", subject.program, arguments, **limits)
+    return {**timed(answer, why), **answer["conditions"]}
 
 
 def no_device(workload: Workload, target: str, how: Limits) -> str:

@@ -28,7 +28,12 @@ KERNELS_SHARE = 1.0
 def build(workload: Workload, *, target: str, config: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Compile and count, and keep the build for the run that follows."""
     kept = builds.compiled(workload, target, config, progress)
-    return {"target": kept.target, "build_seconds": kept.seconds, **counted(kept.built, workload)}
+    # the graph and what else is large is for those who look at one build
+    return {
+        "target": kept.target,
+        "build_seconds": kept.seconds,
+        "calls": counted(kept.built, workload)["calls"],
+    }
 
 
 def run(
@@ -52,21 +57,43 @@ def run(
     kept = builds.compiled(workload, target, config, progress)
     progress("Loading")
     running = kept.built.load(seed)
+    calls = counted(kept.built, workload)["calls"] if per_kernel else None
+    return observed(running, calls, budget, reference, progress, seen_here)
+
+
+def observed(
+    running: Running,
+    calls: Sequence[Mapping[str, Any]] | None,
+    budget: float,
+    reference: str | None,
+    progress: Progress,
+    seen: Callable[[], Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Compare the outputs of what is loaded, wherever it runs, and time it.
+
+    Parameters
+    ----------
+    calls
+        The build's, to time each by itself too; None to time the whole only.
+    seen
+        Is asked for the conditions right after the whole was timed.
+    """
     checked = {} if reference is None else compare(running, reference, progress)
     progress("Timing", 0.0)
     times = sample(running.run, budget, lambda fraction: progress("Timing", fraction))
-    answer = {**checked, **times, "method": running.method, **seen_here(kept)}
-    if per_kernel:
+    answer = {**checked, **times, "method": running.method, **seen()}
+    if calls is not None:
         progress("Timing kernels")
-        rows = kernel_rows(kept.built.calls(), running.kernels(budget * KERNELS_SHARE))
+        rows = kernel_rows(calls, running.kernels(budget * KERNELS_SHARE))
         answer |= {"per_kernel": rows, "kernel_method": running.kernel_method}
     return answer
 
 
-def seen_here(kept: builds.Kept) -> dict[str, Any]:
+def seen_here() -> dict[str, Any]:
     """What only the process that ran it can say, just after it did: TVM's threads, the GPU's clock."""
     found = gpu()
-    return {"threads": kept.built.threads, "gpu_clock_mhz": None if found is None else found.clock_mhz}
+    threads = int(tvm.runtime.num_threads())
+    return {"threads": threads, "gpu_clock_mhz": None if found is None else found.clock_mhz}
 
 
 def compare(running: Running, reference: str, progress: Progress) -> dict[str, Any]:

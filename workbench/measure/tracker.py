@@ -21,6 +21,8 @@ MAGIC = 0x2F271
 SUCCESS, REQUEST, SUMMARY = 0, 4, 6
 ANSWER_SECONDS = 10.0
 "what a tracker that is well may take to answer"
+SERVERS = 3
+"that a row is tried on, where they go away"
 MOST_BYTES = 1 << 24
 "of one message; more is no tracker's"
 

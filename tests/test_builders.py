@@ -1,0 +1,70 @@
+"""Builds on executors: a process pool's and Dask's; what fails there is a row, and what works is measured as if built here."""
+
+from __future__ import annotations
+
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import pytest
+
+import workbench as wb
+
+CRASHES = "llvm -mtriple=foo-bar"
+SAME = ["kernels", "functions", "launches", "traffic_bytes", "check", "target", "status"]
+
+
+@pytest.fixture
+def small(dialect):
+    return wb.samples.load("mlp", layers=1, width=4)
+
+
+@pytest.fixture(scope="module")
+def pool():
+    # `fork` would copy what the test process holds, locks too
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as made:
+        yield made
+
+
+def test_a_process_pools_builds_are_counted_checked_and_timed_as_ours(small, pool):
+    there = wb.measure(small, [0, 3], budget=0.02, per_kernel=True, executor=pool)
+    here = wb.measure(small, [0, 3], budget=0.02)
+    assert list(there["status"]) == ["ok", "ok"], list(there["message"])
+    assert there[SAME].equals(here[SAME])
+    assert (there["median_us"] > 0).all()
+    assert list(there["machine"]) == list(here["machine"])
+    assert [len(kernels) for kernels in there["per_kernel"]] == list(there["kernels"] - there["noops"])
+
+
+def test_a_build_that_crashes_there_is_a_row_and_the_pool_goes_on(small, pool):
+    rows = wb.measure(small, [0], [CRASHES, "nosuchtarget", "llvm"], budget=0.02, check=False, executor=pool)
+    assert list(rows["status"])[1:] == ["failed", "ok"]
+    assert rows["status"].iloc[0] in ("crashed", "failed")
+    if small.dialect == "relay":
+        assert rows["status"].iloc[0] == "crashed"
+    assert rows["message"].iloc[0]
+
+
+def test_a_pipeline_is_run_there_and_one_that_fails_is_a_row(small, pool):
+    rows = wb.measure(small, ["DeadCodeElimination", "Nothing"], budget=0.02, executor=pool)
+    assert list(rows["status"]) == ["ok", "failed"], list(rows["message"])
+
+
+def test_threads_build_in_a_process_too(small):
+    with ThreadPoolExecutor(2) as threads:
+        rows = wb.measure(small, [0, 3], budget=0.02, check=False, executor=threads)
+    assert list(rows["status"]) == ["ok", "ok"], list(rows["message"])
+
+
+def test_a_cancel_does_not_wait_for_the_executor(small, pool):
+    rows = wb.measure(small, [0, 3], budget=0.02, executor=pool, cancelled=lambda: True)
+    assert list(rows["status"]) == ["cancelled", "cancelled"]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:distributed.*", "ignore::DeprecationWarning:dask.*")
+def test_builds_on_dask(small):
+    distributed = pytest.importorskip("distributed", reason="Dask is in the main environment only (the extra `dev`)")
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client:
+        rows = wb.measure(small, [0, 3], budget=0.02, executor=client.get_executor())
+    assert list(rows["status"]) == ["ok", "ok"], list(rows["message"])
+    assert list(rows["check"]) == ["ok", "ok"]

@@ -1,0 +1,136 @@
+"""Builds on any `concurrent.futures.Executor`: a process pool's, or that of Dask's client on other machines.
+
+What travels there is the workload as its dialect wrote it, and back comes the library: bytes or paths, and JSON's types. The
+compiler runs in a child of the executor's process, as it does in a child of the notebook: a build that crashes costs a row
+and not the pool, and two of them never share a process, whatever the executor's threads.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from functools import partial
+from multiprocessing import util
+from pathlib import Path
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.errors import MeasureError, WorkerLost, sentence
+from workbench.process.worker import Worker
+
+LIBRARY, COUNTED = "library.tar", "counted.json"
+"files of a build"
+_workers: dict[int, Worker] = {}
+"this process's own, by its id: a process that was forked must not talk on its parent's line"
+
+
+def submitted(
+    executor: Executor,
+    workload: Workload,
+    written: Path,
+    target: str,
+    config: Mapping[str, Any],
+    folder: Path,
+    timeout: float,
+) -> Future[Path]:
+    """Have it built; the Future gives the folder that workbench.measure.exported reads.
+
+    Parameters
+    ----------
+    written
+        Where the workload was dumped.
+    target
+        In full: what plain `llvm` stands for is decided where it will run, not where it is compiled.
+    folder
+        An empty one, of this machine.
+    """
+    # The processes of a pool see this machine's files; those of another executor may not.
+    near = isinstance(executor, ProcessPoolExecutor)
+    order = {
+        "dialect": workload.dialect,
+        "name": workload.name,
+        "target": target,
+        "config": dict(config),
+        "timeout": timeout,
+        "workload": str(written) if near else "",
+        "files": {} if near else _packed(written),
+        "built": str(folder) if near else "",
+    }
+    done: Future[Path] = Future()
+    done.set_running_or_notify_cancel()
+    executor.submit(build, order).add_done_callback(partial(_settle, done, folder))
+    return done
+
+
+def counts_in(built: Path) -> dict[str, Any]:
+    """What workbench.measure.exported counted beside the library."""
+    return json.loads((built / COUNTED).read_text())
+
+
+def build(order: Mapping[str, Any]) -> dict[str, Any]:
+    """Build in this process's child: what an executor runs.
+
+    Returns
+    -------
+    dict
+        `files`, none where they lie in `order["built"]` already; or `failed`, why there are none, and its `status`.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        here, built = Path(scratch), Path(order["built"] or scratch) / "built"
+        _unpack(order["files"], here / "workload")
+        built.mkdir()
+        workload = Workload(None, {}, order["name"], order["dialect"])
+        worker = _worker()
+        worker.adopt(workload, Path(order["workload"] or here / "workload"))
+        arguments = {"target": order["target"], "config": order["config"], "folder": str(built)}
+        try:
+            worker.run("workbench.measure.exported:export", workload, arguments, timeout=order["timeout"])
+        except MeasureError as error:
+            return {"failed": str(error), "status": getattr(error, "status", "failed")}
+        return {"files": {} if order["built"] else _packed(built)}
+
+
+def _settle(done: Future[Path], folder: Path, future: Future[dict[str, Any]]) -> None:
+    """Make of the executor's answer ours."""
+    try:
+        _take(future.result(), folder / "built")
+    except MeasureError as error:
+        done.set_exception(error)
+    except BaseException as error:  # noqa: BLE001  whatever an executor throws is the build's result
+        lost = WorkerLost(f"the executor lost the build: {sentence(error)}; give it a new one", "crashed")
+        done.set_exception(lost)
+    else:
+        done.set_result(folder / "built")
+
+
+def _take(answer: Mapping[str, Any], folder: Path) -> None:
+    if "failed" in answer:
+        status, reason = answer["status"], answer["failed"]
+        raise MeasureError(reason) if status == "failed" else WorkerLost(reason, status)
+    if answer["files"]:
+        _unpack(answer["files"], folder)
+
+
+def _packed(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def _unpack(files: Mapping[str, bytes], folder: Path) -> None:
+    """Write files into a new folder, and nowhere else whatever their names are."""
+    folder.mkdir()
+    for name, data in files.items():
+        (folder / Path(name).name).write_bytes(data)
+
+
+def _worker() -> Worker:
+    """The child of this process."""
+    mine = os.getpid()
+    if mine not in _workers:
+        _workers.clear()
+        _workers[mine] = Worker()
+        # A process of multiprocessing ends without atexit.
+        util.Finalize(None, _workers[mine].close, exitpriority=10)
+    return _workers[mine]
