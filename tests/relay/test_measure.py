@@ -78,3 +78,18 @@ def test_the_plots_take_what_measure_gives(rows):
 
     for plot in (kernel_count, runtime):
         assert plot(rows, ax=Figure().subplots()).has_data()
+
+
+def test_what_tvm_miscompiles_is_wrong_at_every_level_and_loses():
+    """SimplifyExpr drops the rounding of a cast to int8, at opt level 0 too."""
+    x = relay.var("x", shape=(8, 16), dtype="float32")
+    rounding = relay.cast(relay.cast(relay.clip(x, -128, 127), "int8"), "float32")
+    workload = wb.load(relay.Function([x], rounding))
+    honest = {"name": "as it stands", "opt_level": 0, "disabled": ["SimplifyExpr", "SimplifyExprPostAlterOp"]}
+    rows = wb.measure(workload, [0, 3, "SimplifyExpr", honest], budget=0.02)
+    assert list(rows["status"]) == ["wrong", "wrong", "wrong", "ok"]
+    assert rows["median_us"].notna().all()
+    assert (rows["max_abs_error"][:3] > 0.5).all()
+    race = wb.race(workload, honest, 3, budget=0.1)
+    assert race.answer == "no"
+    assert "cannot win" in str(race)
