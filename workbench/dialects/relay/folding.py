@@ -44,6 +44,10 @@ class NotPlain(Exception):
     """The module holds something that only TVM's own pass is right about."""
 
 
+class HasKernels(Exception):
+    """Fused functions are inside, and what is in them is not to be folded."""
+
+
 class Untyped(Exception):
     """Passes made expressions since types were inferred."""
 
@@ -106,8 +110,15 @@ class _Pass:
 
     def fold(self, main: relay.Function) -> relay.Function | None:
         """The function folded, None if there is nothing to fold."""
-        inside = _inside_primitives(main)
-        relay.analysis.post_order_visit(main.body, lambda node: None if at(node) in inside else self.visit(node))
+        try:
+            relay.analysis.post_order_visit(main.body, self.visit)
+        except HasKernels:
+            inside = _inside_primitives(main)
+            self.new.clear()
+            self.const.clear()
+            relay.analysis.post_order_visit(
+                main.body, lambda node: None if at(node) in inside or _primitive(node) else self.visit(node)
+            )
         body = self.new.get(at(main.body))
         if body is None:
             return None
@@ -122,7 +133,9 @@ class _Pass:
             self.tuple(node)
         elif isinstance(node, relay.TupleGetItem):
             self.item(node)
-        elif not isinstance(node, (relay.Var, tvm.ir.Op, tvm.ir.GlobalVar)) and not _primitive(node):
+        elif _primitive(node):
+            raise HasKernels
+        elif not isinstance(node, (relay.Var, tvm.ir.Op, tvm.ir.GlobalVar)):
             raise NotPlain
 
     def now(self, parts: Any) -> tuple[list[relay.Expr], bool]:

@@ -189,8 +189,12 @@ def _has(function: Any, name: str) -> bool:
 
 
 def _typed(module: tvm.IRModule) -> tvm.IRModule:
-    """The module with types, which the last passes may have left without."""
-    return relay.transform.InferType()(module)
+    """The module with types: the last passes may have left what they made without."""
+    try:
+        _ = module["main"].body.checked_type
+    except ValueError:
+        return relay.transform.InferType()(module)
+    return module
 
 
 def _tensors(type: Any) -> Iterator[Tensor]:
