@@ -53,6 +53,7 @@ _HOMES = {
     "ablate": "measure.ablate",
     "compare_outputs": "pipeline.outputs",
     "plots": "plots",
+    "report": "plots.report",
     "GraphView": "widgets.graph_view",
     "CompareView": "widgets.compare_view",
     "PassStepper": "widgets.pass_stepper",
@@ -128,6 +129,7 @@ if TYPE_CHECKING:
     from workbench.pipeline.run import trace as trace
     from workbench.pipeline.spec import Pipeline as Pipeline
     from workbench.pipeline.trace import Trace as Trace
+    from workbench.plots.report import report as report
     from workbench.widgets.compare_view import CompareView as CompareView
     from workbench.widgets.fusion_inspector import FusionInspector as FusionInspector
     from workbench.widgets.graph_view import GraphView as GraphView

@@ -52,7 +52,8 @@ def kernel_times(
     ax.set_ylim(len(shown) - 0.4, -0.6)
     ax.set_xlim(0, max(_sum(stack) for _, stack in shown) * factor * 1.2)
     ax.set_xlabel(f"{unit} in one run, and its share of all kernels' time")
-    _legend(ax, rows, theme)
+    if len(shown) > 3:
+        _legend(ax, rows, theme)
     dress(ax, _finding(stacks, rows, total, by), theme, kernel_conditions(table))
     return ax
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -57,7 +58,7 @@ def _section(section: Section) -> str:
 
 
 def _picture(shown: Picture) -> str:
-    light, dark = (f"data:image/svg+xml,{quote(svg)}" for svg in (shown.light, shown.dark))
+    light, dark = (f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}" for svg in (shown.light, shown.dark))
     source = f'<source media="(prefers-color-scheme: dark)" srcset="{dark}">'
     return f'<picture>{source}<img src="{light}" alt="{html.escape(shown.finding)}"></picture>'
 

@@ -51,7 +51,7 @@ def runtime(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT)
                 ax,
                 x,
                 at,
-                words + cut(str(row.get("message") or row.get("status") or "not timed"), 90),
+                words + cut(str(row.get("message") or row.get("status") or "not timed"), 52),
                 theme,
                 color=theme.dim,
             )
