@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import nbformat
+from index import keep
 from running import FOLDER, is_stored, picture_of, run
 
 
@@ -20,9 +21,7 @@ def store(path: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         notebook = run(path, Path(folder), keep=True)
     nbformat.write(notebook, path)
-    pictures = FOLDER / "pictures"
-    pictures.mkdir(exist_ok=True)
-    (pictures / f"{path.stem}.png").write_bytes(picture_of(notebook))
+    keep(path.stem, picture_of(notebook))
 
 
 def main(names: list[str]) -> None:
