@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
 import tvm
 from tvm import relay
 
 from workbench.dialects.relay.ast import Expr, Module
+from workbench.dialects.relay.object_types import SEED, random_values, relay_type, type_of
 from workbench.dialects.relay.paste.assumed import assumed_types
 from workbench.dialects.relay.paste.free import tensor
 from workbench.dialects.relay.text.attributes import literal
@@ -26,9 +26,6 @@ _UNKNOWN_FIELD = re.compile(
 )
 _SUFFIX = re.compile(r"(?:bf16|[fiu]\d*)$")
 _DTYPES = {"f": "float32", "bf16": "bfloat16", "": "int32"}
-MOST_BRACKETS = 64
-"TVM's parser reads types, by recursion"
-SEED = 0
 
 
 def module_of(
@@ -82,7 +79,7 @@ class _Maker:
     def parameter_types(self, parsed: Module) -> dict[Expr, str]:
         """Types that the text does not state: from the arrays given, or else assumed."""
         lacking = [p for function in parsed.functions.values() for p in function.params if not p.type]
-        given = {p: _type_of(self.params[p.text]) for p in lacking if p.text in self.params}
+        given = {p: type_of(self.params[p.text]) for p in lacking if p.text in self.params}
         unknown = [p for p in lacking if p not in given]
         self.assumed = assumed_types(unknown, parsed.functions.values()) if unknown else {}
         return {**given, **{variable: type for variable, (type, _) in self.assumed.items()}}
@@ -116,7 +113,7 @@ class _Maker:
             raise LoadError(f"line {expr.line}: {expr.text} has neither a value nor a type, `/* ty=Tensor[...] */`")
         self.seeded.append(expr.text)
         shape = tuple(map(int, stated.shape))
-        return relay.const(_random(int(re.findall(r"\d+", expr.text)[-1]), shape, stated.dtype), stated.dtype)
+        return relay.const(random_values(int(re.findall(r"\d+", expr.text)[-1]), shape, stated.dtype), stated.dtype)
 
     def make_op(self, expr: Expr) -> tvm.ir.Op:
         try:
@@ -235,39 +232,3 @@ def _object(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int):
         return value
     return tvm.tir.IntImm("int32" if abs(value) < 2**31 else "int64", value)
-
-
-def relay_type(text: str) -> Any:
-    """A type of TVM out of its text."""
-    simple = tensor(text)
-    if simple is not None and all(dim.isdigit() or dim == "?" for dim in simple.shape):
-        dims = [relay.Any() if dim == "?" else int(dim) for dim in simple.shape]
-        return relay.TensorType(dims, simple.dtype)
-    if sum(text.count(mark) for mark in "([{") > MOST_BRACKETS * 16 or _depth(text) > MOST_BRACKETS:
-        raise LoadError(f"a type is nested too deeply: {text[:60]}...")
-    try:
-        function = tvm.relay.parse(f'#[version = "0.0.5"]\ndef @main(%x: {text}) {{ %x }}')["main"]
-    except (tvm.TVMError, tvm.error.DiagnosticError):
-        raise LoadError(f"{text[:80]} is no type that TVM reads") from None
-    return function.params[0].type_annotation
-
-
-def _depth(text: str) -> int:
-    deepest = depth = 0
-    for char in text:
-        depth += (char in "([{") - (char in ")]}")
-        deepest = max(deepest, depth)
-    return deepest
-
-
-def _type_of(array: Any) -> str:
-    values = array if hasattr(array, "dtype") and hasattr(array, "shape") else np.asarray(array)
-    return f"Tensor[({', '.join(map(str, values.shape))}), {values.dtype}]" if len(values.shape) else str(values.dtype)
-
-
-def _random(index: int, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    """Positive values, so that a variance among them has a square root; small, so that sums stay finite."""
-    random = np.random.default_rng([SEED, index])
-    if dtype.startswith(("int", "uint", "bool")):
-        return random.integers(0, 2 if dtype == "bool" else 5, shape).astype(dtype)
-    return random.uniform(0.05, 1, shape).astype("float32" if dtype == "bfloat16" else dtype)

@@ -4,6 +4,7 @@ Text is read as TVM prints it first (text/). Only where that fails is it repaire
 becomes a note:
 
     characters   what web pages and terminals do to characters: quotes, dashes, entities, comments, prompts
+    pieces       what is found of one program
     salvage      where in the text programs are, and what of a program is missing
     modules      which pieces belong together, and their text as TVM would have printed it
     free         what is known of variables that nothing binds

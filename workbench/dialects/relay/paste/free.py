@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from workbench.dialects.relay.ast import Expr
-from workbench.dialects.relay.paste.salvage import everything
+from workbench.dialects.relay.paste.pieces import everything
 from workbench.dialects.relay.types import field_type
 
 SAME_TYPE = frozenset(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from workbench.dialects.relay.paste.free import stated_types
-from workbench.dialects.relay.paste.salvage import Edit, Piece
+from workbench.dialects.relay.paste.pieces import Edit, Piece
 from workbench.dialects.relay.text.tokens import tokenize
 
 

@@ -11,7 +11,8 @@ from workbench.dialects.relay.ast import Module
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.paste.characters import Repaired, repaired
 from workbench.dialects.relay.paste.modules import Program, listed, programs, written
-from workbench.dialects.relay.paste.salvage import Piece, Salvage
+from workbench.dialects.relay.paste.pieces import Piece
+from workbench.dialects.relay.paste.salvage import Salvage
 from workbench.dialects.relay.text import parse
 from workbench.errors import LoadError, ParseError
 from workbench.graph.model import Graph

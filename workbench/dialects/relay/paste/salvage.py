@@ -6,46 +6,12 @@ nothing binds. A program that has begun and cannot be read is an error with its 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-
 from workbench.dialects.relay.ast import Expr
+from workbench.dialects.relay.paste.pieces import Edit, Piece, everything
 from workbench.dialects.relay.text.module import Reader
 from workbench.dialects.relay.text.names import Frame, Scope
 from workbench.dialects.relay.text.tokens import END
 from workbench.errors import ParseError
-
-
-@dataclass
-class Edit:
-    """A stretch of the text that the repaired text says otherwise."""
-
-    start: int
-    end: int
-    put: str
-    said: str
-    "for the note"
-
-
-@dataclass
-class Piece:
-    """One function, type definition or run of bindings."""
-
-    kind: str
-    "def fn type run version metadata"
-    start: int
-    end: int = 0
-    name: str = ""
-    function: Expr | None = None
-    calls: frozenset[str] = frozenset()
-    "global names inside it"
-    free: list[Expr] = field(default_factory=list)
-    "of a run: variables that nothing binds, in the order of their first use"
-    values: list[Expr] = field(default_factory=list)
-    "of a run: what it binds"
-    result: str = ""
-    "of a run: its last expression, where it is not in the text"
-    edits: list[Edit] = field(default_factory=list)
 
 
 class Salvage(Reader):
@@ -278,20 +244,6 @@ class Salvage(Reader):
         if not self.accept(";") and self.run is not None:
             end = self.end_of(self.at - 1)
             self.run.edits.append(Edit(end, end, ";", "a `;` was put where a line had lost it"))
-
-
-def everything(starts: Iterable[Expr]) -> list[Expr]:
-    """Every expression that these are made of, themselves included."""
-    found: list[Expr] = []
-    seen: set[Expr] = set()
-    waiting = list(starts)
-    while waiting:
-        expr = waiting.pop()
-        if expr not in seen:
-            seen.add(expr)
-            found.append(expr)
-            waiting += expr.args
-    return found
 
 
 def _short(text: str) -> str:
