@@ -35,6 +35,7 @@ def test_a_process_pools_builds_are_counted_checked_and_timed_as_ours(small, poo
     assert [len(kernels) for kernels in there["per_kernel"]] == list(there["kernels"] - there["noops"])
 
 
+@pytest.mark.long
 def test_a_build_that_crashes_there_is_a_row_and_the_pool_goes_on(small, pool):
     rows = wb.measure(small, [0], [CRASHES, "nosuchtarget", "llvm"], budget=0.02, check=False, executor=pool)
     assert list(rows["status"])[1:] == ["failed", "ok"]
@@ -49,6 +50,7 @@ def test_a_pipeline_is_run_there_and_one_that_fails_is_a_row(small, pool):
     assert list(rows["status"]) == ["ok", "failed"], list(rows["message"])
 
 
+@pytest.mark.long
 def test_threads_build_in_a_process_too(small):
     with ThreadPoolExecutor(2) as threads:
         rows = wb.measure(small, [0, 3], budget=0.02, check=False, executor=threads)
