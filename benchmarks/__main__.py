@@ -30,6 +30,7 @@ PARTS = {
     "page": MAIN,
     "stability": RELAY,
     "stepper": MAIN,
+    "counts": RELAY,
     "timing": RELAY,
     "layout": None,
 }

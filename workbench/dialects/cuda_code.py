@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import tvm
@@ -14,16 +15,32 @@ CALLBACK = "tvm_callback_cuda_compile"
 _PLACEHOLDER = b"// not compiled: there is no device to run it on"
 
 
+_elsewhere = ContextVar("what is built runs on another machine", default=False)
+
+
 @contextmanager
-def compiled_where_it_runs(target: str, anywhere: bool = False) -> Iterator[None]:
+def compiled_for_elsewhere() -> Iterator[None]:
+    """Within it, machine code is made even where no device is, if nvcc or nvrtc is there to make it."""
+    token = _elsewhere.set(True)
+    try:
+        yield
+    finally:
+        _elsewhere.reset(token)
+
+
+def for_elsewhere() -> bool:
+    """Whether what is built now is to run on another machine."""
+    return _elsewhere.get()
+
+
+@contextmanager
+def compiled_where_it_runs(target: str) -> Iterator[None]:
     """Within it, a CUDA build is compiled to machine code if a device is here.
 
     Parameters
     ----------
     target
         What is built; for other targets nothing is changed.
-    anywhere
-        Whether it is to run on another machine, and is compiled in any case.
 
     Notes
     -----
@@ -33,11 +50,12 @@ def compiled_where_it_runs(target: str, anywhere: bool = False) -> Iterator[None
     if not target.startswith("cuda") or own is None:
         yield
         return
-    runs = anywhere or tvm.device("cuda", 0).exist
+    able = _nvcc() or nvrtc_here() is not None
+    runs = tvm.device("cuda", 0).exist or (_elsewhere.get() and able)
     if runs and _nvcc():
         yield
         return
-    by_nvrtc = runs and nvrtc_here() is not None
+    by_nvrtc = runs and able
 
     def compiled(code: str, target: Any) -> bytearray:
         if by_nvrtc:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.dialects.base import Built, Workload
+from workbench.dialects.cuda_code import for_elsewhere
 from workbench.errors import MeasureError
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
@@ -45,7 +46,7 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], progres
         A Config's data. Its pipeline, if it has one, is run first, here, and what it makes is compiled as it stands.
     """
     target = resolved_target(workload, target)
-    key = (id(workload), target, json.dumps(dict(config), sort_keys=True))
+    key = (id(workload), target, json.dumps(dict(config), sort_keys=True), for_elsewhere())
     if key not in _builds:
         chosen = Config.of(dict(config))
         program = program_of(workload, chosen, progress)

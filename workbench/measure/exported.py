@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
+from workbench.dialects.cuda_code import compiled_for_elsewhere
 from workbench.measure import builds
 from workbench.measure.builders import COUNTED, LIBRARY
 from workbench.measure.counting import counted
@@ -24,7 +25,8 @@ def export(
     workload: Workload, *, target: str, config: Mapping[str, Any], folder: str, progress: Callable[..., None]
 ) -> dict[str, Any]:
     """Compile, and write the library and its counts into a folder."""
-    kept = builds.compiled(workload, target, config, progress)
+    with compiled_for_elsewhere():
+        kept = builds.compiled(workload, target, config, progress)
     kept.built.export(Path(folder) / LIBRARY)
     found = {"target": kept.target, "build_seconds": kept.seconds, **counted(kept.built, workload)}
     (Path(folder) / COUNTED).write_text(json.dumps(found))

@@ -12,6 +12,7 @@ from typing import Any
 import tvm
 
 from workbench.dialects.base import Workload
+from workbench.dialects.cuda_code import compiled_for_elsewhere
 from workbench.errors import MeasureError
 from workbench.measure import builds
 from workbench.measure.builders import LIBRARY, counts_in
@@ -85,7 +86,8 @@ def _library(
                 "give its workers the same environment"
             )
         return Path(folder) / LIBRARY, found["calls"]
-    kept = builds.compiled(workload, target, config, progress)
+    with compiled_for_elsewhere():
+        kept = builds.compiled(workload, target, config, progress)
     kept.built.export(scratch / LIBRARY)
     return scratch / LIBRARY, kept.built.calls()
 
