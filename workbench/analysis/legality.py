@@ -8,16 +8,17 @@ only element-wise operators of its shape come, because TVM's code generator sche
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from workbench.analysis.tensors import tensor
-from workbench.errors import WorkbenchError
+from workbench.errors import PipelineError, WorkbenchError
 from workbench.graph.model import Edge, Graph, Node
 
 COMPLICATED = 3
 "CommReduce and above"
+_MAKES_KERNELS = {"relay": "SimplifyInference (or the qnn passes)", "relax": "LegalizeOps,AnnotateTIROpPattern"}
 _FUSED = ("primitive", "external", "composite")
 _SCALARS = ("int32", "int64", "float32", "float64", "bool")
 "scalar constants of these types are written into a kernel; all others are its arguments"
@@ -78,7 +79,7 @@ def kernel(graph: Graph, nodes: Iterable[int]) -> Selection:
     for i in found.nodes:
         if graph.nodes[i].kind == "op" and graph.nodes[i].pattern is None:
             raise IllegalEdit(
-                f"{graph.nodes[i].op} has no fusion pattern and no code of its own; run SimplifyInference (or the qnn passes) first"
+                f"{graph.nodes[i].op} has no fusion pattern and no code of its own; run {_MAKES_KERNELS[graph.dialect]} first"
             )
     complicated = [i for i in found.nodes if graph.nodes[i].kind == "op" and _rank(graph.nodes[i]) >= COMPLICATED]
     if len(complicated) > 1:
@@ -128,6 +129,24 @@ def cut(graph: Graph, edges: Iterable[Edge | tuple[int, ...]]) -> tuple[Edge, ..
         if fused:
             raise IllegalEdit(f"the edge is inside or at {fused}, which is fused already; cut before FuseOps runs")
     return found
+
+
+def check_names(graph: Graph, nodes: Sequence[int], names: Sequence[str], what: str) -> None:
+    """Refuse ids that mean other operators here than where they were written down.
+
+    Raises
+    ------
+    PipelineError
+        The graph does not have these operators at these ids.
+    """
+    if not names:
+        return
+    here = [graph.nodes[i].op if 0 <= i < len(graph.nodes) else "nothing" for i in nodes]
+    if here != list(names):
+        raise PipelineError(
+            f"{what} was written for the nodes {_listed(names)}, and here these ids are {_listed(here)}; "
+            "run it on the module that its ids were taken from"
+        )
 
 
 def why_not(check: Callable[[Graph, Any], object], graph: Graph, chosen: Any) -> str:
@@ -259,6 +278,10 @@ def _edges(graph: Graph, given: Edge | tuple[int, ...]) -> list[Edge]:
     if not found:
         raise IllegalEdit(f"the graph has no edge {' -> '.join(map(str, key[:2]))}; give one of w.graph().edges")
     return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join([*names[:6], "..."] if len(names) > 6 else names)
 
 
 def _and(graph: Graph, nodes: Iterable[int]) -> str:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-_TENSOR = re.compile(r"Tensor\[\(([^()]*)\), (\w+)\]")
+# as Relay prints it, and as Relax does
+_TENSOR = re.compile(r"Tensor\[\(([^()]*)\), (\w+)\]|R\.Tensor\(\(([^()]*)\), dtype=\"(\w+)\"[^()]*\)")
 _SCALAR = re.compile(r"(?:bool|u?int\d+|b?float\d+)")
 _BITS = re.compile(r"\d+")
 
@@ -42,22 +43,35 @@ def tensor(type: str) -> Tensor | None:
 
     >>> tensor("Tensor[(1, ?), int8]")
     Tensor(shape=(1, '?'), dtype='int8')
+    >>> tensor('R.Tensor((n, 4), dtype="float32")')
+    Tensor(shape=('n', 4), dtype='float32')
     >>> tensor("float32").shape
     ()
     """
     found = _TENSOR.fullmatch(type)
     if found is not None:
-        parts = [part.strip() for part in found.group(1).split(",") if part.strip()]
-        return Tensor(tuple(int(p) if p.isdigit() else p for p in parts), found.group(2))
+        return _read(found)
     return Tensor((), type) if _SCALAR.fullmatch(type) else None
+
+
+def tensors(type: str) -> list[Tensor]:
+    """The tensors of a type, a tuple's one by one.
+
+    >>> tensors("(Tensor[(1, ?), int8], float32)")
+    [Tensor(shape=(1, '?'), dtype='int8')]
+    >>> tensors('R.Tuple(R.Tensor((8,), dtype="int8"), R.Tensor((8,), dtype="int8"))')
+    [Tensor(shape=(8,), dtype='int8'), Tensor(shape=(8,), dtype='int8')]
+    """
+    return [_read(found) for found in _TENSOR.finditer(type)]
 
 
 def nbytes(type: str) -> int:
     """Bytes of a value of this type, tuples' fields together; 0 where it is not known."""
     whole = tensor(type)
-    if whole is not None:
-        return whole.nbytes
-    return sum(Tensor(t.shape, t.dtype).nbytes for t in map(tensor, _TENSOR_TEXT.findall(type)) if t is not None)
+    return sum(field.nbytes for field in tensors(type)) if whole is None else whole.nbytes
 
 
-_TENSOR_TEXT = re.compile(r"Tensor\[\([^()]*\), \w+\]")
+def _read(found: re.Match[str]) -> Tensor:
+    shape, dtype = found.group(1, 2) if found.group(2) else found.group(3, 4)
+    parts = [part.strip() for part in shape.split(",") if part.strip()]
+    return Tensor(tuple(int(p) if p.isdigit() else p for p in parts), dtype)

@@ -33,7 +33,6 @@ def cut(workload: Workload, edge: AnyEdge | Iterable[AnyEdge]) -> Workload:
     IllegalEdit
         There is no such edge, or nothing would be fused across it.
     """
-    _only_relay(workload)
     return _edited(workload, cut_step(workload.graph(), edge))
 
 
@@ -46,7 +45,6 @@ def force(workload: Workload, nodes: Iterable[int]) -> Workload:
         They cannot be one: a path leaves them and comes back, they hold two complicated operators, give several results
         or a tuple, or are in different functions.
     """
-    _only_relay(workload)
     return _edited(workload, force_step(workload.graph(), nodes))
 
 
@@ -58,7 +56,6 @@ def outline(workload: Workload, nodes: Iterable[int], name: str, compiler: str |
     IllegalEdit
         A path leaves them and comes back, or they are in different functions.
     """
-    _only_relay(workload)
     return _edited(workload, outline_step(workload.graph(), nodes, name, compiler))
 
 
@@ -81,13 +78,6 @@ def outline_step(graph: Graph, nodes: Iterable[int], name: str, compiler: str | 
         raise WorkbenchError("an outlined region needs a name, such as 'dnnl.conv2d_relu'")
     options = {**_operators(graph, nodes, legality.region), "name": name}
     return PassStep("OutlineRegion", options | ({"compiler": compiler} if compiler else {}))
-
-
-def _only_relay(workload: Workload) -> None:
-    if workload.dialect != "relay":
-        raise WorkbenchError(
-            f"{workload.name} is {workload.dialect}, and cuts, kernels and regions are made in relay; in Relax, FuseOpsByPattern does it"
-        )
 
 
 def _listed(edge: Any) -> list[Any]:

@@ -23,8 +23,6 @@ def actions(fused: Fused, chosen: Sequence[int]) -> list[Block]:
     """What may be done with a selection: each legal, or with the reason why not."""
     if fused.program.workload is None:
         return [words("A graph alone cannot be changed; give the inspector the workload.", "small")]
-    if fused.program.workload.dialect != "relay":
-        return [words("Cuts, kernels and regions are made in Relay; in Relax, FuseOpsByPattern does it.", "small")]
     made = [heading("What if")]
     if len(chosen) == 2:
         refused = why_not(lambda: cut_step(fused, chosen))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any
@@ -49,17 +50,25 @@ _BASES = (relax.transform.FunctionPass, relax.transform.DataflowBlockPass)
 
 @lru_cache
 def passes() -> tuple[PassInfo, ...]:
-    """Every public pass constructor of relax.transform, in alphabetical order."""
-    found = [_describe(name, constructor) for name, constructor in constructors().items()]
+    """Every public pass constructor of relax.transform, and ours, in alphabetical order."""
+    ours = {made.__name__ for made in _ours()}
+    found = [replace(_describe(name, made), ours=name in ours) for name, made in constructors().items()]
     return tuple(sorted(found, key=lambda info: info.name.lower()))
+
+
+def _ours() -> tuple[Any, ...]:
+    from workbench.dialects.relax.passes import OURS  # it reads graphs, for which it needs this module
+
+    return OURS
 
 
 @lru_cache
 def constructors() -> dict[str, Any]:
     """Pass name -> the function or class that makes the pass."""
-    return {
+    theirs = {
         name: thing for name, thing in inspect.getmembers(relax.transform) if name[0].isupper() and _makes_a_pass(thing)
     }
+    return {**theirs, **{made.__name__: made for made in _ours()}}
 
 
 def _makes_a_pass(thing: Any) -> bool:

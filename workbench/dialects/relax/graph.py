@@ -30,9 +30,16 @@ OPAQUE = 8
 "What FuseOps takes every call for that is not to a PrimFunc."
 
 
-def build_graph(module: tvm.IRModule, name: str) -> Graph:
-    """The graph of a module."""
-    return _Walk(module, GraphBuilder(name, "relax")).run()
+def build_graph(module: tvm.IRModule, name: str, bindings: dict[int, Any] | None = None) -> Graph:
+    """The graph of a module.
+
+    Parameters
+    ----------
+    bindings
+        Filled with the binding behind each node that one gives its value to; a function drawn twice has its bindings here
+        twice.
+    """
+    return _Walk(module, GraphBuilder(name, "relax"), {} if bindings is None else bindings).run()
 
 
 def group_kind(attrs: Mapping[str, Any]) -> str:
@@ -75,7 +82,7 @@ class _Env:
 
 
 class _Walk:
-    def __init__(self, module: tvm.IRModule, builder: GraphBuilder) -> None:
+    def __init__(self, module: tvm.IRModule, builder: GraphBuilder, bindings: dict[int, Any]) -> None:
         # TVM gives the functions in the order of a hash map
         named = sorted(
             ((var.name_hint, function) for var, function in module.functions_items()), key=lambda pair: pair[0]
@@ -87,6 +94,7 @@ class _Walk:
             if not isinstance(function, relax.Function)
         }
         self.builder = builder
+        self.bindings = bindings
         self.open: list[relax.Function] = []
 
     def run(self) -> Graph:
@@ -158,6 +166,7 @@ class _Walk:
                 if isinstance(binding, relax.MatchCast):
                     node = self.add(env, "match", "match_cast", (node,), type_of(variable), name=name)
                 env.values[identity(variable)] = node
+                self.bindings.setdefault(node, binding)
                 if not isinstance(variable, relax.DataflowVar):
                     self.builder.hold(node, "block")
         return (yield self.value(body.body, env))

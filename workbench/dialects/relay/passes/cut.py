@@ -9,7 +9,7 @@ import tvm
 from tvm import relay
 
 from workbench.analysis import legality
-from workbench.dialects.relay.passes.nodes import Located, check_names, located
+from workbench.dialects.relay.passes.nodes import Located, located
 from workbench.dialects.relay.passes.rewriting import in_module, rewritten
 from workbench.graph.model import Edge
 
@@ -33,7 +33,7 @@ class CutFusion:
         if not self.edges:
             return module
         at = located(relay.transform.InferType()(module))
-        check_names(at.graph, [node for edge in self.edges for node in tuple(edge)[:2]], self.ops, "CutFusion")
+        legality.check_names(at.graph, [node for edge in self.edges for node in tuple(edge)[:2]], self.ops, "CutFusion")
         return cut(at, legality.cut(at.graph, [tuple(edge) for edge in self.edges]))
 
 

@@ -10,7 +10,7 @@ from tvm import relay
 
 from workbench.analysis import legality
 from workbench.dialects.relay.passes.enclosing import called, enclosed
-from workbench.dialects.relay.passes.nodes import check_names, located
+from workbench.dialects.relay.passes.nodes import located
 
 
 @tvm.transform.module_pass(opt_level=0, name="ForceFusion")
@@ -32,7 +32,7 @@ class ForceFusion:
         if not self.nodes:
             return module
         at = located(relay.transform.InferType()(module))
-        check_names(at.graph, self.nodes, self.ops, "ForceFusion")
+        legality.check_names(at.graph, self.nodes, self.ops, "ForceFusion")
         region = enclosed(at, legality.kernel(at.graph, self.nodes))
         primitive = region.function.with_attr("Primitive", tvm.tir.IntImm("int32", 1))
         return called(at, region, primitive, {})

@@ -6,7 +6,6 @@ pipeline's text mean the same nodes when the pipeline is run again on the same m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,7 +17,6 @@ from workbench.dialects.relay.ast import Expr, Module
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.printed import constant_digests, parameter_names, parts, print_module
 from workbench.dialects.relay.text import parse
-from workbench.errors import PipelineError
 from workbench.graph.model import Graph
 
 
@@ -81,25 +79,3 @@ def _bound_by(pattern: relay.Pattern) -> list[relay.Var]:
         elif isinstance(current, (relay.PatternConstructor, relay.PatternTuple)):
             stack.extend(reversed(list(current.patterns)))
     return found
-
-
-def check_names(graph: Graph, nodes: Sequence[int], names: Sequence[str], what: str) -> None:
-    """Refuse ids that mean other operators here than where they were written down.
-
-    Raises
-    ------
-    PipelineError
-        The graph does not have these operators at these ids.
-    """
-    if not names:
-        return
-    here = [graph.nodes[i].op if 0 <= i < len(graph.nodes) else "nothing" for i in nodes]
-    if here != list(names):
-        raise PipelineError(
-            f"{what} was written for the nodes {_listed(names)}, and here these ids are {_listed(here)}; "
-            "run it on the module that its ids were taken from"
-        )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join([*names[:6], "..."] if len(names) > 6 else names)

@@ -10,7 +10,7 @@ from tvm import relay
 
 from workbench.analysis import legality
 from workbench.dialects.relay.passes.enclosing import called, enclosed
-from workbench.dialects.relay.passes.nodes import check_names, located
+from workbench.dialects.relay.passes.nodes import located
 from workbench.errors import PipelineError
 
 
@@ -38,7 +38,7 @@ class OutlineRegion:
         if not self.nodes:
             return module
         at = located(relay.transform.InferType()(module))
-        check_names(at.graph, self.nodes, self.ops, "OutlineRegion")
+        legality.check_names(at.graph, self.nodes, self.ops, "OutlineRegion")
         region = enclosed(at, legality.region(at.graph, self.nodes))
         if not self.compiler:
             return called(at, region, region.function.with_attr("Composite", self.name), {})

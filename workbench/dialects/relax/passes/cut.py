@@ -1,0 +1,62 @@
+"""CutFusion: keep two operators in different kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from workbench.analysis import legality
+from workbench.dialects import compat
+from workbench.dialects.compat import identity
+from workbench.dialects.relax.passes.nodes import Place, located
+from workbench.dialects.relax.passes.rewriting import replaced, with_block
+
+
+@tvm.transform.module_pass(opt_level=0, name="CutFusion")
+@dataclass(frozen=True)
+class CutFusion:
+    """Keep the two ends of chosen edges in different kernels: FuseOps does not fuse across them.
+
+    A value that leaves its dataflow block is never fused into what uses it; so the value of the edge's source is made an
+    output of its block. All of its uses are kept apart by that, and it can still take in what comes before it.
+    """
+
+    edges: Sequence[Sequence[int]] = ()
+    "(source, target) or (source, target, argument position) by the node ids of the module's graph"
+    ops: Sequence[str] = ()
+    "the operators at both ends of each edge, one after the other, checked before anything is done; empty to trust the ids"
+
+    def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
+        """Run on a module; raises IllegalEdit where an edge is none that can be cut."""
+        if not self.edges:
+            return module
+        at = located(module)
+        legality.check_names(at.graph, [node for edge in self.edges for node in tuple(edge)[:2]], self.ops, "CutFusion")
+        edges = legality.cut(at.graph, [tuple(edge) for edge in self.edges])
+        for source in dict.fromkeys(edge.source for edge in edges):
+            module = _leaving(module, at.place([source]), at.bindings[source].var)
+        return module
+
+
+def _leaving(module: tvm.IRModule, place: Place, variable: Any) -> tvm.IRModule:
+    """The module with a variable of a dataflow block made an output of that block."""
+    if not isinstance(variable, relax.DataflowVar):
+        return module
+    outside = relax.Var(compat.name_of(variable), compat.type_of(variable))
+    instead = {identity(variable): outside}
+
+    def change(bindings: list[Any]) -> list[Any]:
+        return [
+            relax.VarBinding(
+                outside if binding.var.same_as(variable) else binding.var, replaced(binding.value, instead)
+            )
+            if isinstance(binding, relax.VarBinding)
+            else relax.MatchCast(binding.var, replaced(binding.value, instead), compat.type_of(binding.var))
+            for binding in bindings
+        ]
+
+    return with_block(module, place, change)

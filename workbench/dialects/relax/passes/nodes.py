@@ -1,0 +1,66 @@
+"""From the ids of a Graph to the bindings of the module that it was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from workbench.analysis import legality
+from workbench.dialects.compat import identity
+from workbench.dialects.relax.graph import build_graph
+from workbench.graph.model import Graph
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where bindings stand: a block of a global function."""
+
+    function: str
+    block: int
+
+
+@dataclass(frozen=True)
+class Located:
+    """A module's graph, and the binding behind each of its nodes."""
+
+    module: tvm.IRModule
+    graph: Graph
+    bindings: dict[int, Any]
+    "node id -> its binding; a constant or a tuple written into a call has none"
+    places: dict[int, Place]
+    "identity of a binding's variable -> where it stands"
+
+    def place(self, nodes: Iterable[int]) -> Place:
+        """The one dataflow block that all of these nodes are bound in.
+
+        Raises
+        ------
+        IllegalEdit
+            They are in several blocks, or in none that is dataflow.
+        """
+        chosen = [node for node in nodes if node in self.bindings]
+        found = {self.places.get(identity(self.bindings[node].var)) for node in chosen}
+        if len(found) != 1 or None in found:
+            raise legality.IllegalEdit(
+                f"{', '.join(legality.describe(self.graph, node) for node in chosen[:3])} are not in one dataflow block, and "
+                "FuseOps looks at one such block at a time; ConvertToDataflow makes them"
+            )
+        return found.pop()  # pyright: ignore[reportReturnType]  None was refused
+
+
+def located(module: tvm.IRModule, name: str = "main") -> Located:
+    """Find the binding behind every node of the module's graph."""
+    bindings: dict[int, Any] = {}
+    graph = build_graph(module, name, bindings)
+    places: dict[int, Place] = {}
+    for variable, function in module.functions_items():
+        if not isinstance(function, relax.Function):
+            continue
+        for index, block in enumerate(function.body.blocks):
+            if isinstance(block, relax.DataflowBlock):
+                places |= {identity(binding.var): Place(variable.name_hint, index) for binding in block.bindings}
+    return Located(module, graph, bindings, places)
