@@ -156,6 +156,20 @@ def test_operators_that_tvm_lacks_are_listed_at_once(dialect: str) -> None:
     assert all(name in str(caught.value) for name in ("i0", "i1", "det"))
 
 
+def test_the_same_model_has_the_same_layers_each_time(transformer: Transformer, dialect: str) -> None:
+    first, second = (wb.load(transformer, inputs=[(1, LENGTH, WIDE)]).graph().layered for _ in range(2))
+    assert [group.name for group in first.groups] == [group.name for group in second.groups]
+
+
+def test_a_script_that_was_not_traced_needs_shapes(small: Small, dialect: str) -> None:
+    words = r"the shape of the input input is not in the script" if dialect == "relay" else "not TorchScript"
+    with pytest.raises(LoadError, match=words):
+        wb.load(torch.jit.script(torch.nn.Sequential(torch.nn.Linear(4, 3)).eval()))
+    if dialect == "relay":
+        script = torch.jit.script(torch.nn.Sequential(torch.nn.Linear(4, 3)).eval())
+        assert wb.load(script, inputs=[(2, 4)]).graph().ops()[0].op == "nn.dense"
+
+
 def test_a_module_in_training_is_refused(dialect: str) -> None:
     with pytest.raises(LoadError, match=r"call model\.eval\(\) first"):
         wb.load(Small(), inputs=[(1, 3, 6, 6)])

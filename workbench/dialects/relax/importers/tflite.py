@@ -20,8 +20,9 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     converting = Converting()
     with converting:
         converted = from_tflite(model, dict[str, Any](shapes(inputs, input_names(model))) or None)
-    module, params = relax.frontend.detach_params(converted)
-    made = dialect("relax").load(module, params, name)
+    # the weights are constants already; what is detached is a copy of them that belongs to no parameter
+    module, _ = relax.frontend.detach_params(converted)
+    made = dialect("relax").load(module, None, name)
     assert made is not None, "it is an IRModule"
     made.notes += converting.warnings
     return made

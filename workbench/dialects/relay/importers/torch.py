@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import tvm
@@ -17,6 +16,7 @@ from workbench.dialects.importers.shapes import Inputs, shapes
 from workbench.dialects.importers.torch_model import evaluating, examples, kind_of
 from workbench.dialects.importers.unsupported import refuse
 from workbench.dialects.registry import dialect
+from workbench.dialects.relay.importers.scopes import full_paths, operators
 from workbench.errors import LoadError
 
 _WITHOUT_CONVERTER = (
@@ -38,9 +38,10 @@ def workload(source: Any, name: str, inputs: Inputs) -> Workload:
     with converting:
         if kind == "module":
             source = torch.jit.trace(evaluating(source), examples(inputs, "module"))
-        refuse(_operators(source), _supported(), "PyTorch operators")
+        refuse(operators(source), _supported(), "PyTorch operators")
         described = _described(source, None if kind == "module" else inputs)
-        module, params = relay.frontend.from_pytorch(source, described, preserve_pytorch_scopes=True)
+        with full_paths(source):
+            module, params = relay.frontend.from_pytorch(source, described, preserve_pytorch_scopes=True)
     made = dialect("relay").load(_alone(module), params, name)
     assert made is not None, "it is an IRModule"
     return made
@@ -52,20 +53,12 @@ def _supported() -> set[str]:
     return known | {f"{name}_" for name in known}  # those that write where they read
 
 
-def _operators(script: Any) -> Iterator[tuple[str, str]]:
-    """Every operator with the module that calls it, those in branches and loops too."""
-    waiting = [script.inlined_graph]
-    while waiting:
-        for node in waiting.pop().nodes():
-            yield node.kind(), node.scopeName().rpartition("__module.")[2]
-            waiting.extend(node.blocks())
-
-
 def _described(script: Any, inputs: Inputs) -> list[tuple[str, tuple[tuple[int, ...], str]]]:
     """Name, shape and type of each input: as traced, or as the person says."""
     torch = needed("torch", "torch", "a PyTorch model")
     taken = list(script.graph.inputs())[1:]
-    names = [value.debugName() for value in taken]
+    # TorchScript numbers what a variable holds, `x.1`
+    names = [value.debugName().partition(".")[0] for value in taken]
     given = shapes(inputs, names)
     described = []
     for name, value in zip(names, taken, strict=True):
