@@ -149,12 +149,20 @@ function outputLine(context: Pen, f: Frame, x: number, y: number, w: number, h: 
   context.stroke();
 }
 
+/** A whole name in slightly smaller letters, or without its "nn.", says more than its beginning. */
+function nameThatFits(f: Frame, label: string, room: number, usual: number): [string, number] {
+  for (const each of [label, label.replace(/^nn\./, "")]) {
+    for (let size = usual; size >= Math.max(8.5, usual - 2); size--) if (f.ruler.fit(each, room, size, false) === each) return [each, size];
+  }
+  return [f.ruler.fit(label, room, usual, false), usual];
+}
+
 /** Far enough away that only a name fits: it keeps a readable size and the box gives it its whole height. */
 function name(context: Pen, f: Frame, content: Content, x: number, y: number, w: number, h: number, ink: string): void {
-  const size = Math.min(11, Math.max(8, h * 0.62));
+  const usual = Math.min(11, Math.max(8, h * 0.62));
   if (h < 8) return;
-  const words = f.ruler.fit(content.label, w - 6, size, false);
-  if (words === "" || (words.length < 3 && words !== content.label)) return;
+  const [words, size] = nameThatFits(f, content.label, w - 6, usual);
+  if (words === "" || (words.length < 3 && !content.label.endsWith(words))) return;
   context.font = `${size}px ${f.theme.font}`;
   context.textBaseline = "middle";
   context.textAlign = "center";
