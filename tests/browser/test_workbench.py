@@ -162,3 +162,25 @@ def test_every_control_has_a_name_and_a_narrow_cell_is_one_column(bench: Noteboo
         " && !c.closest('.wb-tab-body, .wb-panes, [hidden]')).map((c) => c.className)"
     )
     assert wide == []
+
+
+def test_kernels_are_listed_selected_and_laid_over_the_graph(bench: Notebook) -> None:
+    bench.part("tab-kernels").click()
+    table = bench.part("kernels-table")
+    expect(table.locator("tr")).to_have_count(4, timeout=BRIEFLY)
+    bench.part("kernels-overlay").select_option("bytes")
+    scale = bench.part("scale")
+    expect(scale).to_contain_text(re.compile(r"read and written.*80.*1,072 bytes"))
+    table.locator("button").filter(has_text="1").last.click()
+    expect(table.locator("tr.wb-current")).to_have_count(1)
+    assert bench.python("len(bench.selection['after'])") > 0
+    bench.part("kernels-overlay").select_option("")
+    expect(scale).to_be_hidden()
+
+
+def test_stages_are_counted_when_their_tab_is_opened_and_shown_as_a_plot(bench: Notebook) -> None:
+    bench.part("tab-waterfall").click()
+    expect(bench.part("waterfall-table").locator("tr")).to_have_count(6, timeout=BRIEFLY)
+    shown = bench.part("plot-waterfall").locator("img:visible")
+    expect(shown).to_have_count(1)
+    expect(shown).to_have_attribute("alt", re.compile("8 to 3 kernels"))
