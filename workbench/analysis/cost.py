@@ -14,6 +14,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
+from workbench.analysis.tensors import tensors
 from workbench.graph.model import Graph, Node
 
 _ELEMENTWISE = [
@@ -129,7 +130,6 @@ _EACH = {"clip": 2, "nn.leaky_relu": 2, "nn.prelu": 2, "nn.silu": 2, "nn.gelu": 
 "operations an element of the result"
 _NORMAL = {"nn.softmax": 5, "nn.log_softmax": 5, "nn.layer_norm": 7, "nn.fast_softmax": 5, "nn.rms_norm": 5}
 "operations an element of the input: for softmax its maximum, a difference, a power, a sum and a quotient"
-_TENSOR = re.compile(r'Tensor(?:\[\(([^()]*)\), (\w+)\]|\(\(([^()]*)\), dtype="(\w+)")')
 _AXIS = re.compile(r"(\d*)([A-Za-z])")
 _DIGITS = re.compile(r"(?<=\D)\d+$")
 
@@ -211,11 +211,7 @@ def shapes(type: str) -> list[tuple[int, ...] | None]:
     >>> shapes("(Tensor[(1, 8), float32], Tensor[(?), int8])"), shapes('R.Tensor((4,), dtype="int8")')
     ([(1, 8), None], [(4,)])
     """
-    found: list[tuple[int, ...] | None] = []
-    for relay, _, relax, _ in _TENSOR.findall(type):
-        parts = [part.strip() for part in (relay or relax).split(",") if part.strip()]
-        found.append(tuple(map(int, parts)) if all(part.isdigit() for part in parts) else None)
-    return found
+    return [tuple(int(d) for d in each.shape) if each.known else None for each in tensors(type)]
 
 
 def _matmul(o: Operands) -> int:

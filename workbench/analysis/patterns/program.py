@@ -7,13 +7,13 @@ the program.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from workbench.analysis.patterns.pattern import PatternNode
+from workbench.analysis.tensors import tensor
 from workbench.graph.model import Graph, Node
 
 LEAVES = ("var", "constant", "shape")
@@ -222,18 +222,10 @@ def other_type(pattern: PatternNode, said: str) -> tuple[str, str] | None:
     return None if shape == list(wanted) else ("shape-differs", f"has shape {shape}, not {list(wanted)}")
 
 
-_RELAX_TENSOR = re.compile(r'R\.Tensor\(\(([^()]*)\), dtype="(\w+)"\)')
-
-
 def tensor_parts(said: str) -> tuple[list[int | str], str | None]:
     """Shape and data type of a tensor type as Relay or Relax prints it; ([], None) where it is none."""
-    relax = _RELAX_TENSOR.fullmatch(said)
-    if relax:
-        said = f"Tensor[({relax[1]}), {relax[2]}]"
-    if said.startswith("Tensor[(") and said.endswith("]"):
-        shape, _, dtype = said[8:-1].rpartition("), ")
-        return [int(d) if d.isdigit() else d for d in shape.replace(" ", "").split(",") if d], dtype
-    return ([], said) if said.isalnum() else ([], None)
+    found = tensor(said)
+    return ([], None) if found is None else (list(found.shape), found.dtype)
 
 
 def as_leaves(program: Program, rows: Mapping[int, Any] | frozenset[int]) -> Program:

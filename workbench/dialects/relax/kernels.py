@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import tvm
 from tvm import relax
 
-from workbench.analysis.tensors import Tensor
+from workbench.analysis.tensors import Tensor, tensors
 from workbench.dialects.base import Workload
 from workbench.dialects.capture import pass_context
 from workbench.dialects.counted import OUTSIDE, Call, Program
@@ -23,7 +22,6 @@ _KINDS = {
     "relax.to_vdevice": "copy",
     "relax.hint_on_device": "noop",
 }
-_TENSOR = re.compile(r'R\.Tensor\(\(([^()]*)\), dtype="(\w+)"')
 FUSED, CALLS = "FuseTIR", "CallTIRRewrite"
 "passes that get a kernel as a function of its operators, and the last module with calls in place of packed functions"
 _SCHEDULES = "ApplyDefaultSchedule"
@@ -126,17 +124,3 @@ def _kind(node: Node) -> str:
     if node.kind != "op":
         return ""
     return _KINDS.get(node.op, "" if node.op.startswith("relax.") else "kernel")
-
-
-def tensors(type: str) -> list[Tensor]:
-    """The tensors of a type, a tuple's one by one.
-
-    >>> tensors('R.Tuple(R.Tensor((1, 64), dtype="float32"), R.Tensor((n,), dtype="int8"))')
-    [Tensor(shape=(1, 64), dtype='float32'), Tensor(shape=('n',), dtype='int8')]
-    """
-    return [Tensor(_dimensions(shape), dtype) for shape, dtype in _TENSOR.findall(type)]
-
-
-def _dimensions(text: str) -> tuple[int | str, ...]:
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    return tuple(int(part) if part.isdigit() else part for part in parts)
