@@ -14,6 +14,7 @@ from workbench.measure.local import measure_one
 from workbench.measure.overlays import joined, nodes_on, overlay_of
 from workbench.pipeline.config import Config
 from workbench.plots import figures, time_unit
+from workbench.plots.rows import conditions
 from workbench.widgets.background import Task
 from workbench.widgets.blocks import Block, action, entry, picture, size, table, words
 from workbench.widgets.panels import Panel
@@ -195,6 +196,8 @@ class KernelsPanel(Panel):
         if self._picture is not None and self._picture[0] == key:
             return self._picture[1]
         rows = self._table()
+        if times is not None:
+            rows.attrs = {"conditions": conditions(times), "method": times["kernel_method"].iloc[0]}
         if self.plot == "handovers":
             made = picture(plots.handovers, found.handovers, 2, "plot-kernels-tab")
         elif self.plot == "overhead":
