@@ -1,0 +1,106 @@
+"""The compiler's own pipeline, switched by a PassContext."""
+
+from __future__ import annotations
+
+import pytest
+from workbench_widget.driving import MERGE, says
+
+from workbench.widgets import page
+
+
+def test_the_compilers_own_pipeline_is_shown_and_switched(bench, dialect):
+    says(bench, type="mode", value="context")
+    assert bench.state["error"] is None
+    assert bench.state["counts"]["after_kernels"] > 0
+    name = next(t["name"] for t in bench.state["context"]["toggles"] if not t["locked"] and t["enabled"])
+    says(bench, type="toggle_context", name=name, enabled=False)
+    assert bench.state["context"]["disabled"] == [name]
+    assert bench.state["error"] is None
+    bench.toggle(name)
+    assert bench.wait()
+    assert bench.state["context"]["disabled"] == []
+
+
+def test_the_steps_of_one_mode_are_not_those_of_the_other(bench):
+    says(bench, type="step", index=1)
+    says(bench, type="mode", value="context")
+    assert bench.state["step"] == -1
+    assert bench.titles == ["before", "after"]
+
+
+def test_a_list_that_comes_late_does_not_overwrite_a_newer_one(bench, monkeypatch):
+    """Counting what each pass changed takes longer than the picture; by then somebody may have clicked again."""
+    made, again = page.pass_states, []
+
+    def late(choice, trace, infos):
+        if trace is not None and not again:
+            again.append(True)
+            bench.toggle(MERGE)
+        return made(choice, trace, infos)
+
+    monkeypatch.setattr(page, "pass_states", late)
+    seen = []
+    bench.observe(lambda change: seen.append(change["new"]["passes"][0]["enabled"]), "state")
+    bench.toggle(MERGE)
+    assert bench.wait()
+    assert bench.state["passes"][0]["enabled"]
+    # off when it was switched off, on from the second click on, and never off again
+    assert seen == sorted(seen)
+
+
+def test_a_locked_pass_is_refused_with_its_reason(bench):
+    says(bench, type="mode", value="context")
+    locked = next((t for t in bench.state["context"]["toggles"] if t["locked"]), None)
+    if locked is None:
+        pytest.skip("no pass of this dialect's compiler is locked")
+    says(bench, type="toggle_context", name=locked["name"], enabled=False)
+    assert locked["reason"] in bench.state["error"]["text"]
+    assert bench.state["context"]["disabled"] == []
+
+
+def test_other_opt_levels_are_other_choices(bench):
+    says(bench, type="mode", value="context")
+    says(bench, type="opt_level", value=0)
+    assert bench.state["context"]["opt_level"] == 0
+    says(bench, type="undo")
+    assert bench.state["context"]["opt_level"] == 3
+
+
+SETTING = {"relay": "relay.FuseOps.max_depth", "relax": "relax.FuseOps.max_depth"}
+
+
+def test_a_config_key_reaches_the_compiler_and_the_measured_configuration(bench, dialect):
+    says(bench, type="mode", value="context")
+    fused = bench.kernels
+    says(bench, type="setting", name=SETTING[dialect], text="1")
+    assert bench.state["context"]["options"] == {SETTING[dialect]: "1"}
+    assert bench.state["refused"] is None
+    assert dict(bench.trace.build["options"]) == {SETTING[dialect]: 1}
+    assert bench.choice.config(()).options == {SETTING[dialect]: 1}
+    if dialect == "relay":
+        assert bench.kernels > fused
+    assert SETTING[dialect] in bench.state["code"]
+    compile(bench.state["code"], "code", "exec")
+    says(bench, type="setting", name=SETTING[dialect], text="")
+    assert bench.state["context"]["options"] == {}
+
+
+@pytest.mark.parametrize("text", ["deep", "1.5", "True", "[1]"])
+def test_a_wrong_config_value_is_answered_beside_its_field(bench, dialect, text):
+    says(bench, type="mode", value="context")
+    before = bench.seq
+    says(bench, type="setting", name=SETTING[dialect], text=text)
+    assert bench.state["refused"]["field"] == SETTING[dialect]
+    assert bench.state["refused"]["text"]
+    assert bench.choice.options == {}
+    assert bench.seq == before
+
+
+def test_what_tvm_itself_refuses_is_told_in_its_words(bench, dialect):
+    says(bench, type="mode", value="context")
+    name = {"relay": "tir.UnrollLoop", "relax": "tirx.UnrollLoop"}[dialect]
+    says(bench, type="setting", name=name, text="{'no_such_field': 1}")
+    assert "no_such_field" in bench.state["refused"]["text"]
+    says(bench, type="setting", name="no.such.key", text="1")
+    assert "no.such.key" in bench.state["refused"]["text"]
+    assert bench.choice.options == {}

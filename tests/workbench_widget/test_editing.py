@@ -1,0 +1,153 @@
+"""Passes added, removed and given options; presets."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+from workbench_widget.driving import MERGE, PIPELINE, names, says, statuses
+
+import workbench as wb
+from workbench.errors import UnknownName, WorkbenchError
+
+
+def test_the_catalogue_has_every_pass_with_its_options_and_reasons(bench, dialect):
+    passes = {entry["name"]: entry for entry in bench.catalog["passes"]}
+    assert set(passes) == {info.name for info in wb.passes(dialect)}
+    fields = {field["name"]: field for field in passes["FuseOps"]["options"]}
+    assert fields["fuse_opt_level"]["kind"] == "int"
+    assert fields["fuse_opt_level"]["default"] == "-1"
+    assert any(entry["reason"] for entry in passes.values())
+    assert any(entry["locked"] for entry in passes.values())
+
+
+def test_adding_duplicating_and_removing_a_pass_can_each_be_undone(bench):
+    before = names(bench)
+    says(bench, type="add", name="FoldConstant", index=0)
+    assert names(bench) == ["FoldConstant", *before]
+    says(bench, type="duplicate", index=1)
+    assert names(bench) == ["FoldConstant", MERGE, *before]
+    says(bench, type="remove", index=0)
+    assert names(bench) == [MERGE, *before]
+    assert bench.state["error"] is None
+    for _ in range(3):
+        says(bench, type="undo")
+    assert names(bench) == before
+
+
+def test_a_pass_that_only_python_can_make_is_refused_with_its_reason(bench):
+    reasoned = next(entry for entry in bench.catalog["passes"] if entry["reason"])
+    before = names(bench)
+    says(bench, type="add", name=reasoned["name"], index=0)
+    assert reasoned["reason"] in bench.state["error"]["text"]
+    assert names(bench) == before
+
+
+def test_a_pass_that_lacks_an_option_is_added_switched_off_and_says_what_it_needs(bench, dialect, monkeypatch):
+    name = {"relay": "CombineParallelOps", "relax": "Gradient"}[dialect]
+    bench._infos = {**bench._infos, name: dataclasses.replace(bench._infos[name], example={})}
+    says(bench, type="add", name=name, index=0)
+    assert statuses(bench)[0] == "off"
+    needs = bench.state["refused"]
+    assert (needs["form"], needs["field"]) == ("pass 0", {"relay": "op", "relax": "func_name"}[dialect])
+    assert "needs" in needs["text"]
+    says(bench, type="option", index=0, name=needs["field"], text={"relay": "nn.dense", "relax": "main"}[dialect])
+    assert bench.state["refused"] is None
+    assert bench.state["passes"][0]["options"][needs["field"]] in ("nn.dense", "main")
+
+
+def test_an_option_is_set_by_its_type_and_an_empty_field_is_its_default(bench):
+    fuse = len(bench.pipeline) - 1
+    says(bench, type="option", index=fuse, name="fuse_opt_level", text="0")
+    assert bench.pipeline[fuse].options == {"fuse_opt_level": 0}
+    unfused = bench.kernels
+    says(bench, type="option", index=fuse, name="fuse_opt_level", text=" ")
+    assert bench.pipeline[fuse].options == {}
+    assert bench.kernels < unfused
+
+
+@pytest.mark.parametrize("text", ["many", "2.5", "True", "[", "__import__('os')", "9" * 30])
+def test_a_wrong_value_is_answered_beside_its_field_and_the_picture_stays(bench, text):
+    fuse, before, seq = len(bench.pipeline) - 1, str(bench.pipeline), bench.seq
+    says(bench, type="option", index=fuse, name="fuse_opt_level", text=text)
+    refused = bench.state["refused"]
+    assert (refused["form"], refused["field"]) == (f"pass {fuse}", "fuse_opt_level")
+    assert refused["text"]
+    assert (str(bench.pipeline), bench.seq) == (before, seq)
+    assert bench.state["error"] is None
+    says(bench, type="toggle", index=0, enabled=False)
+    assert bench.state["refused"] is None
+
+
+def test_a_preset_of_ones_own_outlives_the_workbench_and_can_be_deleted(bench, cast, config_home):
+    bench.toggle(MERGE)
+    says(bench, type="save_preset", name="no merging")
+    assert bench.state["presets"][-1] == {"name": "no merging", "doc": "yours", "own": True}
+    wanted = bench.choice
+    other = wb.Workbench(cast, "FoldConstant", auto_measure=False)
+    says(other, type="preset", name="no merging")
+    assert other.choice == wanted
+    says(other, type="delete_preset", name="no merging")
+    assert "no merging" not in other.presets
+    with pytest.raises(UnknownName, match="preset"):
+        other.use_preset("no merging")
+    other.close()
+    assert [path.name for path in config_home.iterdir()] == ["presets.json"]
+
+
+@pytest.mark.parametrize("name", ["", "   ", "compiler, opt level 3"])
+def test_a_preset_without_a_name_of_its_own_is_refused_beside_the_field(bench, name, config_home):
+    says(bench, type="save_preset", name=name)
+    assert bench.state["refused"]["form"] == "preset"
+    assert not config_home.exists()
+
+
+def test_a_python_function_cannot_be_kept_in_a_preset(bench):
+    bench.pipeline = wb.Pipeline([lambda module: module])
+    with pytest.raises(WorkbenchError, match="Python object"):
+        bench.save_preset("mine")
+
+
+ENTRY = {
+    "name": "x",
+    "dialect": "relay",
+    "mode": "pipeline",
+    "pipeline": "",
+    "opt_level": 3,
+    "disabled": [],
+    "required": [],
+    "options": {},
+}
+DAMAGED = [
+    "",
+    "{",
+    "[]",
+    "[" * 100_000,
+    '{"version": 2, "presets": []}',
+    '{"version": 1, "presets": [{"name": "x"}]}',
+    '{"version": 1, "presets": {"a": 1}}',
+    json.dumps({"version": 1, "presets": [{**ENTRY, "pipeline": "{{"}]}),
+    json.dumps({"version": 1, "presets": [{**ENTRY, "opt_level": True}]}),
+    json.dumps({"version": 1, "presets": [{**ENTRY, "mode": "other"}]}),
+]
+
+
+@pytest.mark.parametrize("text", DAMAGED, ids=range(len(DAMAGED)))
+def test_a_damaged_file_of_presets_is_told_in_words_and_never_lost(cast, dialect, config_home, text):
+    config_home.mkdir()
+    (config_home / "presets.json").write_text(text)
+    bench = wb.Workbench(cast, PIPELINE[dialect], auto_measure=False)
+    assert "presets.json" in bench.state["presets_note"]
+    assert not any(preset["own"] for preset in bench.state["presets"])
+    bench.save_preset("new")
+    assert (config_home / "presets.damaged-1.json").read_text() == text
+    assert bench.presets[-1] == "new"
+    assert bench.state["presets_note"] == ""
+    bench.close()
+
+
+def test_the_compilers_own_pipeline_at_each_opt_level_is_a_preset(bench):
+    for level in range(4):
+        bench.use_preset(f"compiler, opt level {level}")
+        assert (bench.choice.mode, bench.choice.opt_level) == ("context", level)

@@ -1,0 +1,89 @@
+"""What each pass would do here, and which one changed the answer."""
+
+from __future__ import annotations
+
+from workbench_widget.driving import MERGE, names, says, statuses
+
+import workbench as wb
+
+
+def test_exploring_lists_what_every_pass_would_do_and_a_row_can_be_previewed_and_added(bench, dialect):
+    bench._exploring._found[wb.Pipeline(), 3] = wb.explore(bench.workload, [MERGE, "FoldConstant"])
+    says(bench, type="explore", index=-1)
+    found = bench.exploration
+    assert (found["total"], found["running"], found["error"]) == (2, False, "")
+    row = next(row for row in found["rows"] if row["name"] == MERGE)
+    assert row["status"] == "changed"
+    assert row["nodes"] < 0
+    says(bench, type="preview", name=MERGE)
+    assert bench.state["preview"] == MERGE
+    assert bench.titles[1] == f"after {MERGE} (preview)"
+    says(bench, type="add", name=MERGE, index=0)
+    assert bench.state["preview"] is None
+    assert names(bench)[:2] == [MERGE, MERGE]
+
+
+def test_a_preview_of_what_was_not_found_to_change_anything_is_refused(bench):
+    says(bench, type="preview", name=MERGE)
+    assert "explore first" in bench.state["error"]["text"]
+
+
+def test_exploring_can_be_given_up_and_goes_on_where_it_stopped(bench):
+    bench._handle_custom_msg({"type": "explore", "index": 0}, [])
+    bench._handle_custom_msg({"type": "cancel"}, [])
+    assert bench.wait()
+    stopped = bench.exploration
+    assert not stopped["running"]
+    assert len(stopped["rows"]) < stopped["total"]
+
+
+def test_after_a_python_function_nothing_can_be_explored_and_that_is_said(bench):
+    bench.pipeline = wb.Pipeline([lambda module: module])
+    says(bench, type="explore", index=0)
+    assert "function" in bench.state["error"]["text"]
+
+
+def test_checking_marks_the_steps_that_changed_something(bench):
+    says(bench, type="check")
+    changed = {str(i) for i, status in enumerate(statuses(bench)) if status == "changed"}
+    assert set(bench.checks) == changed
+    assert {check["status"] for check in bench.checks.values()} == {"same"}
+    assert bench.state["busy"] is None
+    bench.toggle(MERGE)
+    assert bench.checks == {}
+    assert bench.wait()
+
+
+PROGRAM = {
+    "relay": """#[version = "0.0.5"]
+def @main(%x: Tensor[(4, 4), float32]) {{ add({op}(%x), %x) }}""",
+    "relax": """# from tvm.script import ir as I
+# from tvm.script import relax as R
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4, 4), dtype="float32")) -> R.Tensor((4, 4), dtype="float32"):
+        with R.dataflow():
+            lv: R.Tensor((4, 4), dtype="float32") = R.{op}(x)
+            gv: R.Tensor((4, 4), dtype="float32") = R.add(lv, x)
+            R.output(gv)
+        return gv
+""",
+}
+
+
+def test_a_step_that_changed_the_answer_says_so_and_its_first_node_is_selected(dialect):
+    other = wb.load(PROGRAM[dialect].format(op="tanh"))
+
+    def wrong(module):
+        return other.module
+
+    bench = wb.Workbench(wb.load(PROGRAM[dialect].format(op="exp")), [wrong], auto_measure=False)
+    assert bench.wait()
+    says(bench, type="check")
+    check = bench.checks["0"]
+    assert check["status"] == "different", check
+    assert "differ" in check["text"]
+    says(bench, type="step", index=0)
+    assert bench.selection == {"before": [check["first"][0]], "after": [check["first"][1]]}
+    bench.close()

@@ -1,0 +1,175 @@
+"""Rows and plots of what was tried, and the tabs that Python fills."""
+
+from __future__ import annotations
+
+import pytest
+from workbench_widget.driving import MERGE, PIPELINE, says
+
+import workbench as wb
+from workbench.errors import UnknownName
+
+
+def test_each_configuration_tried_is_a_row_once_and_the_plots_fill(cast, dialect):
+    bench = wb.Workbench(cast, PIPELINE[dialect], budget=0.02)
+    assert bench.wait()
+    bench.toggle(MERGE)
+    assert bench.wait()
+    bench.toggle(MERGE)
+    assert bench.wait()
+    assert [row["status"] for row in bench.state["rows"]] == ["ok", "ok"], bench.state["rows"]
+    assert [row["current"] for row in bench.state["rows"]] == [True, False]
+    assert list(bench.rows["kernels"]) == [row["kernels"] for row in bench.state["rows"]]
+    assert bench.rows["kernels"][0] < bench.rows["kernels"][1]
+    assert [plot["name"] for plot in bench.plots] == ["plot-kernels", "plot-runtime"]
+    assert all(svg.startswith("<?xml") for plot in bench.plots for svg in plot["svg"])
+    assert "samples" in bench.rows
+    bench._handle_custom_msg({"type": "clear_rows"}, [])
+    assert bench.state["rows"] == []
+    bench.close()
+
+
+def test_measuring_again_keeps_one_row(bench):
+    says(bench, type="measure")
+    says(bench, type="measure")
+    assert [row["status"] for row in bench.state["rows"]] == ["ok"]
+
+
+def test_a_measurement_asked_for_at_once_after_a_toggle_measures_what_is_chosen(bench):
+    says(bench, type="measure")
+    bench.toggle(MERGE)
+    bench.measure()
+    assert bench.wait()
+    rows = {row["config"]: row for row in bench.state["rows"]}
+    assert [row["status"] for row in rows.values()] == ["ok", "ok"]
+    assert rows[bench.choice.config(bench._presets).label]["kernels"] == bench.kernels
+
+
+def test_a_configuration_whose_turn_never_came_is_measured_when_it_is_chosen_again(cast, dialect):
+    bench = wb.Workbench(cast, PIPELINE[dialect], budget=0.02)
+    for _ in range(4):
+        bench.toggle(MERGE)
+        bench._pictures.wait(60)
+    assert bench.wait()
+    assert {row["status"] for row in bench.state["rows"]} <= {"ok", "cancelled"}
+    bench.toggle(MERGE)
+    assert bench.wait()
+    bench.toggle(MERGE)
+    assert bench.wait()
+    assert [row["status"] for row in bench.state["rows"]] == ["ok", "ok"]
+    bench.close()
+
+
+def test_cancel_leaves_nothing_pending(bench):
+    bench._handle_custom_msg({"type": "measure"}, [])
+    bench._handle_custom_msg({"type": "cancel"}, [])
+    assert bench.wait()
+    assert bench.state["busy"] is None
+    assert not {row["status"] for row in bench.state["rows"]} & {"pending", "running"}
+    assert bench.state["error"] is None
+
+
+def test_a_build_that_ends_its_process_is_a_failed_row(cast, dialect):
+    bench = wb.Workbench(cast, PIPELINE[dialect], auto_measure=False, target="llvm -mtriple=foo-bar")
+    says(bench, type="measure")
+    (row,) = bench.state["rows"]
+    assert row["status"] == "failed"
+    assert row["message"]
+    bench.close()
+
+
+def block(bench, tab, name):
+    """The block of that name."""
+    return next(found for found in getattr(bench, f"{tab}_tab") if found.get("name") == name)
+
+
+def opened(bench, tab):
+    says(bench, type="tab", name=tab)
+    return bench
+
+
+def test_a_tab_is_made_when_somebody_looks(bench):
+    assert bench.kernels_tab == []
+    opened(bench, "kernels")
+    rows = block(bench, "kernels", "kernels-table")["rows"]
+    assert len(rows) == 1 + bench.kernels
+    assert bench.waterfall_tab == []
+    bench.toggle(MERGE)
+    assert bench.wait()
+    assert len(block(bench, "kernels", "kernels-table")["rows"]) == 1 + bench.kernels > len(rows)
+    assert bench.state["busy"] is None
+    with pytest.raises(UnknownName, match="waterfal"):
+        bench.open_tab("waterfal")
+
+
+def test_a_line_of_the_kernels_selects_its_nodes_and_selected_nodes_mark_their_line(bench):
+    opened(bench, "kernels")
+    says(bench, type="act", what="kernels-row", arg="1")
+    assert bench.selection["after"]
+    assert block(bench, "kernels", "kernels-table")["marked"] == [1]
+
+
+def test_kernels_are_sorted_and_found_by_what_is_typed(bench):
+    opened(bench, "kernels")
+    everything = block(bench, "kernels", "kernels-table")["rows"][1:]
+    says(bench, type="act", what="kernels-sort", arg="0")
+    assert block(bench, "kernels", "kernels-table")["rows"][1:] == everything[::-1]
+    says(bench, type="set", name="kernels-filter", value="RELU")
+    found = block(bench, "kernels", "kernels-table")["rows"][1:]
+    assert found
+    assert len(found) < len(everything)
+    assert all("relu" in " ".join(row) for row in found)
+
+
+def test_bytes_lie_on_the_graph_and_go_with_another_choice(bench):
+    opened(bench, "kernels")
+    says(bench, type="set", name="kernels-overlay", value="bytes")
+    after = bench.overlay_state["after"]
+    assert len(after.get("groups", {})) + len(after["values"]) == bench.kernels
+    says(bench, type="set", name="kernels-overlay", value="us")
+    assert bench.overlay_state == {}
+    assert "when the kernels were timed" in block(bench, "kernels", "kernels-summary")["text"]
+
+
+def test_timed_kernels_have_a_time_and_a_share_in_table_plot_and_graph(bench):
+    opened(bench, "kernels")
+    says(bench, type="set", name="kernels-overlay", value="us")
+    says(bench, type="act", what="kernels-time", arg="")
+    rows = block(bench, "kernels", "kernels-table")["rows"][1:]
+    assert all(row[-2].endswith("s") and row[-1].endswith("%") for row in rows)
+    assert "of the kernels' time" in block(bench, "kernels", "plot-kernels-tab")["text"]
+    assert bench.overlay_state["unit"] == "µs"
+    for plot in ("kernel", "handovers", "overhead", "roofline"):
+        says(bench, type="set", name="kernels-plot", value=plot)
+        assert block(bench, "kernels", "plot-kernels-tab")["svg"]
+
+
+def test_the_waterfall_is_counted_at_once_and_follows_what_is_chosen(bench, cast):
+    opened(bench, "waterfall")
+    rows = block(bench, "waterfall", "waterfall-table")["rows"][1:]
+    assert [row[0] for row in rows] == ["input", *(step.name for step in bench.pipeline)]
+    assert int(rows[-1][1]) == bench.kernels < int(rows[0][1])
+    bench.toggle(MERGE)
+    assert bench.wait()
+    rows = block(bench, "waterfall", "waterfall-table")["rows"][1:]
+    assert MERGE not in [row[0] for row in rows]
+    assert int(rows[-1][1]) == bench.kernels
+
+
+def test_the_ablation_counts_without_each_pass_that_changes_something(bench):
+    whole = bench.kernels
+    opened(bench, "ablation")
+    rows = {row[0]: row for row in block(bench, "ablation", "ablation-table")["rows"][1:]}
+    assert int(rows["all passes, twice"][1]) == whole
+    assert int(rows[f"without {MERGE}"][1]) > whole
+    says(bench, type="mode", value="context")
+    compilers = {row[0] for row in block(bench, "ablation", "ablation-table")["rows"]}
+    assert "all passes, twice" in compilers != set(rows)
+
+
+def test_what_a_tab_cannot_do_is_said_in_it(cast, dialect):
+    bench = wb.Workbench(cast, PIPELINE[dialect], auto_measure=False, target="llvm -mtriple=foo-bar")
+    assert bench.wait()
+    opened(bench, "kernels")
+    assert block(bench, "kernels", "kernels-trouble")["text"]
+    assert bench.state["error"] is None
+    bench.close()

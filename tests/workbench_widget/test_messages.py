@@ -1,0 +1,69 @@
+"""What a broken or hostile page can send."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from workbench_widget.driving import says
+
+MALFORMED = [
+    {},
+    {"type": None},
+    {"type": 3},
+    {"type": "nothing"},
+    {"type": "message"},
+    {"type": "toggle"},
+    {"type": "toggle", "index": "0", "enabled": True},
+    {"type": "toggle", "index": 99, "enabled": True},
+    {"type": "toggle", "index": -1, "enabled": False},
+    {"type": "toggle", "index": 0, "enabled": "perhaps"},
+    {"type": "toggle_context", "name": None, "enabled": True},
+    {"type": "toggle_context", "name": ["FuseOps"], "enabled": True},
+    {"type": "toggle_context", "name": "NoSuchPass", "enabled": True},
+    {"type": "opt_level", "value": "three"},
+    {"type": "opt_level", "value": 99},
+    {"type": "opt_level", "value": math.nan},
+    {"type": "mode", "value": {}},
+    {"type": "preset", "name": "none of them"},
+    {"type": "preset", "name": {}},
+    {"type": "step", "index": 99},
+    {"type": "step", "index": -7},
+    {"type": "step", "index": "x"},
+    {"type": "move", "index": 0},
+    {"type": "move", "index": 99, "to": 0},
+    {"type": "move", "index": 0, "to": "x"},
+    {"type": "add", "name": "NoSuchPass", "index": 0},
+    {"type": "add", "name": "FuseOps,FuseOps", "index": 0},
+    {"type": "add", "name": "FuseOps{", "index": 0},
+    {"type": "add", "name": "FuseOps", "index": 99},
+    {"type": "duplicate", "index": -1},
+    {"type": "remove", "index": 99},
+    {"type": "option", "index": 99, "name": "x", "text": "1"},
+    {"type": "option", "index": 0, "name": "no such option", "text": "1"},
+    {"type": "option", "index": 0, "name": "x", "text": 1},
+    {"type": "setting", "name": "x", "text": None},
+    {"type": "explore", "index": 99},
+    {"type": "explore", "index": "here"},
+    {"type": "preview", "name": "<img src=x onerror=alert(1)>"},
+    {"type": "save_preset", "name": 3},
+    {"type": "delete_preset", "name": "none of yours"},
+    {"type": "painted"},
+    {"type": "select", "side": "neither", "ids": "x"},
+]
+
+
+@pytest.mark.filterwarnings("ignore:Exception in callback")
+@pytest.mark.parametrize("message", [*MALFORMED, [], "text", None, 3], ids=str)
+def test_a_malformed_message_changes_nothing_and_raises_nothing(bench, message, caplog):
+    before, seq = str(bench.pipeline), bench.seq
+    bench._on_message(bench, message, [])
+    assert bench.wait()
+    assert str(bench.pipeline) == before
+    assert bench.choice.opt_level == 3
+    assert bench.seq == seq
+    error = bench.state["error"]
+    assert error is None or error["title"] == "That cannot be done"
+    assert -1 <= bench.state["step"] < len(bench.pipeline)
+    says(bench, type="step", index=0)
+    assert bench.state["step"] == 0, "it goes on working"

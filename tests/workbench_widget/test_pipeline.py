@@ -1,0 +1,135 @@
+"""The pipeline of a Workbench: toggled, moved, undone, stepped through."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from workbench_widget.driving import MERGE, says, statuses
+
+import workbench as wb
+from workbench.errors import UnknownName, WorkbenchError
+
+
+def test_it_opens_with_the_whole_pipeline_before_and_after(bench, cast):
+    assert bench.state["error"] is None
+    assert bench.state["busy"] is None
+    assert bench.state["passes"][0]["merged"] >= 1
+    assert bench.state["counts"]["before_nodes"] == len(cast.graph().nodes)
+    assert bench.seq == 1
+    assert [row["name"] for row in bench.state["passes"]] == [step.name for step in bench.pipeline]
+
+
+def test_toggling_from_python_and_from_the_page_do_the_same(bench):
+    merged = bench.kernels
+    bench.toggle(MERGE)
+    assert bench.kernels > merged
+    assert bench.state["passes"][0]["status"] == "off"
+    says(bench, type="toggle", index=0, enabled=True)
+    assert bench.kernels == merged
+    assert bench.seq == 3
+
+
+def test_undo_and_redo_go_through_what_was_chosen(bench):
+    first = str(bench.pipeline)
+    says(bench, type="toggle", index=0, enabled=False)
+    second = str(bench.pipeline)
+    says(bench, type="undo")
+    assert bench.state["pipeline_text"] == first
+    says(bench, type="redo")
+    assert bench.state["pipeline_text"] == second
+    says(bench, type="redo")
+    assert bench.state["pipeline_text"] == second
+
+
+def test_a_step_shows_one_pass_and_minus_one_the_whole(bench):
+    whole = bench.state["counts"]
+    says(bench, type="step", index=0)
+    assert bench.titles == [f"before {MERGE}", f"after {MERGE}"]
+    assert bench.state["step"] == 0
+    says(bench, type="step", index=-1)
+    assert bench.state["counts"] == whole
+
+
+def test_moving_a_pass_changes_the_order(bench):
+    says(bench, type="move", index=0, to=1)
+    assert bench.pipeline[1].name == MERGE
+
+
+def test_a_preset_replaces_the_pipeline(bench):
+    name = bench.state["presets"][0]["name"]
+    says(bench, type="preset", name=name)
+    assert len(bench.pipeline) > 2
+    assert bench.state["error"] is None
+
+
+def test_the_pipeline_can_be_assigned_as_text(bench):
+    bench.pipeline = MERGE
+    assert bench.wait()
+    assert statuses(bench) == ["changed"]
+
+
+def test_a_step_chosen_while_passes_run_does_not_lose_the_choice(bench):
+    def slow(module):
+        time.sleep(0.3)
+        return module
+
+    bench.pipeline = wb.Pipeline([slow, MERGE])
+    says(bench, type="step", index=1)
+    assert statuses(bench) == ["same", "changed"]
+    assert bench.titles == [f"before {MERGE}", f"after {MERGE}"]
+
+
+def test_the_code_it_shows_is_python(bench):
+    compile(bench.state["code"], "code", "exec")
+    says(bench, type="mode", value="context")
+    compile(bench.state["code"], "code", "exec")
+
+
+def test_a_pass_that_fails_is_shown_in_its_place_and_the_rest_stands(bench):
+    def fails(module):
+        raise RuntimeError("not today")
+
+    bench.pipeline = wb.Pipeline([MERGE, fails])
+    assert bench.wait()
+    assert statuses(bench) == ["changed", "error"]
+    assert "not today" in bench.state["error"]["text"]
+    assert bench.state["counts"]["merged"] >= 1
+
+
+def test_a_pipeline_that_cannot_run_keeps_the_last_picture_and_says_why(bench):
+    before, counts = bench.after, bench.state["counts"]
+    bench.pipeline = "NoSuchPass"
+    assert bench.wait()
+    assert "NoSuchPass" in bench.state["error"]["text"]
+    assert bench.after == before
+    assert bench.state["counts"] == counts
+    with pytest.raises(WorkbenchError, match="NoSuchPass"):
+        bench.trace  # noqa: B018
+    says(bench, type="undo")
+    assert bench.state["error"] is None
+
+
+def test_another_function_of_the_same_name_is_another_choice(bench):
+    def passes(first):
+        return wb.Pipeline([lambda module: module]) if first else wb.Pipeline([lambda module: 1 / 0])
+
+    bench.pipeline = passes(True)
+    assert bench.wait()
+    bench.pipeline = passes(False)
+    assert bench.wait()
+    assert statuses(bench) == ["error"]
+
+
+def test_an_unknown_pass_to_toggle_offers_what_is_there(bench):
+    with pytest.raises(UnknownName, match="FuseOps"):
+        bench.toggle("FuseOp")
+
+
+def test_of_many_toggles_the_newest_is_shown(bench):
+    for _ in range(7):
+        bench.toggle(MERGE)
+    assert bench.wait()
+    assert bench.state["passes"][0]["status"] == "off"
+    assert bench.state["pipeline_text"].startswith(f"-{MERGE}")
+    assert bench.state["busy"] is None
