@@ -16,7 +16,7 @@ from workbench.measure.counting import counted
 from workbench.measure.per_kernel import kernel_rows
 from workbench.measure.sampling import HEATS, Run, interleave, sample
 from workbench.pipeline.outputs import AS_IT_STANDS, difference
-from workbench.process.backend import build_of, resolved_target
+from workbench.process.backend import built_here
 from workbench.process.cuda_probe import gpu, look
 
 Progress = Callable[..., None]
@@ -117,7 +117,7 @@ def compare(running: Running, reference: str, progress: Progress) -> dict[str, A
 def reference(workload: Workload, *, seed: int, path: str, progress: Progress) -> dict[str, Any]:
     """Build for this CPU with as little optimisation as there is, run once, and write the outputs to a file."""
     progress("Building the reference")
-    built = build_of(workload).compiled(workload, resolved_target(workload, "llvm"), AS_IT_STANDS.to_data())
+    built = built_here(workload, AS_IT_STANDS.to_data())
     progress("Running the reference")
     outputs = built.load(seed).outputs()
     np.savez(path, **{f"output{place}": array for place, array in enumerate(outputs)})  # pyright: ignore[reportArgumentType]

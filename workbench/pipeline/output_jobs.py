@@ -11,7 +11,7 @@ import numpy as np
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect
 from workbench.pipeline.jobs import module_of
-from workbench.process.backend import build_of, resolved_target
+from workbench.process.backend import built_here
 
 Progress = Callable[..., None]
 
@@ -39,7 +39,7 @@ def values(
         workload, ids = probes.probed(workload)
         names = [f"node{id}" for id in ids]
     progress("Compiling")
-    built = build_of(workload).compiled(workload, resolved_target(workload, "llvm"), config)
+    built = built_here(workload, config)
     progress("Running")
     arrays = built.load(seed).outputs()
     named = dict(zip(names or [f"output{place}" for place in range(len(arrays))], arrays, strict=True))

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from typing import Any
 
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Built, Workload
 from workbench.process.host import mcpu
 
 
 def build_of(workload: Workload) -> Any:
     """The dialect's `build` module."""
     return importlib.import_module(f"workbench.dialects.{workload.dialect}.build")
+
+
+def built_here(workload: Workload, config: Mapping[str, Any]) -> Built:
+    """The workload compiled for this CPU as it stands, to have the values that it should give."""
+    build = build_of(workload)
+    program, target = build.unoptimized(workload, resolved_target(workload, "llvm"))
+    return build.compiled(program, target, config)
 
 
 def resolved_target(workload: Workload, text: str) -> str:

@@ -45,6 +45,11 @@ def optimized(
     return watch.first(FUSED, CALLS)
 
 
+def unoptimized(workload: Workload, target: str) -> tuple[Workload, str]:
+    """The same: every operator of Relax is compiled at any opt level, for any CPU."""
+    return workload, target
+
+
 def compiled(workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()) -> Built:
     """Build for Relax's virtual machine.
 

@@ -20,6 +20,8 @@ from workbench.dialects.relay.kernels import Watch, external_functions, program_
 from workbench.dialects.relay.running import Running, device_of
 from workbench.errors import MeasureError
 
+_SMALL_INTEGERS = {"int8", "uint8"}
+
 
 def llvm_host_cpu() -> str:
     """What this TVM's LLVM takes the host's CPU for."""
@@ -39,6 +41,21 @@ def optimized(
     with pass_context(config, instruments):
         module, _ = relay.optimize(workload.module, target=target, params=workload.params)
     return relay.transform.InferType()(module)
+
+
+def unoptimized(workload: Workload, target: str) -> tuple[Workload, str]:
+    """What opt level 0 can compile in the place of a workload, and for which target, to have the values it should give.
+
+    There are no kernels for `qnn` operators there, so they are written by others, as TVM defines them; and those for a CPU
+    with instructions for int8 count on Legalize to have made their shapes fit, so it is taken for one without.
+    """
+    if not _SMALL_INTEGERS & {str(dtype) for dtype in relay.analysis.all_dtypes(workload.module["main"])}:
+        return workload, target
+    plain = "llvm"
+    with tvm.target.Target(plain), tvm.transform.PassContext():
+        lower = tvm.transform.Sequential([relay.qnn.transform.Legalize(), relay.qnn.transform.CanonicalizeOps()])
+        module = lower(workload.module)
+    return Workload(module, workload.params, workload.name, workload.dialect), plain
 
 
 def compiled(workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()) -> Built:
