@@ -69,7 +69,7 @@ export class Blocks {
       case "table": return h("table", { class: "wb-facts-table", ...id }, (block.rows as string[][]).map((row, i) => h("tr", { class: block.marked?.includes(i - 1) ? "wb-current" : "" }, row.map((text, j) => {
         const act = i ? !j && block.act : block.sort;
         const words = oneLine(text, 300);
-        return h(i && j ? "td" : "th", {}, act ? h("button", { type: "button", class: "wb-link", onclick: () => this.act(act, String(i ? i - 1 : j)) }, words) : words);
+        return h(i && j ? "td" : "th", { title: text }, act ? h("button", { type: "button", class: "wb-link", onclick: () => this.act(act, String(i ? i - 1 : j)) }, words) : words);
       }))));
       // As an image, an SVG can neither run a script nor load anything.
       case "img": return h("div", id, block.svg!.map((svg, dark) => h("img", { class: `wb-plot wb-on-${dark ? "dark" : "light"}`, alt: block.text, src: `data:image/svg+xml,${encodeURIComponent(svg)}` })));
