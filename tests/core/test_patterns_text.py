@@ -112,7 +112,7 @@ def test_nothing_outside_the_language_is_looked_at(text):
 
 def test_a_misspelt_name_is_met_with_the_nearest():
     with pytest.raises(UnknownName, match="did you mean is_constant"):
-        parse("is_op('add')(wildcard(), is_const())")
+        parse("is_op('add')(wildcard(), is_constnt())")
 
 
 @given(

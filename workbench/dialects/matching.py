@@ -26,8 +26,9 @@ def match(source: Workload | Graph, pattern: Any) -> PatternReport:
         A Workload: matches are exactly those of TVM's own matcher, in every function of the module. Or a Graph, with no
         TVM: the same rules on what the graph says; attributes at their defaults and functions drawn in place are not in it.
     pattern
-        A DFPattern of tvm.relay.dataflow_pattern or its text, `is_op("nn.conv2d")(wildcard(), is_constant())`; text is
-        read, not run.
+        A DFPattern of tvm.relay.dataflow_pattern or tvm.relax.dpl, or its text,
+        `is_op("nn.conv2d")(wildcard(), is_constant())`; text is read, not run. For Relax, text may also say `dominates`, which
+        its language lacks and we match, and, at its root, `a.used_by(b)` (`a ^ b`) and `a.only_used_by(b)` (`a >> b`).
 
     Raises
     ------
@@ -107,8 +108,27 @@ class _RelayMatcher(_GraphMatcher):
         return report(self.programs, both.pattern, self.graph)
 
 
+class _RelaxMatcher(_GraphMatcher):
+    """Matches with what TVM says of its expressions; `dominates`, which Relax's language lacks, on the graph."""
+
+    def match(self, pattern: Any) -> PatternReport:
+        from workbench.dialects.relax.patterns import paired
+        from workbench.dialects.relax.patterns_tried import tried
+
+        both = paired(pattern)
+        if both.ours:
+            return report(of_graph(self.graph), both.pattern, self.graph)
+        for program in self.programs:
+            program.ask(both)
+        return report(self.programs, both.pattern, self.graph, tried)
+
+
 def _matcher(source: Workload | Graph) -> _GraphMatcher:
     graph = _graph(source)
+    if isinstance(source, Workload) and source.dialect == "relax":
+        from workbench.dialects.relax.patterns_program import programs as relax_programs
+
+        return _RelaxMatcher(graph, relax_programs(source.module, source.name))
     if isinstance(source, Workload) and source.dialect == "relay":
         from workbench.dialects.relay.patterns_program import programs
 
@@ -133,4 +153,8 @@ def _read(pattern: Any) -> Pattern:
         from workbench.dialects.relay.patterns import paired
 
         return paired(pattern).pattern
+    if type(pattern).__module__.startswith("tvm.relax.dpl"):
+        from workbench.dialects.relax.patterns import paired as relax_paired
+
+        return relax_paired(pattern).pattern
     raise PatternError(f'a {type(pattern).__name__} is no pattern; give its text, such as is_op("nn.relu")(wildcard())')

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.analysis.patterns.report import Match, NearMiss, PatternReport
+from workbench.analysis.patterns.report import Match, NearMiss, PatternReport, takers
 from workbench.analysis.patterns.suggest import SuggestedPattern
 from workbench.graph.model import Graph
 from workbench.widgets.blocks import Block, action, code, heading, row, rows, words
@@ -71,7 +71,7 @@ def said(graph: Graph, report: PatternReport, finding: Finding, legal: str) -> l
         return [
             heading(f"It matches at {named(graph, finding.root)}"),
             words(f"{_count(finding)}."),
-            words(taken(finding), name="taken"),
+            words(taken(report, finding), name="taken"),
             action(
                 "Outline as", "outline", field="matched", off=legal, title="Make these nodes one composite function"
             ),
@@ -142,7 +142,7 @@ def found_list(graph: Graph, report: PatternReport | None, place: int) -> list[B
         row(
             f"{named(graph, each.root)}: {_count(each) if isinstance(each, Match) else each.sentence}",
             place_of(report, each),
-            small=taken(each) if isinstance(each, Match) and not each.taken else "",
+            small=taken(report, each) if isinstance(each, Match) and not each.taken else "",
             sign="▸" if i == place else ("✓" if each.taken else "-") if isinstance(each, Match) else "?",
             look="added" if isinstance(each, Match) else "near",
             act="show",
@@ -158,9 +158,13 @@ def _count(match: Match) -> str:
     return f"{len(match.nodes)} node{'' if len(match.nodes) == 1 else 's'}"
 
 
-def taken(match: Match) -> str:
-    """Whether partition uses a match, and why not."""
-    return "partition, rewrite and MergeComposite take it" if match.taken else f"partition leaves it: {match.refused}"
+def taken(found: PatternReport, match: Match) -> str:
+    """Whether the dialect's passes use a match, and why not."""
+    who = takers(found)
+    several = ", " in who
+    if match.taken:
+        return f"{who} take{'' if several else 's'} it"
+    return f"{who.split(',')[0]} leaves it: {match.refused}"
 
 
 def suggested(graph: Graph, chosen: Sequence[int], found: SuggestedPattern | None) -> list[Block]:

@@ -190,8 +190,8 @@ class PatternInspector(Inspector):
         return region.nodes
 
     def _legal(self) -> str:
-        if isinstance(self.source, Graph) or self.source.dialect != "relay":
-            return "needs a Relay workload: a graph alone cannot be changed"
+        if isinstance(self.source, Graph):
+            return "needs a workload: a graph alone cannot be changed"
         try:
             return legality.why_not(legality.region, self.model, self._region())
         except WorkbenchError as error:

@@ -21,10 +21,23 @@ LANGUAGE: dict[str, tuple[tuple[str, ...], int]] = {
     "wildcard": ((), 0),
     "is_op": (("op_name",), 0),
     "is_constant": ((), 0),
+    "is_const": ((), 0),
+    "is_gv": (("name",), 1),
+    "is_dfv": (("name",), 1),
+    "GlobalVarPattern": (("name",), 1),
+    "ExternFuncPattern": (("name",), 1),
+    "is_shape": (("shape",), 0),
+    "reject": (("pattern",), 0),
+    "NotPattern": (("pattern",), 0),
+    "AndPattern": (("left", "right"), 0),
+    "OrPattern": (("left", "right"), 0),
+    "is_call_tir": (("func_name", "args"), 1),
+    "is_call_dps_packed": (("func_name", "args"), 1),
+    "is_call_packed": (("func_name", "args"), 1),
     "is_var": (("name",), 1),
     "is_expr": (("expr",), 0),
     "const": (("value", "dtype"), 1),
-    "is_tuple": (("fields",), 0),
+    "is_tuple": (("fields", "unordered"), 1),
     "is_tuple_get_item": (("tuple_value", "index"), 1),
     "is_if": (("cond", "true_branch", "false_branch"), 0),
     "is_let": (("var", "value", "body"), 0),
@@ -49,6 +62,8 @@ METHODS: dict[str, tuple[tuple[str, ...], int]] = {
     "has_dtype": (("dtype",), 0),
     "has_shape": (("shape",), 0),
     "dominates": (("parent", "path"), 1),
+    "used_by": (("other", "index"), 1),
+    "only_used_by": (("other", "index"), 1),
 }
 "The methods of a pattern, likewise."
 
@@ -79,11 +94,15 @@ def _constrained(kind: str, argument: str) -> _Maker:
 def _constraint(reader: Reader, kind: str, value: Any, node: ast.Call) -> dict[str, Any]:
     if kind == "attr" and isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {"attrs": value}
-    if kind == "shape" and isinstance(value, list) and all(type(each) is int for each in value):
-        return {"shape": value}
+    if kind in ("shape", "shape_value") and isinstance(value, list) and all(type(each) is int for each in value):
+        return {kind: value}
     if kind in ("type", "dtype") and isinstance(value, str):
         return {kind: value}
-    wanted = {"attr": 'a dict such as {"groups": 1}', "shape": "a list of whole numbers"}
+    wanted = {
+        "attr": 'a dict such as {"groups": 1}',
+        "shape": "a list of whole numbers",
+        "shape_value": "a list of whole numbers",
+    }
     return reader.refuse(node, f"{wanted.get(kind, 'a name in quotes, or TensorType(...)')} is needed")
 
 
@@ -124,6 +143,55 @@ def _several(kind: str, many: str, last: str = "") -> _Maker:
         return Ref(reader.made.add(kind, [*first, *(children or ()), *behind], any=children is None))
 
     return make
+
+
+def _fields(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.Call) -> Ref:
+    if given.get("unordered") and given["fields"] is not None:
+        return Ref(reader.made.add("any_order", reader.patterns(given["fields"], node) or []))
+    return _several("tuple", "fields")(reader, given, None, node)
+
+
+def _named(kind: str) -> _Maker:
+    return lambda reader, given, _, node: Ref(reader.made.add(kind, name=_text(reader, given, "name", node)))
+
+
+def _call_of(operator: str, callee: str) -> _Maker:
+    """A call by an operator that takes the function first and its arguments as a tuple; all arguments if none are given."""
+
+    def make(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.Call) -> Ref:
+        function = reader.made.add(callee, name=_text(reader, given, "func_name", node))
+        many = reader.patterns(given.get("args"), node)
+        if not operator:
+            return Ref(reader.made.add("call", [function, *(many or ())], any=many is None))
+        taken = reader.made.add("wildcard") if many is None else reader.made.add("tuple", many, any=False)
+        return Ref(reader.made.call(operator, [function, taken]))
+
+    return make
+
+
+def _uses(only: bool) -> _Maker:
+    """A value and what uses it; of a chain on the left its last value is used, of one on the right its first uses."""
+
+    def make(reader: Reader, given: Mapping[str, Any], subject: int | None, node: ast.Call) -> Ref:
+        assert subject is not None, "a method has a subject"
+        return Ref(uses(reader, subject, reader.pattern(given["other"], node), only, given.get("index", -1)))
+
+    return make
+
+
+def uses(reader: Reader, producer: int, consumer: int, only: bool, index: int = -1) -> int:
+    """Join two patterns or chains of them; a chain nests to the left, its last consumer outermost."""
+    right = reader.made.nodes[consumer]
+    if right.kind != "used_by":
+        return reader.made.add("used_by", [producer, consumer], only=only, index=index)
+    joined = uses(reader, producer, right.children[0], only, index)
+    return reader.made.add("used_by", [joined, right.children[1]], **right.fields)
+
+
+def _shape_value(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.Call) -> Ref:
+    return Ref(
+        reader.made.add("shape_value", shape=_constraint(reader, "shape_value", given["shape"], node)["shape_value"])
+    )
 
 
 def _get_item(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.Call) -> Ref:
@@ -184,7 +252,20 @@ MAKERS: dict[str, _Maker] = {
     "is_var": _is_var,
     "is_expr": _is_expr,
     "const": _const,
-    "is_tuple": _several("tuple", "fields"),
+    "is_tuple": _fields,
+    "is_const": _simple("constant"),
+    "is_gv": _named("global"),
+    "is_dfv": _named("dataflow_var"),
+    "GlobalVarPattern": _named("global"),
+    "ExternFuncPattern": _named("extern"),
+    "is_shape": _shape_value,
+    "reject": _simple("not", "pattern"),
+    "NotPattern": _simple("not", "pattern"),
+    "AndPattern": _simple("and", "left", "right"),
+    "OrPattern": _simple("alt", "left", "right"),
+    "is_call_tir": _call_of("relax.call_tir", "global"),
+    "is_call_dps_packed": _call_of("relax.call_dps_packed", "extern"),
+    "is_call_packed": _call_of("", "extern"),
     "is_tuple_get_item": _get_item,
     "is_if": _simple("if", "cond", "true_branch", "false_branch"),
     "is_let": _simple("let", "var", "value", "body"),
@@ -201,6 +282,8 @@ MAKERS: dict[str, _Maker] = {
     "TupleType": _tuple_type,
     ".optional": _optional,
     ".dominates": _dominated,
+    ".used_by": _uses(False),
+    ".only_used_by": _uses(True),
     ".has_attr": _constrained("attr", "attrs"),
     ".has_type": _constrained("type", "ttype"),
     ".has_dtype": _constrained("dtype", "dtype"),

@@ -85,6 +85,14 @@ class Matcher:
             "shape": self._typed,
             "dtype": self._typed,
             "dominates": self._dominates,
+            "and": lambda pattern, row: all(self._visit(child, row) for child in pattern.children),
+            "not": self._not,
+            "any_order": self._any_order,
+            "global": self._leaf,
+            "extern": self._leaf,
+            "shape_value": self._leaf,
+            "dataflow_var": self._leaf,
+            "used_by": self._used_by,
         }
 
     def match(self, row: int, pattern: int | None = None) -> Bindings | None:
@@ -161,6 +169,54 @@ class Matcher:
     def _alt(self, pattern: PatternNode, row: int) -> bool:
         return any(self._visit(child, row) for child in pattern.children)
 
+    def _not(self, pattern: PatternNode, row: int) -> bool:
+        before = self.failure
+        matched = self._visit(pattern.children[0], row)
+        self.failure = before  # that the rejected did not match is no failure
+        words = f"is what the pattern rejects: {self.nodes[pattern.children[0]].label}"
+        return not matched or self._fail(pattern, row, "rejected", words)
+
+    def _any_order(self, pattern: PatternNode, row: int) -> bool:
+        here = self.program.rows[row]
+        if here.kind != "tuple":
+            return self._fail(pattern, row, "no-tuple", "is no tuple")
+        if len(pattern.children) != len(here.parts):
+            words = f"has {len(here.parts)} fields, and the pattern {len(pattern.children)}"
+            return self._fail(pattern, row, "other-count", words)
+        return self._placed(pattern.children, list(here.parts))
+
+    def _placed(self, patterns: tuple[int, ...], rows: list[int]) -> bool:
+        """Whether each pattern finds a field of its own among those left."""
+        if not patterns:
+            return True
+        for place, row in enumerate(rows):
+            if self._visit(patterns[0], row) and self._placed(patterns[1:], rows[:place] + rows[place + 1 :]):
+                return True
+        return False
+
+    def _used_by(self, pattern: PatternNode, row: int) -> bool:
+        """A producer among what the consumer takes, which may have to take it alone."""
+        producer, consumer = pattern.children
+        if not self._visit(consumer, row):
+            return False
+        for source in self._taken(row, pattern.fields["index"]):
+            mark = len(self._order)
+            users = self.program.consumers(source)
+            if self._visit(producer, source):
+                if not pattern.fields["only"] or users == 1:
+                    return True
+                words = f"is used by {users} values, and the pattern wants it used by this one only"
+                self._fail(pattern, source, "used-elsewhere", words)
+                self._clear(mark)
+        return False
+
+    def _taken(self, row: int, index: int) -> tuple[int, ...]:
+        """The values that an expression takes, the fields of a tuple written into it one by one; or the one at a place."""
+        taken = self.program.flat_inputs(row)
+        if index < 0:
+            return tuple(dict.fromkeys(taken))
+        return taken[index : index + 1]
+
     def _attr(self, pattern: PatternNode, row: int) -> bool:
         return self._visit(pattern.children[0], row) and self._leaf(pattern, row)
 
@@ -217,8 +273,12 @@ class Matcher:
             arguments = pattern.children[1:]
             if self._arguments(pattern, arguments, row):
                 return True
+            called = self.program.rows[here.parts[0]].name
+            if called in ("relax.add", "relax.multiply"):  # Relax asks the call, and turns its arguments round
+                return self._arguments(pattern, arguments, row, turned=True)
             return name in ("add", "multiply") and self._arguments(pattern, arguments[::-1], row)
         self._clear(mark)
+        name = name.removeprefix("relax.")
         if name == "divide":
             return self._of_divided(pattern, row, mark)
         return name == "multiply" and self._of_multiplied(pattern, row)
@@ -230,13 +290,15 @@ class Matcher:
 
     def _called(self, row: int) -> str:
         here = self.program.rows[row]
-        return self.program.rows[here.parts[0]].name if here.kind == "call" else ""
+        return self.program.rows[here.parts[0]].name.removeprefix("relax.") if here.kind == "call" else ""
 
-    def _arguments(self, pattern: PatternNode, arguments: tuple[int, ...], row: int) -> bool:
+    def _arguments(self, pattern: PatternNode, arguments: tuple[int, ...], row: int, turned: bool = False) -> bool:
         if pattern.fields["any"]:
             return True
-        given = self.program.rows[row].parts[1:]
+        given = self.program.rows[row].parts[:0:-1] if turned else self.program.rows[row].parts[1:]
         mark = len(self._order)
+        if pattern.fields.get("rest"):
+            given = given[: len(arguments)]
         if len(arguments) != len(given):
             words = f"has {len(given)} arguments, and the pattern {len(arguments)}"
             return self._fail(pattern, row, "other-count", words)
@@ -266,7 +328,7 @@ class Matcher:
     def _of_divided(self, pattern: PatternNode, row: int, mark: int) -> bool:
         """What reads (a * b) / c, as a * (b / c)."""
         inner = self.nodes[self._argument(pattern, 0)]
-        there = self._operator(inner) == "multiply" and self._called(row) == "multiply"
+        there = self._operator(inner).removeprefix("relax.") == "multiply" and self._called(row) == "multiply"
         if not there or not self._has_argument(row, "divide"):
             return False
         for place in (0, 1):
@@ -280,7 +342,7 @@ class Matcher:
         """What reads a * (b / c), as (a * b) / c."""
         for place in (0, 1):
             inner = self.nodes[self._argument(pattern, place)]
-            there = self._operator(inner) == "divide" and self._called(row) == "divide"
+            there = self._operator(inner).removeprefix("relax.") == "divide" and self._called(row) == "divide"
             if there and self._has_argument(row, "multiply"):
                 multiplied = self._add(
                     pattern.children[0], [self._argument(inner, 0), self._argument(pattern, 1 - place)]

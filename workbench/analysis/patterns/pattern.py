@@ -34,6 +34,14 @@ KINDS = {
     "shape": "of shape {shape}",
     "dtype": "of data type {dtype}",
     "dominates": "dominates",
+    "and": "both",
+    "not": "anything but",
+    "any_order": "a tuple in any order",
+    "global": "a function whose name has {name}",
+    "extern": "the packed function {name}",
+    "dataflow_var": "a variable of a dataflow block",
+    "shape_value": "the shape {shape}",
+    "used_by": "used by",
 }
 "What each kind of pattern asks for; braces stand for its fields."
 
@@ -43,6 +51,8 @@ ROLES = {
     "alt": ("either", "or"),
     "dominates": ("parent", "path", "child"),
     "get_item": ("of",),
+    "not": ("",),
+    "used_by": ("producer", "consumer"),
 }
 "What the children of a pattern are to it, where they are not its arguments."
 
@@ -64,7 +74,7 @@ class PatternNode:
     children: tuple[int, ...] = ()
     "sub-patterns: a call's callee and arguments, a function's parameters and body, parent, path and child of dominates"
     fields: Mapping[str, Any] = field(default_factory=dict)
-    "name, attrs, shape, dtype, type, text, index; `any` where arguments, fields or parameters may be any"
+    "name, attrs, shape, dtype, type, text, index, only; `rest` where more arguments may follow, `any` where arguments, fields or parameters may be any"
 
 
 @dataclass(frozen=True)
@@ -161,9 +171,15 @@ class PatternBuilder:
         if kind == "call":
             callee = self.nodes[children[0]]
             of = callee.fields["name"] if callee.kind == "op" else f"a call of {callee.label}"
-            return f"{of}, any arguments" if fields["any"] else of
+            more = ", any more arguments" if fields.get("rest") else ""
+            return f"{of}, any arguments" if fields["any"] else of + more
         if kind == "var" and fields.get("name"):
             return f"the variable {fields['name']}"
+        if kind in ("global", "extern") and not fields["name"]:
+            return "a function of the module" if kind == "global" else "a packed function"
+        if kind == "used_by":
+            at = f" as argument {fields['index']}" if fields["index"] >= 0 else ""
+            return ("used by nothing but" if fields["only"] else "used by") + at
         if kind == "get_item" and fields["index"] >= 0:
             return f"field {fields['index']} of a tuple"
         if kind == "tuple" and not fields["any"]:

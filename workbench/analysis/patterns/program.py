@@ -42,6 +42,8 @@ class Program:
     "whether variables and constants may enter the path of `dominates` from anywhere (TVM since 0.17.0)"
     closed: frozenset[int] = frozenset()
     "expressions in functions that an earlier partition made, where TVM looks no more"
+    said: tuple[str, ...] = ()
+    "what else TVM did while the pattern was matched"
     asked_operator = False
     "whether an operator was asked for its type, which TVM's matcher does not survive"
 
@@ -60,11 +62,36 @@ class Program:
         node = self._node(row)
         if pattern.kind == "expr":
             return _other_constant(pattern, node)
+        if pattern.kind in ("global", "extern", "dataflow_var", "shape_value"):
+            return self._other_value(pattern, row)
         if pattern.kind == "attr":
             return _other_attribute(pattern, node, self.graph.dialect)
         if node is None:
             return "no-type", "has no type of its own"
         return other_type(pattern, node.type)
+
+    def _other_value(self, pattern: PatternNode, row: int) -> tuple[str, str] | None:
+        here = self.rows[row]
+        if pattern.kind in ("global", "extern"):
+            wanted = pattern.fields["name"]
+            found = here.kind == pattern.kind and (
+                wanted in here.name if pattern.kind == "global" else wanted in ("", here.name)
+            )
+            return None if found else ("other-function", f"is not {pattern.label}")
+        if pattern.kind == "dataflow_var":
+            return "no-variable", "is looked at as the value that it is bound to, which is no variable"
+        said = f"R.shape([{', '.join(map(str, pattern.fields['shape']))}])"
+        node = self._node(row)
+        same = here.kind == "shape" and node is not None and node.op == said
+        return None if same else ("shape-differs", f"is not {said}")
+
+    def consumers(self, row: int) -> int:
+        """How many values take the value of an expression."""
+        return len(set(self.users[row]))
+
+    def flat_inputs(self, row: int) -> tuple[int, ...]:
+        """The values that an expression takes, in the order of its arguments."""
+        return self.rows[row].inputs
 
     def _node(self, row: int) -> Node | None:
         return self.graph.nodes[self.nodes[row][0]] if self.nodes[row] else None

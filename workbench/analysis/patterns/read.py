@@ -10,11 +10,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from workbench.analysis.patterns.language import LANGUAGE, MAKERS, METHODS, Ref
+from workbench.analysis.patterns.language import LANGUAGE, MAKERS, METHODS, Ref, uses
 from workbench.analysis.patterns.pattern import DEEPEST, Pattern, PatternBuilder, PatternError
 from workbench.errors import UnknownName
 
-_PREFIXES = ("tvm", "relay", "dataflow_pattern", "dfp", "df", "dp")
+_PREFIXES = ("tvm", "relay", "dataflow_pattern", "dfp", "df", "dp", "relax", "dpl")
 _OPERATORS = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide"}
 
 
@@ -109,21 +109,31 @@ class Reader:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             inner = self.value(node.operand)
             return -inner if isinstance(inner, (int, float)) else self.refuse(node, "only numbers can be negative")
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+            return Ref(self.made.add("not", [self.pattern(self.value(node.operand), node.operand)]))
         if isinstance(node, ast.BinOp):
             return self.operator(node)
         if isinstance(node, ast.Lambda) and len(node.args.args) == 1:
             return node
         if isinstance(node, ast.Call):
             return self.call(node)
-        return self.refuse(node, "the pattern language has calls, |, +, -, *, / and plain values")
+        return self.refuse(node, "the pattern language has calls, |, &, ~, >>, ^, +, -, *, / and plain values")
 
     def operator(self, node: ast.BinOp) -> Ref:
         left = self.pattern(self.value(node.left), node.left)
         right = self.pattern(self.value(node.right), node.right)
         if isinstance(node.op, ast.BitOr):
             return Ref(self.made.add("alt", [left, right]))
+        if isinstance(node.op, ast.BitAnd):
+            return Ref(self.made.add("and", [left, right]))
+        if isinstance(node.op, (ast.BitXor, ast.RShift)):
+            return Ref(uses(self, left, right, isinstance(node.op, ast.RShift)))
         name = _OPERATORS.get(type(node.op))
-        return Ref(self.made.call(name, [left, right])) if name else self.refuse(node, "patterns join by |, +, -, *, /")
+        return (
+            Ref(self.made.call(name, [left, right]))
+            if name
+            else self.refuse(node, "patterns join by |, &, >>, ^, +, -, *, /")
+        )
 
     def call(self, node: ast.Call) -> Any:
         name = _plain_name(node.func)
@@ -139,13 +149,15 @@ class Reader:
         return self.called(self.pattern(self.value(node.func), node.func), node)
 
     def called(self, callee: int, node: ast.Call) -> Ref:
-        if node.keywords:
-            self.refuse(node, "a call pattern takes patterns by place")
+        rest = _takes_more(node)
+        if rest is None:
+            return self.refuse(node, "a call pattern takes patterns by place, and varg_default_wildcard=True")
         values = [self.value(each) for each in node.args]
         if values == [None]:
             return Ref(self.made.add("call", [callee], any=True))
         arguments = [self.pattern(v, each) for v, each in zip(values, node.args, strict=True)]
-        return Ref(self.made.add("call", [callee, *arguments], any=False))
+        more = {"rest": True} if rest and arguments else {}
+        return Ref(self.made.add("call", [callee, *arguments], any=bool(rest and not arguments), **more))
 
     def apply(self, name: str, subject: int | None, node: ast.Call) -> Any:
         parameters, defaults = METHODS[name[1:]] if subject is not None else LANGUAGE[name]
@@ -155,6 +167,18 @@ class Reader:
         if len(node.args) > len(parameters) or set(given) - set(parameters) or needed:
             self.refuse(node, f"{name.lstrip('.')} takes ({', '.join(parameters)})")
         return MAKERS[name](self, given, subject, node)
+
+
+def _takes_more(node: ast.Call) -> bool | None:
+    """Whether a call pattern takes more arguments than are named; None where it is given what no such call takes."""
+    rest = False
+    for keyword in node.keywords:
+        if keyword.arg not in ("varg_default_wildcard", "add_constraint") or not isinstance(
+            keyword.value, ast.Constant
+        ):
+            return None
+        rest = rest or (keyword.arg == "varg_default_wildcard" and bool(keyword.value.value))
+    return rest
 
 
 def _plain_name(node: ast.expr) -> str | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
 from workbench.analysis.patterns.groups import Attempt, attempts, computes
-from workbench.analysis.patterns.matcher import Bindings, Failure
+from workbench.analysis.patterns.matcher import Bindings, Failure, Matcher
 from workbench.analysis.patterns.pattern import Pattern
 from workbench.analysis.patterns.program import Program
 from workbench.analysis.patterns.region import Domination, domination
@@ -38,7 +38,7 @@ class Match:
     "sub-pattern -> the nodes it holds; what no node shows (an operator itself, a let) is left out"
     function: str
     taken: bool
-    "whether partition, rewrite and MergeComposite use the match"
+    "whether partition, rewrite and MergeComposite use the match; in Relax, FuseOpsByPattern, or match_dfb for a chain"
     refused: str = ""
     "why not, in a sentence"
 
@@ -103,7 +103,11 @@ class PatternReport:
         return "\n".join(_lines(self))
 
 
-def report(programs: Iterable[Program], pattern: Pattern, graph: Graph) -> PatternReport:
+Trial = Callable[[Program, Pattern], tuple[list[Attempt], Matcher]]
+"What tries a pattern at every expression of a program."
+
+
+def report(programs: Iterable[Program], pattern: Pattern, graph: Graph, tried: Trial = attempts) -> PatternReport:
     """Try the pattern on every expression of these programs.
 
     Raises
@@ -113,7 +117,7 @@ def report(programs: Iterable[Program], pattern: Pattern, graph: Graph) -> Patte
     """
     matches, missed, notes = list[Match](), list[tuple[Program, int, Failure]](), _notes_before(pattern, graph)
     for program in programs:
-        made, matcher = attempts(program, pattern)
+        made, matcher = tried(program, pattern)
         for attempt in made:
             if attempt.held is not None:
                 matches.extend(_matched(program, attempt, attempt.held))
@@ -149,6 +153,7 @@ def _notes(program: Program, steps: int) -> Iterator[str]:
             "partition and rewrite fail in TVM on this pattern, because they ask operators for their type too; "
             "begin the pattern with a call, and ask the type of its arguments"
         )
+    yield from program.said
     if steps > SLOW:
         yield f"TVM walks {steps:,} steps at one child of dominates, one for each way through the diamonds above it"
 
@@ -179,6 +184,12 @@ def _refusal(program: Program, attempt: Attempt) -> str:
     if attempt.refused is None:
         return "the pattern holds this value as an input only, so there is nothing to put into a function"
     why, row = attempt.refused
+    if why == "in-an-earlier-match":
+        return f"FuseOpsByPattern gave {program.named(row)}, which it holds, to the match at an earlier binding"
+    if why == "not-in-dataflow":
+        return "FuseOpsByPattern and rewrite_call look at calls in dataflow blocks, and this is none"
+    if why == "first-only":
+        return "match_dfb gives the first match of a block, which is another one"
     if why == "overlaps":
         return f"it shares a value with the match at {program.named(row)}, which TVM takes first"
     return f"the value of {program.named(row)}, inside the match, is used outside too, so TVM leaves the match alone"
@@ -241,7 +252,15 @@ def _headline(told: PatternReport) -> str:
         return "no match"
     taken = len(told.taken)
     said = "1 match" if len(told.matches) == 1 else f"{len(told.matches)} matches"
-    return f"{said}, {'all' if taken == len(told.matches) else taken or 'none'} taken by partition, rewrite and MergeComposite"
+    return f"{said}, {'all' if taken == len(told.matches) else taken or 'none'} taken by {takers(told)}"
+
+
+def takers(told: PatternReport) -> str:
+    """What uses matches in the dialect of the graph."""
+    if told.graph.dialect == "relay":
+        return "partition, rewrite and MergeComposite"
+    chained = told.pattern.nodes[told.pattern.root].kind == "used_by"
+    return "match_dfb" if chained else "FuseOpsByPattern"
 
 
 def _miss_lines(told: PatternReport, miss: NearMiss) -> Iterator[str]:

@@ -34,12 +34,14 @@ def _said(node: PatternNode, said: Mapping[int, str], pattern: Pattern) -> str:
     f = node.fields
     if node.kind == "call":
         callee = pattern.nodes[node.children[0]]
-        head = inner[0] if callee.kind != "alt" or inner[0].isidentifier() else f"({inner[0]})"
+        head = inner[0] if callee.kind not in ("alt", "and") or inner[0].isidentifier() else f"({inner[0]})"
+        if f.get("rest"):
+            return f"{head}({', '.join(inner[1:])}, varg_default_wildcard=True)"
         return f"{head}({'None' if f['any'] else ', '.join(inner[1:])})"
     if node.kind in ("attr", "type", "shape", "dtype"):
         value = f["attrs"] if node.kind == "attr" else f[node.kind]
         what = _type_code(value) if node.kind == "type" else repr(value)
-        head = f"({inner[0]})" if pattern.nodes[node.children[0]].kind == "alt" else inner[0]
+        head = f"({inner[0]})" if pattern.nodes[node.children[0]].kind in ("alt", "and", "not") else inner[0]
         return f"{head}.has_{node.kind}({what})"
     listed = {
         "wildcard": "wildcard()",
@@ -51,8 +53,18 @@ def _said(node: PatternNode, said: Mapping[int, str], pattern: Pattern) -> str:
         "if": f"is_if({', '.join(inner)})",
         "let": f"is_let({', '.join(inner)})",
         "dominates": f"dominates({', '.join(inner)})",
+        "and": " & ".join(f"({each})" for each in inner),
+        "not": f"~({''.join(inner)})",
+        "any_order": f"is_tuple([{', '.join(inner)}], unordered=True)",
+        "global": f"is_gv({f.get('name', '')!r})",
+        "extern": f"ExternFuncPattern({f.get('name', '')!r})",
+        "dataflow_var": f"is_dfv({f.get('name', '')!r})",
+        "shape_value": f"is_shape({f.get('shape')})",
         "alt": " | ".join(f"({each})" if "|" in each else each for each in inner),
     }
+    if node.kind == "used_by":
+        at = f", {f['index']}" if f["index"] >= 0 else ""
+        return f"({inner[0]}).{'only_used_by' if f['only'] else 'used_by'}({inner[1]}{at})"
     if node.kind == "get_item":
         return f"is_tuple_get_item({inner[0]}{', ' + str(f['index']) if f['index'] >= 0 else ''})"
     if node.kind == "function":

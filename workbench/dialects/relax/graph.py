@@ -30,7 +30,12 @@ OPAQUE = 8
 "What FuseOps takes every call for that is not to a PrimFunc."
 
 
-def build_graph(module: tvm.IRModule, name: str, bindings: dict[int, Any] | None = None) -> Graph:
+def build_graph(
+    module: tvm.IRModule,
+    name: str,
+    bindings: dict[int, Any] | None = None,
+    shown: dict[int, list[int]] | None = None,
+) -> Graph:
     """The graph of a module.
 
     Parameters
@@ -38,8 +43,10 @@ def build_graph(module: tvm.IRModule, name: str, bindings: dict[int, Any] | None
     bindings
         Filled with the binding behind each node that one gives its value to; a function drawn twice has its bindings here
         twice.
+    shown
+        Filled with the nodes of each expression, by its identity: those of a parameter and of what a variable is bound to.
     """
-    return _Walk(module, GraphBuilder(name, "relax"), {} if bindings is None else bindings).run()
+    return _Walk(module, GraphBuilder(name, "relax"), {} if bindings is None else bindings, shown).run()
 
 
 def group_kind(attrs: Mapping[str, Any]) -> str:
@@ -82,7 +89,13 @@ class _Env:
 
 
 class _Walk:
-    def __init__(self, module: tvm.IRModule, builder: GraphBuilder, bindings: dict[int, Any]) -> None:
+    def __init__(
+        self,
+        module: tvm.IRModule,
+        builder: GraphBuilder,
+        bindings: dict[int, Any],
+        shown: dict[int, list[int]] | None,
+    ) -> None:
         # TVM gives the functions in the order of a hash map
         named = sorted(
             ((var.name_hint, function) for var, function in module.functions_items()), key=lambda pair: pair[0]
@@ -95,6 +108,7 @@ class _Walk:
         }
         self.builder = builder
         self.bindings = bindings
+        self.shown = shown
         self.open: list[relax.Function] = []
 
     def run(self) -> Graph:
@@ -125,6 +139,7 @@ class _Walk:
         """Draw a body whose parameters are nodes."""
         for param in function.params:
             env.values[identity(param)] = self.add(env, "param", compat.name_of(param), (), type_of(param))
+            self.show(param, env.values[identity(param)])
         output = yield self.body(function.body, env)
         assert env.group is not None
         self.builder.returns(env.group, output)
@@ -137,6 +152,8 @@ class _Walk:
         self.builder.takes(group, arguments)
         inner = _Env(group, env)
         inner.values.update(zip(map(identity, function.params), arguments, strict=False))
+        for param, argument in zip(function.params, arguments, strict=False):
+            self.show(param, argument)
         self.open.append(function)
         output = yield self.body(function.body, inner)
         self.open.pop()
@@ -193,8 +210,13 @@ class _Walk:
                     continue
                 made = self.leaf(current, inputs, env, bound)
             env.values[identity(current)] = made
+            self.show(current, made)
             stack.pop()
         return env.find(identity(expr))
+
+    def show(self, expr: Any, node: int) -> None:
+        if self.shown is not None:
+            self.shown.setdefault(identity(expr), []).append(node)
 
     # -- what opens a scope of its own
 
