@@ -35,7 +35,8 @@ async function drawn(traits: Traits): Promise<Sheet[]> {
 }
 
 function pictureOf(traits: Traits): Picture {
-  if (!traits.before) return single(decode(traits.graph as Partial<Payload>));
+  // an inspector's `before` is a text, the passes that run first
+  if (traits.graph) return single(decode(traits.graph as Partial<Payload>));
   return compare(decode(traits.before as Partial<Payload>), decode(traits.after as Partial<Payload>), readDiff(traits.diff as Traits));
 }
 

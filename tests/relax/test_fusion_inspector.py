@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import workbench as wb
 from workbench.widgets.blocks import Block
 
@@ -49,3 +51,9 @@ def test_reasons_and_regions_are_there_and_what_relax_has_for_branches_is_said()
     assert "The region" in texts(view.panels["card"])
     view.tab = "branches"
     assert "Relax has CombineParallelMatmul" in texts(view.panels["tab"])
+
+
+def test_its_picture_is_of_the_graph_behind_the_passes_that_run_first(tmp_path: Path) -> None:
+    view = wb.FusionInspector(wb.samples.load("mlp"), before=KINDS)
+    drawn = view.save(tmp_path / "view.svg").read_text(encoding="utf-8")
+    assert all(n.op in drawn for n in view.fused.graph.ops())

@@ -128,7 +128,8 @@ def _cuts(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iterat
             continue
         if _together(cut(report.forward, rival), report.settings, _moved(a, rival), _moved(b, rival)):
             named = f"{report.graph.nodes[rival].op} (node {rival})"
-            yield Change("cut", rival, None, f"{named} were split out (annotation.stop_fusion behind it)")
+            how = "a cut" if report.graph.dialect == "relax" else "annotation.stop_fusion"
+            yield Change("cut", rival, None, f"{named} were split out ({how} behind it)")
 
 
 def _shapes(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iterator[Change]:
