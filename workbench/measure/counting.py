@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.analysis import cost
@@ -11,6 +11,7 @@ from workbench.analysis.units import linked
 from workbench.dialects.base import Built, Workload
 from workbench.dialects.registry import dialect
 from workbench.graph.json import to_data
+from workbench.graph.model import Graph
 from workbench.measure import builds
 from workbench.process.backend import resolved_target
 
@@ -45,10 +46,10 @@ def counted(built: Built, workload: Workload) -> dict[str, Any]:
     for row, unit in zip(rows, linked(graph, rows), strict=True):
         nodes = () if unit is None else unit.nodes
         row |= {
-            "flops": None if unit is None else 0 if row["noop"] else cost.flops(graph, nodes),
+            "flops": None if unit is None else _flops(graph, row["kind"], nodes),
             "group": None if unit is None else unit.group,
             "nodes": list(nodes),
-            "op": row["function"] if unit is None else unit.op(graph),
+            "op": row["function"] if unit is None or row["kind"] == "external" else unit.op(graph),
         }
     return {
         "calls": rows,
@@ -58,6 +59,13 @@ def counted(built: Built, workload: Workload) -> dict[str, Any]:
         "forms": built.forms(),
         "tvm": built.tvm,
     }
+
+
+def _flops(graph: Graph, kind: str, nodes: Sequence[int]) -> int | None:
+    if kind == "external":
+        # another compiler may have done it in its own way
+        return None
+    return cost.flops(graph, nodes) if kind == "kernel" else 0
 
 
 def count(workload: Workload, *, target: str, config: Mapping[str, Any], progress: Progress) -> dict[str, Any]:

@@ -92,8 +92,19 @@ def program_of_module(module: tvm.IRModule) -> Program:
 
 
 def external_functions(module: tvm.IRModule) -> list[str]:
-    """Names of a module's functions that another compiler makes."""
-    return [name.name_hint for name, function in module.functions.items() if _has(function, "Compiler")]
+    """Names of the functions that another compiler makes: in a module that is fused, whatever `main` calls by name."""
+    found: set[str] = set()
+
+    def look(expr: Any) -> None:
+        if not isinstance(expr, relay.Call):
+            return
+        if isinstance(expr.op, tvm.ir.GlobalVar):
+            found.add(expr.op.name_hint)
+        elif isinstance(expr.op, relay.Function) and _has(expr.op, "Compiler"):
+            found.add(str(expr.op.attrs["global_symbol"]))
+
+    relay.analysis.post_order_visit(module["main"], look)
+    return sorted(found)
 
 
 class _Walk:
@@ -159,7 +170,7 @@ class _Walk:
 
     def callee(self, op: Any) -> tuple[str, str]:
         """The compiled function's name and the kind of a call of `op`."""
-        if _is(op, "device_copy"):
+        if _is(op, "device_copy") or _copies(op):
             return "__copy", "copy"
         if isinstance(op, tvm.ir.GlobalVar):
             return op.name_hint, "external"
@@ -181,6 +192,11 @@ class _Walk:
 
 def _is(op: Any, name: str) -> bool:
     return isinstance(op, tvm.ir.Op) and op.name == name
+
+
+def _copies(op: Any) -> bool:
+    """Whether a function does nothing but copy: FuseOps puts `device_copy` into one of its own."""
+    return isinstance(op, relay.Function) and isinstance(op.body, relay.Call) and _is(op.body.op, "device_copy")
 
 
 def _has(function: Any, name: str) -> bool:
