@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from tvm import rpc
 
 from workbench.dialects.base import Running, Workload
-from workbench.errors import MeasureError, sentence
+from workbench.errors import MeasureError, NoDevice, sentence
 from workbench.measure.tracker import SERVERS, Lent, Tracker
 
 PROBE_SECONDS = 5.0
@@ -41,7 +41,7 @@ class Session:
         kind = target.split()[0]
         device = self.remote.device("cpu" if kind in ("llvm", "c") else kind, 0)
         if not device.exist:
-            raise MeasureError(f"the server {self.lent} has no {kind} device, so nothing was run")
+            raise NoDevice(f"the server {self.lent} has no {kind} device, so nothing was run")
         self.remote.upload(str(library))
         module = self.remote.load_module(library.name)
         there = importlib.import_module(f"workbench.dialects.{workload.dialect}.running")

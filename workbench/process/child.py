@@ -55,7 +55,7 @@ def _serve(connection: Connection, message: dict[str, Any], workloads: OrderedDi
             result = job(workload, progress=progress, **message["arguments"])
         answer = {"event": "done", "result": result}
     except WorkbenchError as error:
-        answer = {"event": "failed", "message": str(error), "detail": ""}
+        answer = {"event": "failed", "message": str(error), "detail": "", "status": getattr(error, "status", "")}
     except Exception as error:  # noqa: BLE001  whatever TVM throws is the job's result, and the next job must run
         answer = {"event": "failed", "message": sentence(error), "detail": traceback.format_exc()}
     connection.send_bytes(json.dumps(answer).encode())

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload, dialect_of
-from workbench.errors import MeasureError, OutOfMemory, WorkerLost
+from workbench.errors import MeasureError, NoDevice, OutOfMemory, WorkerLost
 from workbench.process import memory as amounts
 from workbench.process.launch import Child
 
@@ -98,7 +98,7 @@ class Worker:
             if child.connection.poll(POLL_SECONDS):
                 answer = json.loads(child.connection.recv_bytes())
                 if answer["event"] == "failed":
-                    raise (OutOfMemory if amounts.ran_out(answer["message"]) else MeasureError)(answer["message"])
+                    raise _failure(answer)
                 if answer["event"] != "progress":
                     return answer["result"]
                 progress(answer["what"], answer["fraction"])
@@ -137,6 +137,14 @@ class Worker:
             self._folders[workload] = folder
             weakref.finalize(workload, shutil.rmtree, folder, ignore_errors=True)
         return folder
+
+
+def _failure(answer: dict[str, Any]) -> MeasureError:
+    """The error of a job that failed, of the same kind as in the child where others ask for the kind."""
+    message = answer["message"]
+    if amounts.ran_out(message):
+        return OutOfMemory(message)
+    return (NoDevice if answer.get("status") == NoDevice.status else MeasureError)(message)
 
 
 class _Limits:
