@@ -29,6 +29,7 @@ _HOMES = {
     "match": "dialects.matching",
     "pattern_for": "dialects.matching",
     "Workload": "dialects.base",
+    "to_relax": "dialects.translating",
     "passes": "dialects.passes",
     "samples": "samples",
     "Pipeline": "pipeline.spec",
@@ -51,6 +52,8 @@ _HOMES = {
     "overlay_of": "measure.overlays",
     "waterfall": "measure.waterfall",
     "ablate": "measure.ablate",
+    "tune": "tune.tuning",
+    "Space": "tune.space",
     "compare_outputs": "pipeline.outputs",
     "plots": "plots",
     "report": "plots.report",
@@ -108,6 +111,7 @@ if TYPE_CHECKING:
     from workbench.dialects.passes import passes as passes
     from workbench.dialects.registry import load as load
     from workbench.dialects.registry import load_all as load_all
+    from workbench.dialects.translating import to_relax as to_relax
     from workbench.graph.diff import diff as diff
     from workbench.graph.model import Graph as Graph
     from workbench.measure.ablate import ablate as ablate
@@ -130,6 +134,8 @@ if TYPE_CHECKING:
     from workbench.pipeline.spec import Pipeline as Pipeline
     from workbench.pipeline.trace import Trace as Trace
     from workbench.plots.report import report as report
+    from workbench.tune.space import Space as Space
+    from workbench.tune.tuning import tune as tune
     from workbench.widgets.compare_view import CompareView as CompareView
     from workbench.widgets.fusion_inspector import FusionInspector as FusionInspector
     from workbench.widgets.graph_view import GraphView as GraphView

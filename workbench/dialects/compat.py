@@ -75,6 +75,11 @@ def structural_equal(first: Any, second: Any) -> bool:
     return bool(tvm_ffi.structural_equal(first, second, map_free_vars=True))
 
 
+def structural_hash(module: Any) -> int:
+    """The same for modules that are equal up to the names of what they bind."""
+    return int(tvm_ffi.structural_hash(module, map_free_vars=True))
+
+
 def dtype_of(type: Any) -> str:
     """The data type of a tensor's or a scalar's type."""
     return str(type.dtype)
@@ -98,6 +103,22 @@ def fixed_shape(type: Any) -> list[int] | None:
         return None
     values = list(type.shape.values)
     return [int(v) for v in values] if all(isinstance(v, (int, tvm.tirx.IntImm)) for v in values) else None
+
+
+def is_load(node: Any) -> bool:
+    """Whether a node of a PrimFunc reads a buffer."""
+    return type(node).__name__ in ("BufferLoad", "TensorLoad")
+
+
+def buffer_of(access: Any) -> Any:
+    """The buffer that a load, a store or a region of a block is of; since 0.27 a variable."""
+    found = getattr(access, "source", None)
+    return access.buffer if found is None else found
+
+
+def buffer_shape(buffer: Any) -> list[Any]:
+    """The dimensions of a buffer."""
+    return list(buffer.shape if hasattr(buffer, "shape") else buffer.ty.shape)
 
 
 def save_json(module: tvm.IRModule) -> str:

@@ -8,12 +8,17 @@ import inspect
 import keyword
 import re
 import textwrap
+from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
 
+from workbench.dialects.base import Workload
+from workbench.errors import WorkbenchError
 from workbench.pipeline.apply import BIND
+from workbench.pipeline.config import Config
+from workbench.pipeline.run import trace
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.pipeline.trace import Step, Trace
+from workbench.pipeline.trace import State, Step, Trace
 
 _OURS = ("tvm", "relay", "relax", "run", "each", "mod", "params", "passes", "transformed", "bind_params")
 
@@ -25,16 +30,54 @@ def code(trace: Trace) -> str:
 
 
 def _build(trace: Trace, words: Any) -> str:
-    made = trace.build
+    return _joined(
+        f'"""{_words(trace.name)} as TVM builds it.\n\nIts passes run inside of the compiler, which takes no list of them: to '
+        'see them one by one, give the\nPassContext an instrument."""',
+        words.IMPORTS,
+        *_compiler(trace.build, words),
+    )
+
+
+def build_code(workload: Workload, config: Config, target: str) -> str:
+    """Python that builds a workload as a Config says with TVM alone: a module with `built(mod, params)`.
+
+    Parameters
+    ----------
+    target
+        As the code is to say it.
+
+    Raises
+    ------
+    WorkbenchError
+        A pass of the Config's pipeline fails on the workload.
+    """
+    words = importlib.import_module(f"workbench.dialects.{workload.dialect}.code")
+    build = {**config.context().to_data(), "target": target}
+    start = State(workload.module, workload.graph, workload.text)
+    if not config.pipeline:
+        return _build(Trace(workload.name, workload.dialect, (), start, config.opt_level, build), words)
+    made = trace(workload, config.pipeline, config.opt_level)
+    if made.failed is not None:
+        raise WorkbenchError(f"{made.failed.name} failed: {made.failed.error}")
+    compiler = "\n\n\n".join(_compiler(build, words)).replace("def built(", "def compiled(")
+    return f"{made.code()}\n\n{compiler}\n\n\n{_BUILT}"
+
+
+_BUILT = '''\
+def built(mod, params=None):
+    """The module after the passes, compiled as it stands."""
+    return compiled(transformed(mod, params), params)
+'''
+
+
+def _compiler(made: Mapping[str, Any], words: Any) -> tuple[str, str, str]:
+    """The target, what the build runs under, and the build."""
     context = (
         f"    return tvm.transform.PassContext(\n        opt_level={made['opt_level']},\n"
         f"        disabled_pass={list(made['disabled'])!r},\n        required_pass={list(made['required'])!r},\n"
         f"        config={dict(made['options'])!r},\n    )"
     )
-    return _joined(
-        f'"""{_words(trace.name)} as TVM builds it.\n\nIts passes run inside of the compiler, which takes no list of them: to '
-        'see them one by one, give the\nPassContext an instrument."""',
-        words.IMPORTS,
+    return (
         f"TARGET = {words.target(made['target'])}",
         f'def context():\n    """What the build runs under."""\n{context}',
         words.BUILD,

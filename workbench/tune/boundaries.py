@@ -1,0 +1,78 @@
+"""A space of cuts and forces near the costly boundaries: what explain_fusion says that kernels hand over, most bytes first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+
+from workbench.analysis.fusion import explain_fusion
+from workbench.analysis.fusion.report import FusionReport
+from workbench.dialects.base import Workload, dialect_of
+from workbench.errors import WorkbenchError
+from workbench.graph.model import Graph
+from workbench.pipeline.edits import cut_step, force_step
+from workbench.pipeline.run import trace
+from workbench.pipeline.spec import PassStep, Pipeline
+from workbench.tune.space import Space
+
+
+def fusion(workload: Workload, most: int = 8) -> Space:
+    """The compiler's graph passes as a pipeline, and edits to choose one from.
+
+    For each value that kernels hand over, most bytes first: the kernels at its ends made one, where that is legal; and each
+    edge within the kernels at its ends, cut, those that read it first. Then pairs of these cuts.
+
+    Parameters
+    ----------
+    most
+        Edits to try, at most.
+
+    Raises
+    ------
+    WorkbenchError
+        The workload is Relax, whose TVM has no pass that cuts or forces; or the passes before fusion fail on it.
+    """
+    if workload.dialect != "relay":
+        raise WorkbenchError(
+            f"{workload.name} is {workload.dialect}, where no pass cuts or forces fusion; tune its passes: wb.Space.of(w)"
+        )
+    pipeline = Pipeline.parse(dialect_of(workload).presets()[0].pipeline)
+    last = max(place for place, step in enumerate(pipeline) if step.name == "FuseOps")
+    before = trace(workload, Pipeline(pipeline[place] for place in range(last)))
+    if before.failed is not None:
+        raise WorkbenchError(f"{before.failed.name} failed before fusion: {before.failed.error}")
+    return Space(pipeline=str(pipeline), edits=tuple(edits(explain_fusion(before.end.graph), most)))
+
+
+def edits(report: FusionReport, most: int) -> list[str]:
+    """Texts of passes, each one edit or a pair of cuts, those at the costliest boundary first."""
+    found: dict[str, None] = {}
+    edges: dict[tuple[int, int], None] = {}
+    for handover in report.handovers:
+        ends = [report.group_of(node) for node in (handover.source, *handover.targets)]
+        joined = sorted({node for end in ends for node in end.nodes})
+        found |= dict.fromkeys(_legal(lambda nodes=joined: force_step(report.graph, nodes)))
+        for edge in _inside(report, (*handover.targets, handover.source)):
+            cut = list(_legal(lambda edge=edge: cut_step(report.graph, edge)))
+            found |= dict.fromkeys(cut)
+            edges |= dict.fromkeys([edge] if cut else [])
+    for pair in combinations(edges, 2):
+        found |= dict.fromkeys(_legal(lambda pair=pair: cut_step(report.graph, pair)))
+    return list(found)[:most]
+
+
+def _inside(report: FusionReport, ends: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+    """The edges between operators within the kernels of these nodes."""
+    graph: Graph = report.graph
+    for end in ends:
+        kernel = report.group_of(end)
+        for node in kernel.nodes:
+            yield from ((source, node) for source in graph.inputs[node] if source in kernel.nodes)
+
+
+def _legal(make: Callable[[], PassStep]) -> Iterator[str]:
+    """The text of an edit, if it can be made."""
+    try:
+        yield str(make())
+    except WorkbenchError:
+        return

@@ -1,0 +1,204 @@
+"""One candidate, from its text to a Trial: refused, counted, recognised, pruned, or built, checked and timed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.errors import NoDevice, WorkbenchError, WorkerLost
+from workbench.measure.final import Final, look
+from workbench.measure.local import measure
+from workbench.measure.status import CANCELLED, NOT_MEASURED, OK, status_of
+from workbench.measure.tracker import Tracker
+from workbench.pipeline.config import Config
+from workbench.pipeline.legal import check as legal
+from workbench.process.worker import Progress, never, silent
+from workbench.tune.space import Assignment
+from workbench.tune.trial import COUNTED, ILLEGAL, PRUNED, Trial
+
+MEASURED = ("median_us", "q1_us", "q3_us", "build_seconds")
+WEIGHED = ("kernels", "traffic_bytes")
+"counts that pruning looks at"
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much to spend on a candidate."""
+
+    each: float = 0.5
+    "seconds of timing"
+    prune: float | None = 1.5
+    """A candidate whose kernels and traffic are both at least so many times those of the best that was timed is not built.
+    None to build all."""
+    check: bool = True
+    "whether a candidate's outputs must be those of the reference"
+    timeout: float = 600.0
+    memory: int | None = None
+    seed: int = 0
+    store: bool = True
+    "whether the measured rows go to wb.history too"
+    remote: Tracker | None = None
+    progress: Progress = silent
+
+
+@dataclass
+class Evaluator:
+    """Turns candidates into trials. What it must remember of earlier trials it is told with `learn`."""
+
+    workload: Workload
+    objectives: tuple[str, ...]
+    effort: Effort = field(default_factory=Effort)
+    cancelled: Callable[[], bool] = never
+    _seen: dict[tuple[str, str], Trial] = field(default_factory=dict)
+    "target and fingerprint -> the trial that was built for them"
+    _best: dict[str, Trial] = field(default_factory=dict)
+    "target -> the best that was built, by the first objective"
+
+    @property
+    def builds(self) -> bool:
+        """Whether the objectives need a build; counts alone do not."""
+        return any(name not in COUNTED for name in self.objectives)
+
+    def learn(self, trial: Trial) -> None:
+        """Remember a trial, so that what is like it is not built again."""
+        if trial.like is not None or trial.status == PRUNED or not trial.fingerprint:
+            return
+        self._seen[trial.target, trial.fingerprint] = trial
+        costs, best = trial.costs(self.objectives), self._best.get(trial.target)
+        if costs is not None and (best is None or costs < (best.costs(self.objectives) or costs)):
+            self._best[trial.target] = trial
+
+    def enough(self, trial: Trial) -> bool:
+        """Whether a trial of a log answers what is asked here; if not it is tried again."""
+        if trial.ok:
+            return trial.costs(self.objectives) is not None and (
+                trial.checked or not (self.builds and self.effort.check)
+            )
+        # what was pruned on the way to another objective may be good for this one
+        return trial.status != PRUNED or (self.builds and self.effort.prune is not None)
+
+    def trial(self, number: int, target: str, chosen: Assignment, config: Config) -> Trial:
+        """Try a candidate.
+
+        Raises
+        ------
+        WorkerLost
+            It was cancelled; there is no trial then.
+        NoDevice
+            Nothing can be timed for this target here.
+        """
+        clock = Clock()
+        begun = Trial(number, target, config, dict(chosen))
+        try:
+            legal(self.workload, config)
+        except WorkbenchError as error:
+            return clock.stamped(replace(begun, status=ILLEGAL, reason=str(error)))
+        try:
+            with clock:
+                found = self._looked(config, target)
+        except WorkbenchError as error:
+            self._stop_if_cancelled(error)
+            return clock.stamped(replace(begun, status=status_of(error), reason=str(error)))
+        trial = replace(begun, fingerprint=found.fingerprint, values=counted(found))
+        if not self.builds:
+            return clock.stamped(trial)
+        return clock.stamped(self._same(trial) or self._pruned(trial) or self.built(trial, clock))
+
+    def _looked(self, config: Config, target: str) -> Final:
+        limits = {"timeout": self.effort.timeout, "memory": self.effort.memory, "cancelled": self.cancelled}
+        return look(self.workload, config, target, final=self.builds, **limits)
+
+    def _same(self, trial: Trial) -> Trial | None:
+        """What is known of a trial from another one with the same final module."""
+        twin = self._seen.get((trial.target, trial.fingerprint))
+        if twin is None:
+            return None
+        known = {name: twin.values.get(name) for name in MEASURED}
+        values = {**trial.values, **known}
+        return replace(
+            trial, status=twin.status, reason=twin.reason, values=values, like=twin.number, checked=twin.checked
+        )
+
+    def _pruned(self, trial: Trial) -> Trial | None:
+        best, factor = self._best.get(trial.target), self.effort.prune
+        # how long a build takes does not follow from what is in it
+        if best is None or factor is None or "build" in self.objectives:
+            return None
+        pairs = [(trial.values[name] or 0, best.values[name] or 0) for name in WEIGHED]
+        if not all(here > there and here >= factor * there for here, there in pairs):
+            return None
+        (kernels, fewer), (traffic, less) = pairs
+        reason = f"not built: {kernels} kernels and {traffic} bytes of traffic, where trial {best.number} has {fewer} and {less}"
+        return replace(trial, status=PRUNED, reason=reason)
+
+    def built(self, trial: Trial, clock: Clock) -> Trial:
+        """A trial with what building, checking and running it told."""
+        with clock:
+            row = self._row(trial)
+        if row["status"] == CANCELLED:
+            raise WorkerLost(str(row["message"]), CANCELLED)
+        if row["status"] == NOT_MEASURED:
+            raise NoDevice(
+                f"{row['message']}; tune for 'kernels' or 'bytes', or give remote= a tracker with such a device"
+            )
+        values = {**trial.values, **{name: row[name] for name in MEASURED if row[name] is not None}}
+        checked = row["check"] in ("ok", "wrong")
+        if row["status"] == OK and self.effort.check and not checked:
+            return replace(
+                trial, status="failed", reason=f"its outputs could not be checked: {row['check']}", values=values
+            )
+        return replace(trial, status=row["status"], reason=row["message"] or "", values=values, checked=checked)
+
+    def _row(self, trial: Trial) -> dict[str, Any]:
+        how = self.effort
+        table = measure(
+            self.workload,
+            [trial.config],
+            [trial.target],
+            budget=how.each,
+            timeout=how.timeout,
+            memory=how.memory,
+            seed=how.seed,
+            check=how.check,
+            remote=how.remote,
+            store=how.store,
+            progress=how.progress,
+            cancelled=self.cancelled,
+        )
+        row = table.astype(object).where(table.notna(), None).to_dict("records")[0]
+        return {str(name): value for name, value in row.items()}
+
+    def _stop_if_cancelled(self, error: WorkbenchError) -> None:
+        if self.cancelled() or status_of(error) == CANCELLED:
+            raise WorkerLost(str(error), CANCELLED) from error
+
+
+def counted(found: Final) -> dict[str, float | int | None]:
+    """The values that are known before a build."""
+    counts = found.counts
+    return {
+        "kernels": counts.calls,
+        "handover_bytes": sum(counts.handover_bytes.values()),
+        "traffic_bytes": counts.traffic_bytes,
+    }
+
+
+class Clock:
+    """Seconds of a trial, and of these the seconds within `with clock`: what the child process takes."""
+
+    def __init__(self) -> None:
+        self.working = 0.0
+        self._begun = self._entered = time.perf_counter()
+
+    def __enter__(self) -> None:
+        self._entered = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self.working += time.perf_counter() - self._entered
+
+    def stamped(self, trial: Trial) -> Trial:
+        """The trial with what it took."""
+        return replace(trial, seconds=time.perf_counter() - self._begun, working=self.working)

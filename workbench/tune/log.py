@@ -1,0 +1,119 @@
+"""The trial log: a text file with a line a trial, each on the disk before the next candidate is begun.
+
+The first line says what was tuned, and where. A run that is killed loses the trial in flight and nothing else: a last line
+that was cut short is left out when the log is opened again, and cut off before anything is appended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.errors import StoreError, sentence
+from workbench.measure.conditions import conditions
+from workbench.measure.store import place
+from workbench.measure.workload_hash import workload_hash
+from workbench.tune.trial import Trial
+
+FORMAT = 1
+SAME = {
+    "workload_hash": "another workload",
+    "dialect": "a workload of the other dialect",
+    "tvm": "another version of TVM",
+    "machine": "another machine, whose times mean nothing here",
+}
+"what a log must have in common with those who go on with it, and what it is otherwise of"
+
+
+@dataclass(frozen=True)
+class Log:
+    """Trials in one file."""
+
+    path: Path
+
+    @staticmethod
+    def opened(path: str | Path, workload: Workload) -> tuple[Log, list[Trial]]:
+        """The log of a workload on this machine, made where there is none, and the trials in it, each once.
+
+        Raises
+        ------
+        StoreError
+            The file is no such log, or is of another workload, TVM or machine; or it cannot be read or written.
+        """
+        log, head = Log(Path(path).expanduser()), header(workload)
+        try:
+            if not log.path.exists() or not log.path.stat().st_size:
+                log.path.parent.mkdir(parents=True, exist_ok=True)
+                log._append(head)
+                return log, []
+            return log, log._read(head)
+        except OSError as error:
+            raise StoreError(
+                f"the trial log {log.path.name} cannot be used ({error.strerror or sentence(error)}); give another log="
+            ) from error
+
+    def append(self, trial: Trial) -> None:
+        """Write a trial, and return when it is on the disk. A later line of the same number stands in its place."""
+        self._append(trial.to_data())
+
+    def _append(self, data: Mapping[str, Any]) -> None:
+        with self.path.open("ab") as file:
+            file.write(json.dumps(data, default=_plain).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _read(self, head: Mapping[str, Any]) -> list[Trial]:
+        text = self.path.read_bytes()
+        whole = text[: text.rfind(b"\n") + 1]
+        try:
+            first, *lines = [json.loads(line) for line in whole.splitlines()]
+            self._check(first, head)
+            found = {trial.number: trial for trial in map(Trial.from_data, lines)}
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise StoreError(
+                f"{self.path.name} is no trial log of this workbench, or is damaged ({sentence(error)}); give another log="
+            ) from error
+        if len(whole) < len(text):
+            os.truncate(self.path, len(whole))
+        return sorted(found.values(), key=lambda trial: trial.number)
+
+    def _check(self, found: Mapping[str, Any], head: Mapping[str, Any]) -> None:
+        if found["format"] != FORMAT:
+            raise StoreError(f"{self.path.name} was written by a newer tvm-workbench; update it, or give another log=")
+        other = next((name for name in SAME if found[name] != head[name]), None)
+        if other is not None:
+            raise StoreError(f"{self.path.name} is the trial log of {SAME[other]}; give another log=")
+
+
+def header(workload: Workload) -> dict[str, Any]:
+    """The first line."""
+    now = conditions(workload.dialect)
+    kept = {name: now[name] for name in ("tvm", "machine", "cpu", "gpu", "cores", "threads")}
+    who = {"workload": workload.name, "workload_hash": workload_hash(workload), "dialect": workload.dialect}
+    return {"format": FORMAT, **who, **kept}
+
+
+def default_path(workload: Workload) -> Path:
+    """Where a workload's log is kept unless it is named: beside the file of measurements.
+
+    Raises
+    ------
+    StoreError
+        That file is switched off, so there is no such place.
+    """
+    store = place()
+    if store is None:
+        raise StoreError("TVM_WORKBENCH_STORE is off, so there is no place for a trial log; give log= a path")
+    head = header(workload)
+    return store.parent / "tuning" / f"{head['workload_hash']}-{head['dialect']}-{head['tvm']}-{head['machine']}.jsonl"
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"a trial holds a {type(value).__name__}, which is no number, text or list")

@@ -1,0 +1,135 @@
+"""What a search found: the best, all trials as a table, and the winner as a workload, as code and in a race."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from workbench.dialects.base import Workload
+from workbench.errors import WorkbenchError
+from workbench.measure.final import as_it_stands, final_workload
+from workbench.measure.race import Race, race
+from workbench.pipeline.code import build_code
+from workbench.pipeline.config import Config
+from workbench.tune.trial import OBJECTIVES, Trial, front, key_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Result:
+    """Trials of one workload, for one target or several."""
+
+    workload: Workload
+    targets: tuple[str, ...]
+    objectives: tuple[str, ...]
+    trials: tuple[Trial, ...]
+    overhead: float = 0.0
+    "the part of the run that went neither into counting nor into building and measuring"
+    races: dict[str, Race] = field(default_factory=dict, repr=False)
+    "target -> the default (a) against the best (b), run in turn"
+
+    @property
+    def best(self) -> Trial:
+        """The best by the first objective, for the first target.
+
+        Raises
+        ------
+        WorkbenchError
+            No candidate may win.
+        """
+        return self.best_for(self.targets[0])
+
+    def best_for(self, target: str) -> Trial:
+        """The same for any target."""
+        found = self.pareto_for(target)
+        if not found:
+            said = next((trial.reason for trial in self.trials if trial.target == target), "nothing was tried")
+            raise WorkbenchError(f"no candidate for {target} may win; the first: {said}")
+        return found[0]
+
+    @property
+    def pareto(self) -> list[Trial]:
+        """Those that no other beats in every objective, for the first target, the best by the first objective first."""
+        return self.pareto_for(self.targets[0])
+
+    def pareto_for(self, target: str) -> list[Trial]:
+        """The same for any target."""
+        return front([trial for trial in self.trials if trial.target == target], self.objectives)
+
+    @property
+    def default(self) -> Trial | None:
+        """The compiler's own default, for the first target."""
+        key = key_of(self.targets[0], Config())
+        return next((trial for trial in self.trials if trial.key == key), None)
+
+    @property
+    def race(self) -> Race | None:
+        """The default against the best for the first target; None where the default is the best or time was no objective."""
+        return self.races.get(self.targets[0])
+
+    def against_default(self, target: str | None = None, *, budget: float = 4.0, **how: Any) -> Race:
+        """Race the default against the best, now; `how` as `wb.race` takes it."""
+        target = self.targets[0] if target is None else target
+        return race(self.workload, Config(), self.best_for(target).config, target, budget=budget, **how)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a trial, in the order in which they were tried; the knobs' choices are the last columns."""
+        import pandas as pd
+
+        return pd.DataFrame([_row(trial) for trial in self.trials])
+
+    def apply(self, workload: Workload | None = None, target: str | None = None) -> Workload:
+        """A workload with the winner's graph passes applied; the one that was tuned unless another is given.
+
+        `applied_config` compiles it to what was measured.
+
+        Raises
+        ------
+        WorkbenchError
+            A pass fails on it.
+        """
+        target = self.targets[0] if target is None else target
+        return final_workload(workload or self.workload, self.best_for(target).config, target)
+
+    def applied_config(self, target: str | None = None) -> Config:
+        """How to compile what `apply` gives: without any further optimisation."""
+        return as_it_stands(self.workload, self.best_for(self.targets[0] if target is None else target).config)
+
+    def code(self, target: str | None = None) -> str:
+        """Python that builds the winner with TVM alone, as the text of a module with `built(mod, params)`."""
+        target = self.targets[0] if target is None else target
+        return build_code(self.workload, self.best_for(target).config, target)
+
+    def __str__(self) -> str:
+        """A sentence a target."""
+        return "\n".join(self._said(target) for target in self.targets)
+
+    def _said(self, target: str) -> str:
+        found = self.pareto_for(target)
+        tried = [trial for trial in self.trials if trial.target == target]
+        out = sum(not trial.ok for trial in tried)
+        counts = f"{len(tried)} candidates for {target}, {out} of them out"
+        if not found:
+            return f"{counts}; none may win"
+        values = ", ".join(f"{name} {found[0].values[OBJECTIVES[name]]:g}" for name in self.objectives)
+        also = f"; {self.races[target]}" if target in self.races else ""
+        return f"{counts}; the best is {found[0].config.label} ({values}){also}"
+
+
+def _row(trial: Trial) -> dict[str, Any]:
+    told = {
+        "number": trial.number,
+        "target": trial.target,
+        "config": trial.config.label,
+        "pipeline": trial.config.pipeline,
+        "status": trial.status,
+        "reason": trial.reason,
+        "like": trial.like,
+        "checked": trial.checked,
+        "seconds": trial.seconds,
+    }
+    names = ("kernels", "handover_bytes", "traffic_bytes", "median_us", "q1_us", "q3_us", "build_seconds")
+    return {**told, **{name: trial.values.get(name) for name in names}, **trial.chosen}

@@ -1,0 +1,212 @@
+"""Which candidate next: all of a small space, or what Optuna suggests. Nothing here knows what a candidate is."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from workbench.errors import WorkbenchError
+from workbench.tune.space import Assignment, Space
+
+SMALL = 64
+"spaces of up to so many candidates are tried as a whole"
+REPEATS = 4
+"suggestions of what was tried already, before a new neighbour of the best is taken instead"
+Costs = tuple[float, ...]
+Point = tuple[int, ...]
+"places of the choices, knob by knob"
+
+
+class Search(Protocol):
+    """What chooses. It is told of each candidate that it gave, and of those that others tried."""
+
+    def ask(self) -> dict[str, Any] | None:
+        """The next candidate, never one that it was told of; None when all were tried."""
+        ...
+
+    def tell(self, chosen: Assignment, costs: Costs | None) -> None:
+        """What came of a candidate: values to make small, or None where it may not win."""
+        ...
+
+
+def search(space: Space, objectives: int, seed: int, method: str = "auto") -> Search:
+    """The strategy for a space.
+
+    Parameters
+    ----------
+    objectives
+        How many values are to be made small.
+    method
+        `auto`: all of a space of up to 64 candidates, a guided search of a larger one. `exhaustive` or `guided` to say which.
+
+    Raises
+    ------
+    WorkbenchError
+        There is no such method, or Optuna is not installed.
+    """
+    if method not in ("auto", "exhaustive", "guided"):
+        raise WorkbenchError(f"there is no search method {method!r}; give 'auto', 'exhaustive' or 'guided'")
+    if method == "exhaustive" or (method == "auto" and space.size <= SMALL):
+        return Exhaustive(space)
+    return Guided(space, objectives, seed)
+
+
+class Points:
+    """Choices as small whole numbers, and back."""
+
+    def __init__(self, space: Space) -> None:
+        self.knobs = space.knobs
+        self.default: Point = tuple(0 for _ in self.knobs)
+
+    def point(self, chosen: Assignment) -> Point | None:
+        """None for what is not in this space."""
+        if set(chosen) != {knob.name for knob in self.knobs}:
+            return None
+        if any(chosen[knob.name] not in knob.choices for knob in self.knobs):
+            return None
+        return tuple(knob.choices.index(chosen[knob.name]) for knob in self.knobs)
+
+    def chosen(self, point: Point) -> dict[str, Any]:
+        return {knob.name: knob.choices[place] for knob, place in zip(self.knobs, point, strict=True)}
+
+    def neighbours(self, point: Point) -> Iterator[Point]:
+        """Those that differ in one knob."""
+        for place, knob in enumerate(self.knobs):
+            for choice in range(len(knob.choices)):
+                if choice != point[place]:
+                    yield (*point[:place], choice, *point[place + 1 :])
+
+
+class Exhaustive:
+    """Every candidate, those with the fewest changes first."""
+
+    def __init__(self, space: Space) -> None:
+        self._points = Points(space)
+        self._told: set[Point] = set()
+        self._waiting = self._ordered()
+
+    def _ordered(self) -> Iterator[Point]:
+        """From the default outwards, without holding all of them in order: a heap of what is next to those given."""
+        seen, heap = {self._points.default}, [(0, self._points.default)]
+        while heap:
+            _, point = heapq.heappop(heap)
+            yield point
+            for other in self._points.neighbours(point):
+                if other not in seen:
+                    seen.add(other)
+                    heapq.heappush(heap, (sum(map(bool, other)), other))
+
+    def ask(self) -> dict[str, Any] | None:
+        found = next((point for point in self._waiting if point not in self._told), None)
+        return None if found is None else self._points.chosen(found)
+
+    def tell(self, chosen: Assignment, costs: Costs | None) -> None:  # noqa: ARG002  what came of it changes nothing
+        point = self._points.point(chosen)
+        if point is not None:
+            self._told.add(point)
+
+
+class Guided:
+    """Optuna's tree-structured Parzen estimator, begun at the default and at each single change of it.
+
+    What it suggests a second time is not tried a second time: after a few of those a new neighbour of the best is tried
+    instead, so the search never stands still before the space is empty.
+    """
+
+    def __init__(self, space: Space, objectives: int, seed: int, *, begin: bool = True) -> None:
+        self._points = Points(space)
+        self._size = space.size
+        self._random = random.Random(seed)
+        self._optuna = _optuna()
+        self._choices = {
+            knob.name: self._optuna.distributions.CategoricalDistribution(tuple(range(len(knob.choices))))
+            for knob in space.knobs
+        }
+        self._study = self._made(objectives, seed)
+        self._told: dict[Point, Costs | None] = {}
+        self._asked: dict[Point, Any] = {}
+        self._first = [self._points.default, *self._shuffled(self._points.default)] if begin else []
+
+    def _made(self, objectives: int, seed: int) -> Any:
+        sampler = self._optuna.samplers.TPESampler(seed=seed, multivariate=True)
+        # it says that it was made; whoever tunes has a better progress to look at
+        logging, before = self._optuna.logging, self._optuna.logging.get_verbosity()
+        logging.set_verbosity(logging.WARNING)
+        try:
+            return self._optuna.create_study(sampler=sampler, directions=["minimize"] * objectives)
+        finally:
+            logging.set_verbosity(before)
+
+    def ask(self) -> dict[str, Any] | None:
+        if len(self._told) >= self._size:
+            return None
+        while self._first:
+            point = self._first.pop(0)
+            if point not in self._told:
+                return self._points.chosen(point)
+        point = self._suggested()
+        return self._points.chosen(self._unseen() if point is None else point)
+
+    def _suggested(self) -> Point | None:
+        for _ in range(REPEATS):
+            trial = self._study.ask(self._choices)
+            point = tuple(trial.params[knob.name] for knob in self._points.knobs)
+            if point not in self._told:
+                self._asked[point] = trial
+                return point
+            self._close(trial, self._told[point])
+        return None
+
+    def _unseen(self) -> Point:
+        """A new point as near to the best as there is one."""
+        good = {point: costs for point, costs in self._told.items() if costs is not None}
+        here = min(good, key=lambda point: good[point]) if good else self._points.default
+        seen, ring = {here}, [here]
+        while ring:
+            ring = list(dict.fromkeys(new for point in ring for new in self._shuffled(point) if new not in seen))
+            fresh = next((point for point in ring if point not in self._told), None)
+            if fresh is not None:
+                return fresh
+            seen.update(ring)
+        raise AssertionError("a point that was not told of is reachable by single changes")
+
+    def _shuffled(self, point: Point) -> list[Point]:
+        found = list(self._points.neighbours(point))
+        self._random.shuffle(found)
+        return found
+
+    def tell(self, chosen: Assignment, costs: Costs | None) -> None:
+        point = self._points.point(chosen)
+        if point is None or point in self._told:
+            return
+        self._told[point] = costs
+        trial = self._asked.pop(point, None)
+        if trial is not None:
+            self._close(trial, costs)
+            return
+        params = {knob.name: place for knob, place in zip(self._points.knobs, point, strict=True)}
+        made = self._optuna.trial.create_trial(
+            params=params, distributions=self._choices, values=costs, state=self._state(costs)
+        )
+        self._study.add_trial(made)
+
+    def _close(self, trial: Any, costs: Costs | None) -> None:
+        self._study.tell(trial, costs, state=self._state(costs))
+
+    def _state(self, costs: Costs | None) -> Any:
+        states = self._optuna.trial.TrialState
+        # pruned ones teach the estimator what to keep away from; with several objectives Optuna knows failed ones only
+        alone = len(self._study.directions) == 1
+        return states.COMPLETE if costs is not None else states.PRUNED if alone else states.FAIL
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ModuleNotFoundError:
+        raise WorkbenchError(
+            "a guided search needs Optuna: pip install 'tvm-workbench[tune]', or give method='exhaustive' or a smaller space"
+        ) from None
+    return optuna

@@ -1,0 +1,117 @@
+"""A Trial: one candidate and all that was found out about it; and the objectives that are read from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from workbench.errors import UnknownName, WorkbenchError
+from workbench.measure.status import ALL, OK
+from workbench.pipeline.config import Config
+
+OBJECTIVES = {
+    "time": "median_us",
+    "kernels": "kernels",
+    "bytes": "handover_bytes",
+    "build": "build_seconds",
+}
+"objective -> the value that is made small"
+COUNTED = ("kernels", "bytes")
+"objectives that need no build"
+ILLEGAL, PRUNED = "illegal", "pruned"
+STATUSES = (*ALL, ILLEGAL, PRUNED)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One candidate for one target. Only those with status `ok` may win."""
+
+    number: int
+    "in the order in which they were tried, from 0"
+    target: str
+    config: Config
+    "with which it can be rerun"
+    chosen: Mapping[str, Any] = field(hash=False)
+    "name of a knob -> the choice; empty for the compiler's default"
+    status: str = OK
+    "as of a row of wb.measure, or `illegal` (refused before anything ran) or `pruned` (its counts are too bad to build it)"
+    reason: str = ""
+    "why it cannot win"
+    values: Mapping[str, float | int | None] = field(default_factory=dict, hash=False)
+    "kernels, handover_bytes, traffic_bytes; median_us, q1_us, q3_us, build_seconds where it was built"
+    fingerprint: str = ""
+    "of its final module (measure/final.py)"
+    like: int | None = None
+    "the trial that has the same final module and was measured in its place"
+    seconds: float = 0.0
+    "that it took, and of these, in the child process: counting, building, running"
+    working: float = 0.0
+    checked: bool = False
+    "whether its outputs were compared with the reference's"
+
+    @property
+    def ok(self) -> bool:
+        return self.status == OK
+
+    @property
+    def key(self) -> str:
+        """What makes another trial the same."""
+        return key_of(self.target, self.config)
+
+    def costs(self, objectives: Sequence[str]) -> tuple[float, ...] | None:
+        """The values to make small, in that order; None where it may not win or one of them is not known."""
+        found = [self.values.get(OBJECTIVES[name]) for name in objectives]
+        if not self.ok or any(value is None for value in found):
+            return None
+        return tuple(float(value) for value in found if value is not None)
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+    @staticmethod
+    def from_data(data: Mapping[str, Any]) -> Trial:
+        """A Trial from what `to_data` gave."""
+        return Trial(**{**data, "config": Config.of(data["config"])})
+
+
+def key_of(target: str, config: Config) -> str:
+    """What makes two candidates the same before anything is run: the target and all of the configuration but its name."""
+    return repr((target, sorted((config.to_data() | {"name": ""}).items(), key=lambda item: item[0])))
+
+
+def objectives_of(given: str | Sequence[str]) -> tuple[str, ...]:
+    """The names of objectives, checked.
+
+    Raises
+    ------
+    UnknownName
+        There is no such objective.
+    """
+    names = (given,) if isinstance(given, str) else tuple(given)
+    for name in names:
+        if name not in OBJECTIVES:
+            raise UnknownName("objective", str(name), OBJECTIVES)
+    if not names or len(set(names)) < len(names):
+        raise WorkbenchError(f"give one objective or several different ones of {', '.join(OBJECTIVES)}")
+    return names
+
+
+def dominates(first: Sequence[float], second: Sequence[float]) -> bool:
+    """Whether the first is nowhere worse and somewhere better.
+
+    >>> dominates((1, 2), (1, 3)), dominates((1, 3), (2, 2))
+    (True, False)
+    """
+    return all(a <= b for a, b in zip(first, second, strict=True)) and tuple(first) != tuple(second)
+
+
+def front(trials: Sequence[Trial], objectives: Sequence[str]) -> list[Trial]:
+    """The trials that no other dominates, the best by the first objective first; of equal ones the first that was tried."""
+    costs = {trial.number: cost for trial in trials if (cost := trial.costs(objectives)) is not None}
+    first: dict[tuple[float, ...], Trial] = {}
+    for trial in trials:
+        if trial.number in costs and not any(dominates(other, costs[trial.number]) for other in costs.values()):
+            first.setdefault(costs[trial.number], trial)
+    return [first[cost] for cost in sorted(first)]
