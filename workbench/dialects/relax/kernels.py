@@ -79,24 +79,34 @@ def program_of_module(module: tvm.IRModule, name: str) -> Program:
 
     Both arms of an `if` are there. A tensor of symbolic shape counts no bytes: how many it has is known when it runs.
     """
-    return _Walk(build_graph(module, name)).program()
+    ours = {variable.name_hint for variable in module.get_global_vars()}
+    return _Walk(build_graph(module, name), ours).program()
 
 
 class _Walk:
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, ours: set[str]) -> None:
         self.graph = graph
+        self.ours = ours
+        "names of the module's own functions: what else is called, another compiler or a library made"
         self.number: dict[int, int] = {}
         "node -> the call that it is"
 
     def program(self) -> Program:
         calls = []
         for node in self.graph.nodes:
-            kind = _kind(node)
+            kind = self.kind(node)
             if kind:
                 self.number[node.id] = len(calls)
                 calls.append(self.call(node, kind))
         results = [given for output in self.graph.outputs for given in self.given(output)]
         return Program(tuple(calls), tuple(results))
+
+    def kind(self, node: Node) -> str:
+        """What kind of call a node is; empty if it is none."""
+        if node.kind != "op":
+            return ""
+        other = "" if node.op.startswith("relax.") else "kernel" if node.op in self.ours else "external"
+        return _KINDS.get(node.op, other)
 
     def call(self, node: Node, kind: str) -> Call:
         read = [given for source in self.graph.inputs[node.id] for given in self.given(source)]
@@ -117,10 +127,3 @@ class _Walk:
         # an `if` gives what either of its arms gives: the last call in it stands for them
         writers = [source for part in self.graph.inputs[id] for source, _ in self.given(part)]
         return [(max(writers, default=OUTSIDE), tensor) for tensor in tensors(node.type)]
-
-
-def _kind(node: Node) -> str:
-    """What kind of call a node is; empty if it is none."""
-    if node.kind != "op":
-        return ""
-    return _KINDS.get(node.op, "" if node.op.startswith("relax.") else "kernel")
