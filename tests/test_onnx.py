@@ -213,7 +213,7 @@ def test_the_command_line_takes_onnx_files(
     assert (tmp_path / "m.html").stat().st_size > 10_000
     assert main(["trace", str(small), *shapes, "-p", FUSE[dialect], "-o", str(tmp_path / "t.wbtrace")]) == 0
     assert main(["kernels", str(small), *shapes]) == 0
-    assert main(["export", str(small), str(tmp_path / "g.json"), *shapes]) == 0
+    assert main(["export", str(small), "-o", str(tmp_path / "g.json"), *shapes]) == 0
     assert capsys.readouterr().err == ""
     assert main(["show", str(small), "-o", str(tmp_path / "n.html")]) == 0
     assert "note: the input x leaves n open" in capsys.readouterr().err

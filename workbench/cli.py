@@ -204,7 +204,10 @@ def _add_export(commands: Any) -> None:
         ".json the graph, .dot Graphviz, .py the code that makes the trace with TVM alone, .txt TVM's text, .html .svg .pdf .png.",
     )
     parser.add_argument("file", help="a .wbtrace, a graph's .json, or a model")
-    parser.add_argument("output", help="where to write it")
+    parser.add_argument("output", nargs="?", help="where to write it")
+    parser.add_argument(
+        "-o", "--output", dest="output_too", metavar="FILE", help="the same, as the other commands take it"
+    )
     _add_inputs(parser)
     parser.add_argument("--step", type=int, metavar="N", help="the graph after this step (default: the last)")
 

@@ -112,6 +112,9 @@ def measure(options: argparse.Namespace) -> int:
 
 def export(options: argparse.Namespace) -> int:
     """A trace or a graph in another form, chosen by the suffix."""
+    options.output = options.output or options.output_too
+    if options.output is None:
+        raise WorkbenchError("say where to write it: tvm-workbench export FILE OUTPUT, m.svg")
     thing, suffix = _trace_or_graph(options.file, options.inputs), Path(options.output).suffix.lower()
     if suffix in (".html", ".svg", ".pdf", ".png"):
         print(f"written: {_view(thing, options.step).save(options.output)}")

@@ -250,9 +250,26 @@ def test_there_is_no_module_without_a_tvm_and_that_is_said():
         _ = one(RUN).module
 
 
+@pytest.mark.parametrize("act", [wb.trace, wb.trace_build, wb.kernels, wb.explore, wb.Workbench])
+def test_what_needs_a_module_says_why_there_is_none_and_what_shows_the_graph(act):
+    with pytest.raises(LoadError, match=r"a graph and no module: .* GraphView, CompareView and FusionInspector"):
+        act(one(RUN), "FuseOps") if act is wb.trace else act(one(RUN))
+
+
 def test_text_with_nothing_of_relay_in_it_is_refused():
     with pytest.raises(LoadError):
         wb.load("hello\n(world)")
+
+
+@pytest.mark.parametrize("text", ["", " \n\n"])
+def test_an_empty_paste_is_said_to_be_empty(text):
+    with pytest.raises(LoadError, match="the text is empty"):
+        wb.load(text)
+
+
+def test_colours_of_a_terminal_do_not_hide_that_it_is_relay():
+    w = one("\x1b[35mdef\x1b[39m @main(\x1b[34m%x\x1b[39m: Tensor[(1, 10), float32]) {\n nn.relu(%x)\n}")
+    assert [node.op for node in w.graph().ops()] == ["nn.relu"]
 
 
 def test_files_of_text_load(tmp_path):

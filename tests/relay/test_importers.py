@@ -79,3 +79,8 @@ def test_the_importer_of_tvm_folds_by_itself_again_afterwards() -> None:
     before = importer.onnx_frontend.fold_constant
     wb.load(dense())
     assert importer.onnx_frontend.fold_constant is before
+
+
+def test_a_build_of_an_input_with_an_open_dimension_names_the_input() -> None:
+    with pytest.raises(wb.WorkbenchError, match=r"the input x leaves a dimension open.*--input x=1"):
+        wb.kernels(wb.load(dense("batch")))

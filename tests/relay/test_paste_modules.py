@@ -131,6 +131,13 @@ def test_what_nothing_tells_leaves_the_graph_and_says_why():
     assert [node.op for node in workload.graph().ops()] == ["nn.pad", "exp"]
     with pytest.raises(LoadError, match="a graph and no module"):
         _ = workload.module
+    with pytest.raises(LoadError, match=r"a graph and no module: .* GraphView"):
+        wb.trace(workload, "FuseOps")
+
+
+def test_tvmscript_is_told_where_it_can_be_read():
+    with pytest.raises(LoadError, match=r"this is TVMScript.*use the main environment"):
+        wb.load("@I.ir_module\nclass Module:\n    pass\n")
 
 
 def test_an_attribute_that_this_tvm_does_not_know_is_left_out_and_told():

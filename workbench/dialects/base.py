@@ -251,7 +251,14 @@ class Dialect(Protocol):
 
 
 def dialect_of(workload: Workload) -> Dialect:
-    """The dialect that a workload is written in."""
+    """The dialect that a workload is written in.
+
+    Raises
+    ------
+    LoadError
+        The workload has no module, so there is nothing for a dialect to do; the message says why, and what to do.
+    """
     from workbench.dialects.registry import dialect
 
+    _ = workload.module  # a GraphOnly's own reason says more than that this TVM lacks a dialect
     return dialect(workload.dialect)

@@ -1,4 +1,4 @@
-"""A workload of which only the picture is known: what a compiler left, or what was saved."""
+"""A workload without a module: a text that makes none here, what a compiler left, or what was saved."""
 
 from __future__ import annotations
 
@@ -18,12 +18,16 @@ class GraphOnly(Workload):
     graph
         What is known.
     why
-        What it was made of and what to load instead, for the refusal.
+        What it was made of and what to do instead, for the refusal.
     notes
         What a person should know of the picture.
+    text
+        The text it was read from, as far as it was repaired; empty where it was read from none.
+    metadata
+        Values of the text's constants, as JSON of TVM's own.
     """
 
-    def __init__(self, graph: Graph, why: str, notes: Sequence[str] = ()) -> None:
+    def __init__(self, graph: Graph, why: str, notes: Sequence[str] = (), text: str = "", metadata: str = "") -> None:
         self.params: dict[str, Any] = {}
         self.name = graph.name
         self.dialect = graph.dialect
@@ -31,13 +35,20 @@ class GraphOnly(Workload):
         self.edits = ""
         self._graph = graph
         self.why = why
+        self.said = text
+        self.metadata = metadata
 
     @property
     def module(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]  there is none to give
         raise LoadError(self.why)
 
     def text(self) -> str:
-        raise LoadError(self.why)
+        """The text it was read from; raises LoadError where there was none."""
+        if not self.said:
+            raise LoadError(self.why)
+        return self.said
 
     def __repr__(self) -> str:
-        return f"GraphOnly({self.name!r}, {len(self._graph.nodes) if self._graph else 0} nodes)"
+        what = "text" if self.said else "picture"
+        noted = f", {len(self.notes)} in .notes" if self.notes else ""
+        return f"Workload({self.name!r}, {self.dialect}, {what} only{noted})"

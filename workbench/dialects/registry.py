@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
@@ -23,6 +24,12 @@ NAMES = ("relay", "relax")
 PASTES = (".relay", ".txt", ".log")
 "files of text that may hold several modules, and other things beside them"
 SUFFIXES = (*PASTES, ".json", ".py", *IMPORTED)
+_WHERE = {
+    "relay": "the Jupyter kernel `Relay (TVM 0.17)` (make one with `tvm-workbench install-relay`)",
+    "relax": "the main environment (pip install tvm-workbench[relax])",
+}
+_CODE = re.compile(r"^\s*(?:@|class\b|def\b|from\b.*\bimport\b|import\b)", re.MULTILINE)
+"a line as Python's programs have, which TVMScript is one of"
 
 
 def installed() -> str | None:
@@ -51,13 +58,8 @@ def dialect(name: str) -> Dialect:
     here = installed()
     if here != name:
         found = f"TVM here runs {here}" if here else "there is no TVM here"
-        where = (
-            "the Jupyter kernel `Relay (TVM 0.17)` (make one with `tvm-workbench install-relay`)"
-            if name == "relay"
-            else "the main environment (pip install tvm-workbench[relax])"
-        )
         raise WorkbenchError(
-            f"{name} needs a TVM that has it, and {found}; use {where}, or open a saved trace or graph, which needs no TVM"
+            f"{name} needs a TVM that has it, and {found}; use {_WHERE[name]}, or open a saved trace or graph, which needs no TVM"
         )
     return importlib.import_module(f"workbench.dialects.{name}.dialect").DIALECT
 
@@ -126,12 +128,20 @@ def load_all(source: Any, params: Mapping[str, Any] | None = None, *, name: str 
 
 def _read(path: Path | None, text: str, params: Mapping[str, Any] | None, name: str) -> list[Workload]:
     """The modules of a text. Relay's is read without TVM, so it is read wherever it is found."""
-    from workbench.dialects.relay.paste.workload import is_relay, load_text
+    from workbench.dialects.relay.paste.workload import is_relay, is_script, load_text
 
+    if not text.strip():
+        raise LoadError(f"{path.name if path else 'the text'} is empty; give what TVM printed, or a path to it")
     is_json = text.lstrip().startswith("{") if path is None else path.suffix == ".json"
+    if not is_json and installed() == "relay" and is_script(text):
+        raise LoadError(f"this is TVMScript, so Relax, and TVM here runs relay; use {_WHERE['relax']}")
     if not is_json and (is_relay(text) or installed() == "relay"):
         return load_text(text, params, name)
     here = _dialect_here()
+    if not is_json and not _CODE.search(text):
+        raise LoadError(
+            f"there is no program in {path.name if path else 'this text'}; give Relay text (`def @main(...)`, `%0 = ...`) or TVMScript (a class under @I.ir_module)"
+        )
     workload = here.read(path, text, name)
     given = here.load(workload.module, params, name) if params else None
     if given is not None:
@@ -149,10 +159,10 @@ def _dialect_here() -> Dialect:
 
 
 def _as_path(source: Any) -> Path | None:
-    """The path that `source` names; a string with a line break or a bracket in it is text."""
+    """The path that `source` names; a string with a line break or a bracket in it is text, and so is an empty one."""
     if isinstance(source, Path):
         return source
-    if isinstance(source, str) and len(source) < 4096 and not set(source) & set("\n({"):
+    if isinstance(source, str) and source.strip() and len(source) < 4096 and not set(source) & set("\n({"):
         return Path(source)
     return None
 

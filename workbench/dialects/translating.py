@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.dialects import registry
 from workbench.dialects.base import Workload
+from workbench.dialects.graph_only import GraphOnly
 from workbench.errors import LoadError
 from workbench.graph.model import Graph
 
@@ -57,11 +58,10 @@ def _parts(source: Workload | Graph) -> tuple[Graph, dict[str, Any], str]:
     if isinstance(source, Graph):
         return source, {}, source.name
     from workbench.dialects.relay.metadata import constants
-    from workbench.dialects.relay.paste.workload import TextWorkload
 
     found = {name: _array(value) for name, value in source.params.items()}
-    if isinstance(source, TextWorkload):
-        found |= constants(source.reading.metadata)
+    if isinstance(source, GraphOnly):
+        found |= constants(source.metadata)
     return source.graph(), found, source.name
 
 

@@ -73,6 +73,10 @@ class PassStepper(Comparison):
     )
 
     def __init__(self, trace: Trace, **traits: Any) -> None:
+        if not isinstance(trace, Trace):
+            raise WorkbenchError(
+                f"a {type(trace).__name__} has no steps; give a trace: wb.PassStepper(wb.trace_build(workload))"
+            )
         self.trace = trace
         self._states = States(trace)
         self._lock = threading.Lock()

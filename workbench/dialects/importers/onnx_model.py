@@ -151,7 +151,7 @@ def unknown_dimensions(model: Any, shapes: Mapping[str, Any]) -> list[str]:
         if open:
             notes.append(
                 f"the input {value.name} leaves {', '.join(open)} open; "
-                f"wb.load(..., inputs={{{value.name!r}: (1, ...)}}) fixes its shape"
+                f"wb.load(..., inputs={{{value.name!r}: (1, ...)}}), or `--input {value.name}=1,...` in a shell, fixes its shape"
             )
     return notes
 

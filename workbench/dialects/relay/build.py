@@ -18,6 +18,7 @@ from workbench.dialects.launches import launches_of
 from workbench.dialects.relay import sources
 from workbench.dialects.relay.kernels import Watch, external_functions, program_of_json
 from workbench.dialects.relay.running import Running, device_of
+from workbench.dialects.scheduling import scheduled
 from workbench.errors import MeasureError
 
 _SMALL_INTEGERS = {"int8", "uint8"}
@@ -38,7 +39,7 @@ def optimized(
     workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
 ) -> tvm.IRModule:
     """The module after the graph-level part of relay.build."""
-    with pass_context(config, instruments):
+    with scheduled(config, "relay"), pass_context(config, instruments):
         module, _ = relay.optimize(workload.module, target=target, params=workload.params)
     return relay.transform.InferType()(module)
 
@@ -59,11 +60,28 @@ def unoptimized(workload: Workload, target: str) -> tuple[Workload, str]:
 
 
 def compiled(workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()) -> Built:
-    """Build for the graph executor."""
+    """Build for the graph executor.
+
+    Raises
+    ------
+    MeasureError
+        An input leaves a dimension open; the graph executor plans its memory before it runs.
+    """
+    _refuse_open(workload)
     watch = Watch()
-    with compiled_where_it_runs(target), pass_context(config, [watch, *instruments]):
+    with compiled_where_it_runs(target), scheduled(config, "relay"), pass_context(config, [watch, *instruments]):
         library = relay.build(workload.module, target=target, params=workload.params)
     return RelayBuilt(workload, target, library, watch)
+
+
+def _refuse_open(workload: Workload) -> None:
+    for parameter in workload.module["main"].params:
+        shape = getattr(parameter.checked_type, "shape", ())
+        if parameter.name_hint not in workload.params and any(isinstance(size, tvm.tir.Any) for size in shape):
+            name = parameter.name_hint
+            raise MeasureError(
+                f"the input {name} leaves a dimension open, and relay.build takes none; load the model with inputs={{{name!r}: (1, ...)}}, or `--input {name}=1,...` in a shell"
+            )
 
 
 class RelayBuilt:

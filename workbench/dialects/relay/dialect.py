@@ -17,7 +17,7 @@ from workbench.dialects.relay.diagnostics import told
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.objects import module_of
 from workbench.dialects.relay.paste.reading import Reading, read_all
-from workbench.dialects.relay.paste.workload import TextWorkload
+from workbench.dialects.relay.paste.workload import text_only
 from workbench.dialects.relay.presets import PRESETS, TOGGLES
 from workbench.dialects.relay.printed import constant_digests, parameter_names, print_module
 from workbench.dialects.relay.scalars import share_scalars
@@ -57,7 +57,7 @@ class Relay:
         except LoadError as error:
             if reading.complete:
                 raise
-            without = TextWorkload(reading, name, str(error))
+            without = text_only(reading, name, str(error))
             without.notes.append(f"TVM makes no module of it: {error}")
             return without
         workload = Workload(module, _arrays(params), name, self.name, [*reading.repairs, *assumed])

@@ -72,7 +72,7 @@ class _Maker:
         said = [f"%{variable.text} is taken for a {type}: {why}" for variable, (type, why) in self.assumed.items()]
         if self.seeded:
             said.append(
-                f"the text has no values for {', '.join(self.seeded)}; random ones of the stated types were made (seed {SEED})"
+                f"the text has no values for {', '.join(sorted(set(self.seeded), key=lambda name: (len(name), name)))}; random ones of the stated types were made (seed {SEED})"
             )
         return said + list(self.left_out)
 

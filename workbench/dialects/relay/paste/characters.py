@@ -35,8 +35,9 @@ def _put(text: str) -> Callable[[re.Match[str]], str]:
     return lambda _: text
 
 
+COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 REPAIRS = (
-    Repair("terminal colours were left out", re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]"), _put("")),
+    Repair("terminal colours were left out", COLOURS, _put("")),
     Repair("line breaks became plain ones", re.compile(r"\r\n?|[\u2028\u2029\x0b\x0c\x85]"), _put("\n")),
     Repair("HTML tags were left out", re.compile(r"</?(?:br|p|div|pre|code|span|em|i|b|strong)\b[^<>\n]{0,200}>"), _put("")),
     Repair(

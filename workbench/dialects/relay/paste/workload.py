@@ -9,6 +9,7 @@ from typing import Any
 from workbench.dialects import registry
 from workbench.dialects.base import Workload
 from workbench.dialects.graph_only import GraphOnly
+from workbench.dialects.relay.paste.characters import COLOURS
 from workbench.dialects.relay.paste.reading import Reading, lacking, read_all
 
 _RELAY = re.compile(
@@ -20,26 +21,25 @@ _SCRIPT = re.compile(r"@(?:I|tvm\.script)\.ir_module|@R\.function|@T\.prim_func|
 
 def is_relay(text: str) -> bool:
     """Whether a text has something of Relay's grammar in it, and nothing of TVMScript."""
-    return _RELAY.search(text) is not None and _SCRIPT.search(text) is None
+    text = COLOURS.sub("", text)  # they stand before the words that tell
+    return _RELAY.search(text) is not None and not is_script(text)
 
 
-class TextWorkload(GraphOnly):
-    """A Workload that has the text of a Relay module, and so its graph, but no module."""
+def is_script(text: str) -> bool:
+    """Whether a text has the marks of TVMScript."""
+    return _SCRIPT.search(text) is not None
 
-    def __init__(self, reading: Reading, name: str, reason: str) -> None:
-        graph = reading.graph(name)
-        super().__init__(
-            graph, f"{name} has a graph and no module: {reason}", [*reading.repairs, *lacking(reading, graph)]
-        )
-        self.reading = reading
 
-    def text(self) -> str:
-        """The text, as far as it was repaired."""
-        return self.reading.text
-
-    def __repr__(self) -> str:
-        noted = f", {len(self.notes)} in .notes" if self.notes else ""
-        return f"Workload({self.name!r}, relay, text only{noted})"
+def text_only(reading: Reading, name: str, reason: str) -> GraphOnly:
+    """A Workload that has the text of a Relay module, and so its graph, but no module, for this reason."""
+    graph = reading.graph(name)
+    return GraphOnly(
+        graph,
+        f"{name!r} has a graph and no module: {reason.rstrip('.')}. GraphView, CompareView and FusionInspector show it as it is",
+        [*reading.repairs, *lacking(reading, graph)],
+        reading.text,
+        reading.metadata,
+    )
 
 
 def load_text(text: str, params: Mapping[str, Any] | None, name: str) -> list[Workload]:
@@ -65,7 +65,7 @@ def load_text(text: str, params: Mapping[str, Any] | None, name: str) -> list[Wo
 
             workload = DIALECT.from_reading(reading, params or {}, called)
         else:
-            workload = TextWorkload(reading, called, _needs(here))
+            workload = text_only(reading, called, _needs(here))
         if len(readings) > 1:
             workload.notes.append(
                 f"the text holds {len(readings)} modules and this is number {number + 1}; wb.load_all(text) gives all"
@@ -76,4 +76,5 @@ def load_text(text: str, params: Mapping[str, Any] | None, name: str) -> list[Wo
 
 def _needs(here: str | None) -> str:
     found = f"TVM here runs {here}" if here else "there is no TVM here"
-    return f"making one takes a TVM with Relay, and {found}; use the Jupyter kernel `Relay (TVM 0.17)` (make one with `tvm-workbench install-relay`)"
+    instead = ", or wb.to_relax(...) for a module of Relax" if here == "relax" else ""
+    return f"making one takes a TVM with Relay, and {found}; use the Jupyter kernel `Relay (TVM 0.17)` (make one with `tvm-workbench install-relay`){instead}"
