@@ -27,6 +27,7 @@ _HOMES = {
     "load": "dialects.registry",
     "load_all": "dialects.registry",
     "match": "dialects.matching",
+    "explain_kind": "dialects.kinds",
     "pattern_for": "dialects.matching",
     "Workload": "dialects.base",
     "to_relax": "dialects.translating",
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
     from workbench.analysis.fusion.assertions import assert_kernels as assert_kernels
     from workbench.analysis.regions import regions as regions
     from workbench.dialects.base import Workload as Workload
+    from workbench.dialects.kinds import explain_kind as explain_kind
     from workbench.dialects.matching import match as match
     from workbench.dialects.matching import pattern_for as pattern_for
     from workbench.dialects.passes import passes as passes

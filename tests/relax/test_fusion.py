@@ -161,8 +161,8 @@ def test_random_programs(tell):
 
 
 @pytest.mark.long
-def test_1000_random_programs(tell):
-    compare(((seed, Program(Random(seed), 12).module()) for seed in range(100, 1100)), tell)
+def test_2000_random_programs(tell):
+    compare(((seed, Program(Random(seed), 12).module()) for seed in range(100, 2100)), tell)
 
 
 def test_before_AnnotateTIROpPattern_nothing_has_a_kind():  # noqa: N802  the pass is called so

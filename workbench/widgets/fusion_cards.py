@@ -12,6 +12,8 @@ from workbench.analysis.fusion.assertions import as_test
 from workbench.analysis.fusion.boxed import boundaries
 from workbench.analysis.fusion.changes import Change
 from workbench.analysis.fusion.decision import Decision
+from workbench.dialects.kinds import explain_kind
+from workbench.errors import WorkbenchError
 from workbench.widgets.blocks import Block, action, heading, row, rows, words
 from workbench.widgets.fusion_bench import Fused
 from workbench.widgets.fusion_offers import actions, test_code
@@ -141,7 +143,19 @@ def _kernel(fused: Fused, node: int) -> list[Block]:
         made += [heading("What joined"), rows((_merge(fused, d) for d in joined[:LISTED]), "joined")]
         if len(joined) > LISTED:
             made.append(words(f"and {len(joined) - LISTED} more", "small"))
-    return [*made, heading("As a test"), test_code(fused, as_test(fused.report, node))]
+    return [*made, *_kind(fused, node), heading("As a test"), test_code(fused, as_test(fused.report, node))]
+
+
+def _kind(fused: Fused, node: int) -> list[Block]:
+    """In Relax a kernel's kind is found in its body: by which access."""
+    workload = fused.program.workload
+    if workload is None or workload.dialect != "relax" or fused.graph.nodes[node].kind != "op":
+        return []
+    try:
+        told = explain_kind(workload, node)
+    except WorkbenchError:
+        return []
+    return [heading("Its kind"), words(told.sentence, "small", "kind")]
 
 
 def _merge(fused: Fused, decision: Decision) -> Block:

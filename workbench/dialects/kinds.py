@@ -1,0 +1,44 @@
+"""What kind a kernel is for FuseOps, and how TVM came to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.dialects.base import Workload
+from workbench.errors import UnknownNode, WorkbenchError
+
+if TYPE_CHECKING:
+    from workbench.dialects.relax.kinds import KindReport
+
+
+def explain_kind(workload: Workload, node: int) -> KindReport:
+    """How AnnotateTIROpPattern derived the kind of the PrimFunc that a node calls: which block and which access.
+
+    Parameters
+    ----------
+    workload
+        A Relax workload after LegalizeOps; after AnnotateTIROpPattern the kind that FuseOps will read is compared too.
+
+    Raises
+    ------
+    UnknownNode
+        The graph has no such node.
+    WorkbenchError
+        It is no Relax workload, or the node calls no PrimFunc of the module.
+    """
+    if not isinstance(workload, Workload) or workload.dialect != "relax":
+        raise WorkbenchError(
+            "explain_kind takes a Relax workload: in Relay every operator registers its kind, and nothing is derived"
+        )
+    graph = workload.graph()
+    if not 0 <= node < len(graph.nodes):
+        raise UnknownNode(node, len(graph.nodes))
+    from workbench.dialects.relax.kinds import derived_kind, prim_funcs
+
+    op = graph.nodes[node].op
+    function = prim_funcs(workload.module).get(op)
+    if graph.nodes[node].kind != "op" or function is None:
+        raise WorkbenchError(
+            f"node {node} ({op}) calls no PrimFunc, so it has no kind of its own; run LegalizeOps first"
+        )
+    return derived_kind(function, op)

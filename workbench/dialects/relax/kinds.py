@@ -1,0 +1,302 @@
+"""How AnnotateTIROpPattern came to a PrimFunc's kind: which block and which access made it what it is.
+
+The rules are TVM's (src/relax/analysis/tir_op_pattern_kind.cc, 0.27): each block has a kind, by how the places that it reads lie to
+the place that it writes, and the function the largest of them, a complex one where a result follows a reduction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tvm import tirx
+
+from workbench.analysis.fusion.forward import BROADCAST, COMM_REDUCE, ELEMWISE, INJECTIVE, OPAQUE, OUT_ELEMWISE
+from workbench.analysis.fusion.reasons import WORDS
+from workbench.dialects import compat
+
+Vars = set[Any]
+
+
+@dataclass(frozen=True)
+class BlockKind:
+    """What one block made of the function."""
+
+    block: str
+    kind: int
+    "the function's kind after this block"
+    sentence: str
+
+
+@dataclass(frozen=True)
+class KindReport:
+    """A kernel's kind for FuseOps, and how it was derived."""
+
+    function: str
+    kind: int | None
+    "what FuseOps reads, `op_pattern`; None where AnnotateTIROpPattern has not run"
+    derived: int
+    "what TVM's analysis finds in the body"
+    blocks: tuple[BlockKind, ...]
+    "in the order in which they stand"
+
+    @property
+    def sentence(self) -> str:
+        """It all in a sentence or two."""
+        deciding = next((b for b in reversed(self.blocks) if b.kind == self.derived and b.sentence), None)
+        because = deciding.sentence if deciding else "it has no block, so nothing was found against elementwise"
+        said = f"{self.function} is {WORDS[self.derived]}: {because}."
+        if self.kind is None:
+            return f"{said} AnnotateTIROpPattern has not run yet, so FuseOps takes it for opaque."
+        if self.kind != self.derived:
+            return (
+                f"{said} But its op_pattern says {WORDS[self.kind]}, set before: the pass leaves a kind that is not 0."
+            )
+        return said
+
+    def __str__(self) -> str:
+        return "\n".join([self.sentence, *(f"  {b.block}: {b.sentence} -> {b.kind}" for b in self.blocks)])
+
+
+def derived_kind(function: Any, name: str) -> KindReport:
+    """The kind that TVM's analysis gives a PrimFunc, block by block."""
+    # until 0.26 a parameter is a handle, and the buffer stands in a map beside it
+    mapped = getattr(function, "buffer_map", {})
+    outputs = {mapped.get(p, p) for p in function.params}
+    kind, made = ELEMWISE, list[BlockKind]()
+    for block in _blocks(function.body):
+        kind, sentence = _after(block, kind, outputs)
+        made.append(BlockKind(str(block.name_hint), kind, sentence))
+    said = None if function.attrs is None else function.attrs.get("op_pattern")
+    return KindReport(name, None if said is None else int(said), kind, tuple(made))
+
+
+def prim_funcs(module: Any) -> dict[str, Any]:
+    """The PrimFuncs of a module by name."""
+    return {v.name_hint: f for v, f in module.functions_items() if isinstance(f, tirx.PrimFunc)}
+
+
+def _blocks(body: Any) -> Iterator[Any]:
+    """The blocks in order, the root left out."""
+    stack = [body]
+    while stack:
+        current = stack.pop()
+        if _named(current) in ("SBlock", "Block") and str(current.name_hint) != "root":
+            yield current
+            continue
+        stack.extend(reversed(_inside(current)))
+
+
+def _inside(statement: Any) -> list[Any]:
+    parts = list(getattr(statement, "seq", ()))
+    for name in ("block", "body", "then_case", "else_case"):
+        part = getattr(statement, name, None)
+        if part is not None:
+            parts.append(part)
+    return parts
+
+
+def _named(node: Any) -> str:
+    """The class of a node: its modules have moved between versions of TVM, its name has not."""
+    return type(node).__name__
+
+
+_ONE = (
+    "block",
+    "body",
+    "then_case",
+    "else_case",
+    "value",
+    "a",
+    "b",
+    "condition",
+    "true_value",
+    "false_value",
+    "min",
+    "extent",
+)
+_SEVERAL = ("seq", "indices", "args")
+"Where the parts of statements and expressions stand; buffers are none."
+
+
+def _all_of(root: Any) -> Iterator[Any]:
+    """A statement or expression and all that it is made of."""
+    stack = [root]
+    while stack:
+        current = stack.pop()
+        yield current
+        parts = [getattr(current, name, None) for name in _ONE]
+        for name in _SEVERAL:
+            parts.extend(getattr(current, name, ()))
+        stack.extend(part for part in reversed(parts) if hasattr(part, "same_as"))
+
+
+def _after(block: Any, before: int, outputs: set[Any]) -> tuple[int, str]:
+    """The function's kind after a block, and why."""
+    stores, loads = _accesses(block.body)
+    if not stores:
+        return OPAQUE, "writes nothing that TVM can see"
+    if any(not _same(store.indices, stores[0].indices) for store in stores[1:]):
+        return OPAQUE, "writes in two places, and the analysis knows blocks that write in one"
+    store = stores[-1]
+    pairs = [(_access(store, load), load) for load in loads]
+    worst = max((kind for kind, _ in pairs), default=ELEMWISE)
+    if worst != OPAQUE:
+        return _rearranging(block, before, outputs, store, pairs, worst)
+    return _reducing(block, before, store, loads, next(load for kind, load in pairs if kind == OPAQUE))
+
+
+def _rearranging(
+    block: Any, before: int, outputs: set[Any], store: Any, pairs: list[tuple[int, Any]], worst: int
+) -> tuple[int, str]:
+    here = f"block {block.name_hint}"
+    deciding = next((load for kind, load in pairs if kind == worst), None)
+    if worst == BROADCAST and any(kind == ELEMWISE for kind, _ in pairs):
+        same = next(load for kind, load in pairs if kind == ELEMWISE)
+        worst = ELEMWISE
+        said = f"{here} reads {_place(same)} where it writes {_place(store)}, and what it reads by fewer indices does not count then"
+    elif deciding is None:
+        said = f"{here} writes {_place(store)} and reads nothing"
+    else:
+        how = {
+            ELEMWISE: "at the same indices as",
+            BROADCAST: "by some of the indices, in order, of",
+            INJECTIVE: "by other expressions of the indices of",
+        }[worst]
+        said = f"{here} reads {_place(deciding)} {how} what it writes, {_place(store)}"
+    writes_output = any(compat.buffer_of(region) in outputs for region in block.writes)
+    if writes_output and before == COMM_REDUCE:
+        return OUT_ELEMWISE, f"{said}, and gives the result after a reduction, as a softmax does"
+    return max(before, worst), said
+
+
+def _reducing(block: Any, before: int, store: Any, loads: list[Any], odd: Any) -> tuple[int, str]:
+    here = f"block {block.name_hint}"
+    axes = [axis.var for axis in block.iter_vars if int(axis.iter_type) == _REDUCED]
+    if not axes:
+        return (
+            OPAQUE,
+            f"{here} reads {_place(odd)}, which the indices of {_place(store)} do not give, and reduces nothing",
+        )
+    factors = _multiplied(block.body)
+    if factors is not None:
+        a, b = (_place(factor) for factor in factors)
+        return max(
+            before, OUT_ELEMWISE
+        ), f"{here} adds up {a} * {b} in {_place(store)}, and reads both again for other results"
+    for load in loads:
+        if not _is_pure(axes, load.indices):
+            return (
+                max(before, OUT_ELEMWISE),
+                f"{here} reduces {_place(load)}, whose index is more than the reduced axis itself, as in pooling",
+            )
+    names = ", ".join(str(getattr(axis, "name", axis)) for axis in axes)
+    return max(before, COMM_REDUCE), f"{here} reduces over {names} and reads each value once"
+
+
+_REDUCED = 2
+"IterVar.CommReduce, in every version"
+
+
+def _accesses(body: Any) -> tuple[list[Any], list[Any]]:
+    found = list(_all_of(body))
+    return [n for n in found if _named(n) == "BufferStore"], [n for n in found if compat.is_load(n)]
+
+
+def _access(store: Any, load: Any) -> int:
+    """How the place that is read lies to the place that is written; opaque where it is none of the simple ways."""
+    if _same(store.indices, load.indices):
+        return ELEMWISE
+    if _is_broadcast(store, load):
+        return BROADCAST
+    return INJECTIVE if _is_injective(store, load) else OPAQUE
+
+
+def _same(first: Any, second: Any) -> bool:
+    return len(first) == len(second) and all(_is_one(a, b) for a, b in zip(first, second, strict=True))
+
+
+def _is_one(a: Any, b: Any) -> bool:
+    """Whether two indices are one object, which is what TVM asks; plain numbers never are."""
+    return hasattr(a, "same_as") and hasattr(b, "same_as") and a.same_as(b)
+
+
+def _is_broadcast(store: Any, load: Any) -> bool:
+    place = 0
+    for size, index in zip(compat.buffer_shape(compat.buffer_of(load)), load.indices, strict=True):
+        if _is(size, 1) and _is(index, 0):
+            continue
+        while place < len(store.indices) and not _is_one(store.indices[place], index):
+            place += 1
+        if place == len(store.indices):
+            return False
+    return True
+
+
+def _is(expr: Any, value: int) -> bool:
+    return compat.plain_value(expr) == value
+
+
+def _is_injective(store: Any, load: Any) -> bool:
+    written = _names(store.indices)
+    if written is None:
+        return False
+    # a buffer that names the place, as in take, is a variable that the store's indices are not
+    return not any(
+        compat.is_load(n) or (_named(n) == "Var" and n not in written) for i in load.indices for n in _all_of(i)
+    )
+
+
+def _names(indices: Any) -> Vars | None:
+    """The variables, where every index is one."""
+    return set(indices) if all(_named(index) == "Var" for index in indices) else None
+
+
+def _used(expr: Any, wanted: Callable[[Any], bool]) -> list[Any]:
+    """The variables in an index that are wanted."""
+    return [node for node in _all_of(expr) if _named(node) == "Var" and wanted(node)]
+
+
+def _multiplied(body: Any) -> tuple[Any, Any] | None:
+    """The two loads of `C[..] = C[..] + A[..] * B[..]`, each read again for other results."""
+    value = _uncast(body.value) if _named(body) == "BufferStore" else None
+    product = _uncast(value.b) if _named(value) == "Add" else None
+    if value is None or product is None or _named(product) != "Mul":
+        return None
+    into, a, b = _uncast(value.a), _uncast(product.a), _uncast(product.b)
+    if not all(compat.is_load(each) for each in (into, a, b)):
+        return None
+    if not compat.buffer_of(into).same_as(compat.buffer_of(body)) or not _same(into.indices, body.indices):
+        return None
+    return (a, b) if _is_reused(body, a) and _is_reused(body, b) else None
+
+
+def _is_reused(store: Any, load: Any) -> bool:
+    left = _names(store.indices)
+    if left is None:
+        return False
+    left = set(left)
+    for index in load.indices:
+        left -= set(_used(index, lambda _: True))
+    return bool(left)
+
+
+def _uncast(expr: Any) -> Any:
+    while _named(expr) == "Cast":
+        expr = expr.value
+    return expr
+
+
+def _is_pure(axes: list[Any], indices: Any) -> bool:
+    reduced = set(axes)
+    return all(index in reduced for index in indices if _used(index, lambda v: v in reduced))
+
+
+def _place(access: Any) -> str:
+    indices = ", ".join(_NUMBER.sub(r"\1", str(index)) for index in access.indices)
+    return f"{compat.buffer_of(access).name}[{indices}]"
+
+
+_NUMBER = re.compile(r"T\.int(?:32|64)\((-?\d+)\)")
