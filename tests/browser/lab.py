@@ -57,6 +57,7 @@ def running_lab(folder: Path) -> Iterator[Lab]:
     """Start JupyterLab in `folder`, with the project's notebooks in it; end it afterwards."""
     for notebook in NOTEBOOKS.glob("*.ipynb"):
         shutil.copy(notebook, folder)
+    shutil.copytree(NOTEBOOKS / "data", folder / "data", dirs_exist_ok=True)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -30,9 +31,11 @@ def _still(model):
     view = ipywidgets.widgets.widget._instances[model]
     if type(view).__name__ == "Predict":
         return json.dumps({{"text/html": view._still()["text/html"]}})
-    getattr(view, "wait", lambda seconds: None)(60)
-    with tempfile.TemporaryDirectory() as folder:
-        return json.dumps({{"image/png": base64.b64encode(view.save(Path(folder) / "view.png").read_bytes()).decode()}})
+    def drawn(view):
+        getattr(view, "wait", lambda seconds: None)(60)
+        with tempfile.TemporaryDirectory() as folder:
+            return base64.b64encode(view.save(Path(folder) / "view.png").read_bytes()).decode()
+    return json.dumps({{"pictures": [drawn(each) for each in getattr(view, "children", [view])]}})
 print(_still({model!r}))
 del _still
 """
@@ -47,6 +50,8 @@ def is_stored(path: Path) -> bool:
 def run(path: Path, folder: Path, *, keep: bool = False) -> Any:
     """Execute a notebook in its own kernel; with `keep`, each widget becomes a picture of what it shows."""
     notebook = nbformat.read(path, as_version=4)
+    # what a notebook reads is in the folder beside it
+    shutil.copytree(FOLDER / "data", folder / "data", dirs_exist_ok=True)
     client = NotebookClient(notebook, timeout=300, record_timing=False, resources={"metadata": {"path": str(folder)}})
     if not keep:
         return client.execute()
@@ -74,8 +79,8 @@ def _kept(client: NotebookClient, output: Any, *, asked: bool) -> Any:
         return output
     kept = json.loads(_ask(client, _STILL.format(model=data[WIDGET]["model_id"])))
     metadata: dict[str, Any] = {"tvm-workbench": name}
-    if "image/png" in kept:
-        kept["image/png"], (width, height) = _few_colours(kept["image/png"])
+    if "pictures" in kept:
+        kept["image/png"], (width, height) = _few_colours(kept.pop("pictures"))
         metadata["image/png"] = {"width": width // 2, "height": height // 2}
     fields = {"data": {**kept, "text/plain": name}, "metadata": metadata}
     if output.output_type == "execute_result":
@@ -106,12 +111,22 @@ def _joined(outputs: list[Any]) -> list[Any]:
     return found
 
 
-def _few_colours(encoded: str) -> tuple[str, tuple[int, int]]:
-    """A PNG with a palette, a fourth of its size: it holds boxes and letters."""
-    image = Image.open(io.BytesIO(base64.b64decode(encoded))).convert("RGB")
+def _few_colours(encoded: list[str]) -> tuple[str, tuple[int, int]]:
+    """PNGs side by side, as one with a palette, a fourth of its size: it holds boxes and letters."""
+    image = _beside([Image.open(io.BytesIO(base64.b64decode(each))).convert("RGB") for each in encoded])
     out = io.BytesIO()
     image.quantize(COLOURS, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
     return base64.b64encode(out.getvalue()).decode(), image.size
+
+
+def _beside(images: list[Image.Image]) -> Image.Image:
+    """The pictures in a row, their tops in one line, as a box of widgets shows them."""
+    row = Image.new("RGB", (sum(each.width for each in images), max(each.height for each in images)), "white")
+    left = 0
+    for each in images:
+        row.paste(each, (left, 0))
+        left += each.width
+    return row
 
 
 def _class(output: Any) -> str:
