@@ -28,6 +28,10 @@ class ServerLost(MeasureError):
     """The server went away while it worked for us."""
 
 
+class NoAnswer(Exception):
+    """Nothing came in time. No TimeoutError: TVM's own error for a session that a server ended is one."""
+
+
 class Session:
     """A device that is ours for a while."""
 
@@ -122,7 +126,7 @@ def _tried(tracker: Tracker, lent: Lent, work: Callable[[Session], _T]) -> _T:
 
     try:
         answer = within(tracker.session_timeout + PROBE_SECONDS, all_of_it)
-    except TimeoutError as error:
+    except NoAnswer as error:
         # A machine that was switched off never answers; TVM's client would wait for ever, also to close the session.
         raise ServerLost(f"the server {lent} does not answer") from error
     except Exception as error:
@@ -142,7 +146,7 @@ def _verdict(error: Exception, tracker: Tracker, lent: Lent, alive: bool, took: 
         reason = sentence(error)
         said = "it failed there; the server's own output says why" if reason.endswith("from RPC call:") else reason
         return MeasureError(f"on the server {lent}: {said}")
-    if took >= 0.95 * tracker.session_timeout or "RPCSessionTimeoutError" in sentence(error):
+    if took >= 0.95 * tracker.session_timeout or "SessionTimeout" in f"{type(error).__name__} {error}":
         return MeasureError(
             f"the server {lent} ended the session after {tracker.session_timeout:g} s; give "
             "Tracker(..., session_timeout=...) more, or measure with a smaller budget"
@@ -156,7 +160,7 @@ def _closed(made: list[Session]) -> None:
 
 
 def within(seconds: float, action: Callable[[], _T]) -> _T:
-    """What `action` gives; TimeoutError after that many seconds, and then it goes on in a thread that nobody waits for."""
+    """What `action` gives; NoAnswer after that many seconds, and then it goes on in a thread that nobody waits for."""
     answers: list[_T] = []
     errors: list[BaseException] = []
 
@@ -170,7 +174,7 @@ def within(seconds: float, action: Callable[[], _T]) -> _T:
     thread.start()
     thread.join(seconds)
     if thread.is_alive():
-        raise TimeoutError(f"no answer within {seconds:g} s")
+        raise NoAnswer(f"no answer within {seconds:g} s")
     if errors:
         raise errors[0]
     return answers[0]
