@@ -27,6 +27,7 @@ PARTS = {
     "analysis": RELAY,
     "toggle": MAIN,
     "passes": RELAY,
+    "relax": MAIN,
     "page": MAIN,
     "stability": RELAY,
     "stepper": MAIN,

@@ -38,6 +38,11 @@ REASONS = {
     "UpdateParamType": _OBJECTS.format("a function of a parameter"),
     "UpdateVDevice": _OBJECTS.format("a VDevice"),
 }
+CAUTIONS = {
+    "FoldConstant": "It compiles a kernel with LLVM for each constant expression: seconds for a model with many weights to fold.",
+    "FuseOps": "It reads the context's opt_level too: at 0 it fuses nothing, required or not, unless fuse_opt_level is given.",
+    "DecomposeOpsForInference": "It takes batch_norm's moving statistics, also where training=True, TVM's default, used the batch's.",
+}
 # Options that any module will do for, for passes that have no default.
 EXAMPLES = {
     "ConvertLayout": {"desired_layouts": {"relax.nn.conv2d": ["NHWC", "OHWI"]}},
@@ -84,6 +89,8 @@ def _describe(name: str, constructor: Any) -> PassInfo:
         if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
     )
     doc = (inspect.getdoc(constructor) or "").split("\n\n")[0].replace("\n", " ")
+    if name in CAUTIONS:
+        doc = f"{doc} {CAUTIONS[name]}".strip()
     example = EXAMPLES.get(name, {})
     level, requires = _level(constructor, options, example)
     return PassInfo(

@@ -16,6 +16,7 @@ from workbench.dialects.relax import catalog
 from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.presets import PRESETS, TOGGLES
 from workbench.dialects.relax.source import Language, find_program
+from workbench.dialects.relax.traps import noted
 from workbench.errors import LoadError, PipelineError, UnknownName
 from workbench.graph.model import Graph
 
@@ -34,7 +35,7 @@ class Relax:
             raise LoadError(
                 "this module holds no Relax function, so there is no graph to show; load the module from before lowering"
             )
-        return Workload(source, _arrays(source, params or {}), name, self.name)
+        return Workload(source, _arrays(source, params or {}), name, self.name, noted(source))
 
     def read(self, path: Path | None, text: str, name: str) -> Workload:
         if path.suffix == ".json" if path is not None else text.lstrip().startswith("{"):

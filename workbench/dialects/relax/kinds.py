@@ -261,7 +261,7 @@ def _used(expr: Any, wanted: Callable[[Any], bool]) -> list[Any]:
 
 def _multiplied(body: Any) -> tuple[Any, Any] | None:
     """The two loads of `C[..] = C[..] + A[..] * B[..]`, each read again for other results."""
-    value = _uncast(body.value) if _named(body) == "BufferStore" else None
+    value: Any = _uncast(body.value) if _named(body) == "BufferStore" else None
     product = _uncast(value.b) if _named(value) == "Add" else None
     if value is None or product is None or _named(product) != "Mul":
         return None
