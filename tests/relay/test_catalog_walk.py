@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -84,3 +87,30 @@ def test_what_is_said_to_raise_raises() -> None:
     w = wb.load(relay.Function([x], relay.divide(x, relay.const(2.0))))
     assert wb.trace(w, "DivToMul").failed is not None
     assert "raises" in INFOS["DivToMul"].reason
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("marks", "ended"),
+    [("mark = cpu(total); first = second = mark", True), ("first, second = cpu(total), cpu(total)", False)],
+)
+def test_what_is_said_to_end_the_process_ends_it(marks: str, ended: bool) -> None:
+    program = f"""
+import tvm
+from tvm import relay
+
+def cpu(value):
+    return relay.annotation.on_device(value, tvm.cpu(0))
+
+total = relay.exp(relay.var("x", shape=(4,)))
+{marks}
+gpu = relay.annotation.on_device(relay.sqrt(first), tvm.cuda(0))
+result = cpu(relay.subtract(gpu, relay.log(second)))
+module = relay.transform.InferType()(tvm.IRModule.from_expr(result))
+targets = [tvm.target.Target("llvm"), tvm.target.Target("cuda -arch=sm_80")]
+relay.transform.PlanDevices(tvm.target.make_compilation_config(tvm.transform.PassContext(), targets))(module)
+"""
+    code = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False).returncode
+    assert (code == -signal.SIGSEGV) == ended
+    assert ended or code == 0
+    assert "end the process" in INFOS["PlanDevices"].reason

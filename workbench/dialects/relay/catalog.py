@@ -34,7 +34,10 @@ REASONS = {
     "InferTypeLocal": _EXPRESSION,
     "InlineCompilerFunctionsBoundTo": "it takes the GlobalVars of the module, objects that only Python can give",
     "MergeComposite": "it takes patterns, objects that only Python can give; use the Pass object in the pipeline",
-    "PlanDevices": "it takes the CompilationConfig that relay.build makes for a target",
+    "PlanDevices": (
+        "it takes the CompilationConfig that relay.build makes for a target; give each operator an on_device of its own: "
+        "where two read one of them, TVM 0.17 can end the process"
+    ),
     "SimplifyFCTranspose": "it takes the names of the transposed weights of one module",
     "ToANormalFormExpr": _EXPRESSION,
     "ToCPS": _EXPRESSION,
