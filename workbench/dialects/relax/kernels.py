@@ -13,6 +13,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.capture import pass_context
 from workbench.dialects.counted import OUTSIDE, Call, Program
 from workbench.dialects.relax.graph import build_graph
+from workbench.dialects.relax.legalized import LEGALIZE, Legalized, known, remember, settings_of
 from workbench.dialects.relax.target import make_target
 from workbench.graph.model import Graph, Node
 
@@ -31,9 +32,14 @@ _SCHEDULES = "ApplyDefaultSchedule"
 def count(workload: Workload, target: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """What `wb.count` says, from the graph-level passes alone."""
     made = make_target(target)
-    watch = Watch(quick=True)
+    settings, disabled = settings_of(target, config), config.get("disabled", ())
+    before = known(workload.module, settings, disabled)
+    watch = Watch(quick=True, before=before)
     with made, pass_context(config, [watch]):
-        relax.get_default_pipeline(made)(workload.module)
+        relax.get_default_pipeline(made)(workload.module if before is None else before.result)
+    if before is None and watch.legalized is not None:
+        passes = frozenset(watch.passes)
+        remember(Legalized(workload.module, settings, frozenset(disabled), passes, watch.legalized))
     return program_of_module(watch.first(CALLS), workload.name).counts()
 
 
@@ -45,10 +51,16 @@ class Watch:
     ----------
     quick
         Whether to leave schedules out, and every pass after the calls are known.
+    before
+        What the module that is given was made by: those passes are not run again.
     """
 
-    def __init__(self, quick: bool = False) -> None:
+    def __init__(self, quick: bool = False, before: Legalized | None = None) -> None:
         self.quick = quick
+        self.skipped = frozenset[str]() if before is None else before.passes
+        self.passes: list[str] = []
+        "that ran up to LegalizeOps, this one too; not the sequences that they stand in, which go on"
+        self.legalized: tvm.IRModule | None = None
         self.kept: dict[str, tvm.IRModule] = {}
         "name of a pass -> the module that it got first"
         self.split: list[tvm.IRModule] = []
@@ -56,6 +68,10 @@ class Watch:
 
     def should_run(self, module: tvm.IRModule, info: Any) -> bool:
         name = str(info.name)
+        if name in self.skipped:
+            # up to and with LegalizeOps: a pass of the same name behind it is another run
+            self.skipped = frozenset() if name == LEGALIZE else self.skipped
+            return False
         if self.quick and name == CALLS:
             self.kept.setdefault(name, module)
         return not (self.quick and (CALLS in self.kept or name == _SCHEDULES))
@@ -66,6 +82,9 @@ class Watch:
             self.kept.setdefault(name, module)
 
     def run_after_pass(self, module: tvm.IRModule, info: Any) -> None:
+        if self.quick and self.legalized is None:
+            self.passes.append(str(info.name))
+            self.legalized = module if info.name == LEGALIZE else None
         if str(info.name).endswith(".SplitHostDevice"):
             self.split.append(module)
 
