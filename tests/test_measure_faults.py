@@ -169,6 +169,8 @@ def test_a_configuration_with_wrong_outputs_loses_every_race() -> None:
     race = judged("right", "wrong", found)
     assert (race.answer, race.ratio) == ("no", 2.0)
     assert "cannot win" in str(race)
+    unchecked = judged("a", "b", {**found, "checks": [{}, {}]}, "the outputs were not checked: why")
+    assert str(unchecked).endswith("the outputs were not checked: why")
     both = judged("a", "b", {**found, "checks": [{"same": False}] * 2})
     assert both.answer == "can't tell"
 

@@ -38,7 +38,7 @@ class Race:
     "seconds of one run; entries of one place were taken one right after the other"
     method: str = ""
     note: str = ""
-    "what else decided: a configuration with wrong outputs never wins"
+    "what else decided: a configuration with wrong outputs never wins; or why the outputs were not checked"
 
     @property
     def rounds(self) -> int:
@@ -102,7 +102,7 @@ def race(
     missing = no_device(workload, target, how)
     if missing:
         raise NoDevice(missing)
-    expected = reference(workload, seed, **how.of_a_job)[0] if check else None
+    expected, unchecked = reference(workload, seed, **how.of_a_job) if check else (None, "")
     arguments = {
         "target": target,
         "configs": [config.to_data() for config in configs],
@@ -111,16 +111,18 @@ def race(
         "reference": None if expected is None else str(expected),
     }
     found = worker().run(f"{JOBS}:race", workload, arguments, **how.of_a_job)
-    return judged(configs[0].label, configs[1].label, found)
+    return judged(configs[0].label, configs[1].label, found, unchecked and f"the outputs were not checked: {unchecked}")
 
 
-def judged(a: str, b: str, found: dict[str, Any]) -> Race:
+def judged(a: str, b: str, found: dict[str, Any], note: str = "") -> Race:
     """The race that the child ran, with its answer.
 
     Parameters
     ----------
     found
         The answer of workbench.measure.timing_jobs.race.
+    note
+        What is to be said where nothing is wrong.
     """
     times = compared(found["samples_a"], found["samples_b"])
     wrong = [name for name, each in zip((a, b), found["checks"], strict=True) if each.get("same") is False]
@@ -129,7 +131,7 @@ def judged(a: str, b: str, found: dict[str, Any]) -> Race:
         # the one that is right has no rival
         answer = "can't tell" if len(wrong) == 2 else "no" if wrong == [b] else "yes"
     verb = "differ from the reference, so it cannot win" if len(wrong) == 1 else "differ from the reference"
-    note = f"the outputs of {' and of '.join(wrong)} {verb}" if wrong else ""
+    note = f"the outputs of {' and of '.join(wrong)} {verb}" if wrong else note
     return Race(
         a,
         b,
