@@ -11,6 +11,13 @@ import tvm
 
 from workbench.errors import UnknownName
 
+LOOKS = {
+    "relay.backend.use_meta_schedule": True,
+    "relay.backend.use_meta_schedule_dispatch": True,
+    "relay.backend.tir_converter": "default",
+}
+"PassContext config of a Relay build that takes schedules from a database"
+
 
 def pass_context(config: Mapping[str, Any], instruments: Sequence[Any]) -> tvm.transform.PassContext:
     """The PassContext of a Config's data.
@@ -21,6 +28,8 @@ def pass_context(config: Mapping[str, Any], instruments: Sequence[Any]) -> tvm.t
         TVM has no config of that name.
     """
     known = tvm.transform.PassContext.list_configs()
+    # a build may look schedules up where this TVM is told so; Relax's does it in a pass
+    looks = {key: value for key, value in LOOKS.items() if config.get("schedules") and key in known}
     for key in config["options"]:
         if key not in known:
             raise UnknownName("PassContext config of this TVM", key, known)
@@ -28,7 +37,7 @@ def pass_context(config: Mapping[str, Any], instruments: Sequence[Any]) -> tvm.t
         opt_level=config["opt_level"],
         disabled_pass=list(config["disabled"]),
         required_pass=list(config["required"]),
-        config=dict(config["options"]),
+        config={**looks, **config["options"]},
         instruments=list(instruments),
     )
 

@@ -26,20 +26,23 @@ class Config:
     "PassContext config, `{'relay.FuseOps.max_depth': 4}`"
     pipeline: str = ""
     "text of a Pipeline; its result is compiled without further optimisation"
+    schedules: str = ""
+    "folder of a database of schedules to compile kernels with, see wb.tune_schedules; a kernel that is not in it is compiled without"
 
     @property
     def label(self) -> str:
         """A short name that says what differs from the compiler's default."""
         if self.name:
             return self.name
+        tuned = ["+ tuned schedules"] if self.schedules else []
         if self.pipeline:
-            return self.pipeline
+            return " ".join([self.pipeline, *tuned])
         parts = [
             f"opt {self.opt_level}",
             *(f"-{name}" for name in self.disabled),
             *(f"+{name}" for name in self.required),
         ]
-        return " ".join(parts + [f"{key.rsplit('.', 1)[-1]}={value}" for key, value in self.options.items()])
+        return " ".join(parts + [f"{key.rsplit('.', 1)[-1]}={value}" for key, value in self.options.items()] + tuned)
 
     def context(self) -> Config:
         """The PassContext that this configuration compiles under."""
@@ -87,7 +90,15 @@ def _from_fields(fields: Mapping[str, Any]) -> Config:
     return Config(**made)
 
 
-_TYPES = {"name": str, "opt_level": int, "disabled": tuple, "required": tuple, "options": Mapping, "pipeline": str}
+_TYPES = {
+    "name": str,
+    "opt_level": int,
+    "disabled": tuple,
+    "required": tuple,
+    "options": Mapping,
+    "pipeline": str,
+    "schedules": str,
+}
 _TYPES_IN_WORDS = {
     "name": "a string",
     "opt_level": "a whole number",
@@ -95,6 +106,7 @@ _TYPES_IN_WORDS = {
     "required": "names of passes",
     "options": "a dict of PassContext config",
     "pipeline": "a Pipeline or its text",
+    "schedules": "the folder of a database of schedules",
 }
 
 

@@ -18,6 +18,7 @@ from workbench.dialects.relax import sources
 from workbench.dialects.relax.kernels import CALLS, FUSED, Watch, program_of_module
 from workbench.dialects.relax.running import Running, device_of
 from workbench.dialects.relax.target import make_target
+from workbench.dialects.scheduling import scheduled
 
 
 def llvm_host_cpu() -> str:
@@ -57,9 +58,17 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], instrum
     """
     made = make_target(target)
     watch = Watch()
-    with compiled_where_it_runs(target), pass_context(config, [watch, *instruments]):
-        executable = tvm.compile(workload.module, made, relax_pipeline=relax.get_default_pipeline(made))
+    with compiled_where_it_runs(target), scheduled(config, "relax"), pass_context(config, [watch, *instruments]):
+        executable = tvm.compile(workload.module, made, relax_pipeline=_pipeline(made, config))
     return RelaxBuilt(workload, target, executable, watch)
+
+
+def _pipeline(target: tvm.target.Target, config: Mapping[str, Any]) -> Any:
+    if not config.get("schedules"):
+        return relax.get_default_pipeline(target)
+    from workbench.dialects.relax.schedules import pipeline
+
+    return pipeline(target)
 
 
 class RelaxBuilt:

@@ -17,6 +17,7 @@ from tvm.relay.backend import te_compiler  # pyright: ignore[reportAttributeAcce
 from workbench.dialects.base import Workload
 from workbench.dialects.capture import pass_context
 from workbench.dialects.relay.folding import Folder, NotPlain
+from workbench.dialects.scheduling import scheduled
 
 KEPT = 8
 "functions known to be typed; passes come back to an older one when a rewrite changed nothing"
@@ -31,7 +32,7 @@ def quickly_optimized(workload: Workload, target: str, config: Mapping[str, Any]
 
 
 def _optimized(workload: Workload, target: str, config: Mapping[str, Any], shortcuts: Any) -> tvm.IRModule:
-    with pass_context(config, [shortcuts]), shortcuts.memory:
+    with scheduled(config, "relay"), pass_context(config, [shortcuts]), shortcuts.memory:
         module, _ = relay.optimize(workload.module, target=target, params=workload.params)
     return module
 

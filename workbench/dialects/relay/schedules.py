@@ -1,0 +1,33 @@
+"""MetaSchedule in the TVM that has Relay: where its parts are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+from tvm import meta_schedule as ms  # pyright: ignore[reportAttributeAccessIssue]  this is Relay's TVM
+from tvm.contrib.popen_pool import MapResult, PopenPoolExecutor, StatusKind
+from tvm.contrib.tar import tar
+from tvm.meta_schedule.utils import derived_object
+
+__all__ = ["MapResult", "PopenPoolExecutor", "StatusKind", "derived_object", "ms", "tar"]
+
+INTRINSICS = "tvm.tir.tensor_intrin"
+"registers the tensor intrinsics that schedules may name"
+
+
+def key_of(module: Any) -> str:
+    """The same for the same module in every process."""
+    return f"{tvm.ir.structural_hash(module) & (2**64 - 1):016x}"
+
+
+def target_of(text: str, cores: int) -> Any:
+    """The target to tune for: MetaSchedule wants to know how many cores there are."""
+    wanted = text.split()[0] == "llvm" and "-num-cores" not in text
+    return tvm.target.Target(f"{text} -num-cores={cores}" if wanted else text)
+
+
+def library(module: Any, target: Any) -> Any:
+    """A candidate, compiled."""
+    module = tvm.tir.transform.RemoveWeightLayoutRewriteBlock(skip_ndarray_rewrite=True)(module)
+    return tvm.build(module, target=target)

@@ -1,0 +1,131 @@
+"""Builds with a database of schedules, and what a build asks one for: the same in Relay's TVM and in Relax's.
+
+What differs (where MetaSchedule lives, how a module is hashed) stands in a dialect's `schedules.py`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import platform
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from workbench.dialects.base import Built, Workload
+from workbench.errors import MeasureError
+
+WORKLOADS, RECORDS = "database_workload.json", "database_tuning_record.json"
+"files of a database, as TVM names them"
+
+
+def schedules_of(dialect: str) -> Any:
+    """The dialect's `schedules` module; it needs TVM."""
+    return importlib.import_module(f"workbench.dialects.{dialect}.schedules")
+
+
+@contextmanager
+def scheduled(config: Mapping[str, Any], dialect: str) -> Iterator[None]:
+    """The database that a Config's data names, in scope; nothing where it names none.
+
+    A database that is in scope already stays: it is the one of whoever wants to know what is asked.
+
+    Raises
+    ------
+    MeasureError
+        There is no such database.
+    """
+    folder = str(config.get("schedules") or "")
+    here = schedules_of(dialect) if folder else None
+    if here is None or here.ms.database.Database.current() is not None:
+        yield
+        return
+    if not (Path(folder) / WORKLOADS).is_file():
+        raise MeasureError(f"there are no schedules in {folder!r}; wb.tune_schedules makes them")
+    load_intrinsics(here.INTRINSICS)
+    with opened(here, folder):
+        yield
+
+
+def load_intrinsics(package: str) -> None:
+    """Register the tensor intrinsics that a schedule for this machine may name. In a child process only.
+
+    TVM imports those of every machine, which takes 18 s, 15 of them for GPUs. Without a GPU only the CPU's are read.
+    """
+    import tvm
+
+    if package in sys.modules or tvm.cuda(0).exist or tvm.rocm(0).exist:
+        return
+    found = importlib.util.find_spec(package)
+    if found is None or found.submodule_search_locations is None:
+        return
+    made = ModuleType(package)
+    made.__path__ = list(found.submodule_search_locations)
+    made.__spec__ = found
+    sys.modules[package] = made
+    parent, _, name = package.rpartition(".")
+    setattr(importlib.import_module(parent), name, made)
+    arm = platform.machine().lower() in ("aarch64", "arm64")
+    importlib.import_module(f"{package}.{'arm_cpu' if arm else 'x86'}")
+
+
+def opened(here: Any, folder: str | Path) -> Any:
+    """TVM's database in a folder; its files are made where they are missing."""
+    return here.ms.database.JSONDatabase(str(Path(folder) / WORKLOADS), str(Path(folder) / RECORDS))
+
+
+def asked(workload: Workload, target: str, config: Mapping[str, Any], folder: str) -> tuple[Built, dict[str, Any]]:
+    """Build with the database in a folder, and note what it is asked for.
+
+    Returns
+    -------
+    Built
+        With the schedules that there are.
+    dict
+        Name of a compiled function -> the module to schedule for it.
+    """
+    here = schedules_of(workload.dialect)
+    build = importlib.import_module(f"workbench.dialects.{workload.dialect}.build")
+    load_intrinsics(here.INTRINSICS)
+    database = opened(here, folder)
+    found: dict[str, Any] = {}
+    with _noting(here, database, found):
+        built = build.compiled(workload, target, {**config, "schedules": folder})
+    called = {row["function"] for row in built.calls() if not row["noop"]}
+    return built, {name: module for name, module in found.items() if name in called}
+
+
+def _noting(here: Any, database: Any, found: dict[str, Any]) -> Any:
+    """A database that answers as another does, and keeps what it was asked for by name."""
+
+    @here.derived_object
+    class Noting(here.ms.database.PyDatabase):  # type: ignore[misc]
+        def query_tuning_record(self, mod: Any, target: Any, workload_name: str) -> Any:
+            found[str(workload_name)] = mod
+            return database.query_tuning_record(mod, target, workload_name)
+
+        def query_schedule(self, mod: Any, target: Any, workload_name: str) -> Any:
+            return database.query_schedule(mod, target, workload_name)
+
+        def query_ir_module(self, mod: Any, target: Any, workload_name: str) -> Any:
+            return database.query_ir_module(mod, target, workload_name)
+
+        def has_workload(self, mod: Any) -> bool:
+            return database.has_workload(mod)
+
+        def commit_workload(self, mod: Any) -> Any:
+            return database.commit_workload(mod)
+
+        def get_top_k(self, workload: Any, top_k: int) -> Any:
+            return database.get_top_k(workload, top_k)
+
+        def get_all_tuning_records(self) -> Any:
+            return database.get_all_tuning_records()
+
+        def __len__(self) -> int:
+            return len(database)
+
+    return Noting()

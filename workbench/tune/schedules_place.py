@@ -1,0 +1,118 @@
+"""The folder of a database of schedules: where it is, who writes to it, and what a killed run left of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from workbench.dialects.scheduling import RECORDS, WORKLOADS
+from workbench.errors import StoreError
+from workbench.measure.store import place
+
+ABOUT, DONE = "about.json", "done.json"
+SAME = ("dialect", "tvm", "machine", "target")
+"what schedules are good for: TVM itself asks of a database neither the target nor the machine"
+
+
+def folder_for(about: Mapping[str, Any]) -> Path | None:
+    """The folder beside the file of measurements for one TVM, machine and target; None if nothing is to be kept.
+
+    Parameters
+    ----------
+    about
+        The values of SAME.
+    """
+    store = place()
+    if store is None:
+        return None
+    named = hashlib.sha256(json.dumps([about[key] for key in SAME]).encode()).hexdigest()[:12]
+    return store.parent / f"{store.stem}-schedules" / named
+
+
+def begun(folder: Path, about: Mapping[str, Any]) -> None:
+    """Make the folder, and say in it what it is for.
+
+    Raises
+    ------
+    StoreError
+        It is of another TVM, machine or target, or cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        written = folder / ABOUT
+        if written.exists():
+            before = json.loads(written.read_text(encoding="utf-8"))
+            other = [key for key in SAME if before.get(key) != about[key]]
+            if other:
+                raise StoreError(
+                    f"the schedules in {folder.name!r} are for another {' and '.join(other)}; give another folder"
+                )
+        else:
+            _write(written, {key: about[key] for key in SAME})
+    except OSError as error:
+        raise StoreError(
+            f"the folder of schedules {folder.name!r} cannot be used ({error.strerror}); give another one"
+        ) from error
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Write to the database alone: TVM numbers its entries as it finds them, and two writers would mix them up.
+
+    Raises
+    ------
+    StoreError
+        Another process does.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    with (folder / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise StoreError(
+                "another process tunes with these schedules; wait for it, or give a folder of its own"
+            ) from None
+        yield
+
+
+def mend(folder: Path) -> None:
+    """Cut off what a killed run left half written: TVM would refuse the whole database for it."""
+    for name in (WORKLOADS, RECORDS):
+        path = folder / name
+        data = path.read_bytes() if path.is_file() else b""
+        whole = data[: data.rfind(b"\n") + 1]
+        if len(whole) < len(data):
+            os.truncate(path, len(whole))
+
+
+def done(folder: Path, key: str) -> int:
+    """The trials that a search for this kernel came to its end with; some kernels have fewer schedules than that."""
+    return int(_read(folder / DONE).get(key, 0))
+
+
+def note_done(folder: Path, key: str, trials: int) -> None:
+    """Keep that a search came to its end."""
+    _write(folder / DONE, {**_read(folder / DONE), key: trials})
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):
+        return {}
+
+
+def _write(path: Path, data: Mapping[str, Any]) -> None:
+    """Replace a file whole."""
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(data, indent=1), encoding="utf-8")
+    new.replace(path)
