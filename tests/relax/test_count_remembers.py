@@ -43,4 +43,6 @@ def test_it_is_remembered_where_a_pass_behind_it_is_toggled_and_nowhere_else(mon
     assert legalized.known(workload.module, settings, ["FuseOps"]) is made
     assert legalized.known(workload.module, settings, ["LegalizeOps"]) is None
     assert legalized.known(wb.samples.load("mlp", width=8).module, settings, []) is None
-    assert legalized.known(workload.module, legalized.settings_of("llvm", {"opt_level": 0}), []) is None
+    same, other = ({**Config(opt_level=level).to_data(), "name": "mine"} for level in (3, 0))
+    assert legalized.settings_of("llvm", same) == settings
+    assert legalized.known(workload.module, legalized.settings_of("llvm", other), []) is None

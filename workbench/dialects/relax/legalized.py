@@ -33,7 +33,7 @@ _known: list[Legalized] = []
 
 def settings_of(target: str, config: Mapping[str, Any]) -> str:
     """Everything that the passes may depend on, but for which of them are switched off."""
-    rest = {name: config.get(name) for name in ("opt_level", "required", "options")}
+    rest = {name: value for name, value in config.items() if name not in ("name", "disabled")}
     return json.dumps([target, rest], sort_keys=True, default=str)
 
 
