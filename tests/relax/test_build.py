@@ -164,3 +164,10 @@ def test_a_workload_without_a_main_or_of_unknown_size_can_not_be_timed() -> None
     unknown = wb.load("@R.function\ndef main(x: R.Tensor((\"n\",), 'float32')):\n    return x\n")
     with pytest.raises(MeasureError, match="known shape"):
         running.random_inputs(unknown, 0)
+
+
+def test_bytes_of_a_tensor_with_an_open_dimension_are_a_lower_bound_and_that_is_said() -> None:
+    found = wb.kernels(wb.load('@R.function\ndef main(x: R.Tensor(("n", 4), "float32")):\n    return R.nn.relu(x)\n'))
+    bytes, flops = found.notes
+    assert bytes.startswith("bytes are a lower bound: (n, 4) float32 ")
+    assert flops.endswith("on the dimensions that are open")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 HANDOVER = ("producer", "consumer", "dtype", "bytes")
+_OPEN = re.compile(r"\([^)]*[^\d, )][^)]*\)")
+"a tensor of a row with a dimension that is no number"
 
 
 @dataclass(frozen=True)
@@ -120,9 +123,16 @@ class Kernels:
             kind = next(row["kind"] for row in self.rows if row["function"] == function)
             why = "another compiler made it" if kind == "external" else "its host part launches in a loop or a library"
             found.append(f"launches are a lower bound: of {function} only the least is known, {why}")
+        tensors = (tensor for row in self.rows for tensor in (*row.get("inputs", ()), *row.get("outputs", ())))
+        open = sorted({tensor for tensor in tensors if _OPEN.match(tensor)})
+        if open:
+            found.append(
+                f"bytes are a lower bound: {', '.join(open)} count as none, with a dimension that is open; load the model with inputs= to fix it"
+            )
         unknown = sorted({row["op"] for row in self.rows if row.get("flops", 0) is None})
         if unknown:
-            found.append(f"flops are unknown: how many {', '.join(unknown)} takes depends on how it is carried out")
+            why = "on the dimensions that are open" if open else "on how it is carried out"
+            found.append(f"flops are unknown: how many {', '.join(unknown)} takes depends {why}")
         return tuple(found)
 
     def call_of(self, place: int | Node | Group) -> list[int]:
