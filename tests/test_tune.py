@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 
 import pytest
 
 import workbench as wb
-from workbench.errors import WorkbenchError
+from workbench.errors import NoDevice, WorkbenchError
 from workbench.measure.counts import count_config
 from workbench.measure.final import look
 from workbench.pipeline.config import Config
@@ -23,18 +26,18 @@ def landscapes():
     """Kernels of each candidate of a workload's space of switches, each counted once."""
     known = {}
 
-    def landscape(name):
-        if name not in known:
+    def landscape(name, passes=None):
+        if (name, passes) not in known:
             workload = wb.samples.load(name)
-            space = wb.Space.switches(workload)
-            known[name] = (
+            space = wb.Space(toggles=wb.Space.switches(workload).toggles[:passes])
+            known[name, passes] = (
                 space,
                 {
                     key(chosen): look(workload, space.config_for(chosen), final=False).counts.calls
                     for chosen in space.assignments()
                 },
             )
-        return known[name]
+        return known[name, passes]
 
     return landscape
 
@@ -56,7 +59,7 @@ def evaluations(space, kernels, seed, begin=True):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_fewest_kernels_are_found_in_a_part_of_the_space(dialect, landscapes, seed):
-    space, kernels = landscapes("parallel_cast")
+    space, kernels = landscapes("parallel_cast", passes=5)
     assert len(set(kernels.values())) > 1
     assert evaluations(space, kernels, seed) <= 0.3 * space.size
     assert evaluations(space, kernels, seed, begin=False) <= 0.3 * space.size
@@ -75,8 +78,8 @@ def test_the_fewest_kernels_are_found_with_every_seed(dialect, landscapes, name,
 
 def test_counts_are_those_of_wb_count_and_the_best_is_built_and_checked(dialect):
     workload = wb.samples.load("parallel_cast")
-    found = wb.tune(workload, wb.Space.switches(workload), objective="kernels", trials=8, **QUICK)
-    assert len(found.trials) == 8
+    found = wb.tune(workload, wb.Space.switches(workload), objective="kernels", trials=4, **QUICK)
+    assert len(found.trials) == 4
     for trial in found.trials:
         counts = count_config(workload, trial.config)
         assert trial.values["kernels"] == counts.calls
@@ -165,7 +168,7 @@ def test_what_is_far_behind_in_kernels_and_bytes_is_not_built(dialect):
 
 
 def test_the_winner_is_given_back_as_a_workload_and_as_code(dialect):
-    workload = wb.samples.load("branches")
+    workload = wb.samples.load("parallel_cast")
     passes = {
         "relay": "SimplifyInference,FoldConstant,FuseOps",
         "relax": "LegalizeOps,AnnotateTIROpPattern,FuseOps,FuseTIR",
@@ -197,6 +200,40 @@ def test_several_objectives_give_a_front_and_a_race_says_by_how_much(dialect):
         assert found.race.low <= found.race.ratio <= found.race.high
     raced = found.against_default(budget=0.2)
     assert (raced.a, raced.b) == ("opt 3", found.best.config.label)
+
+
+def test_a_target_without_a_device_is_tuned_by_its_counts(dialect):
+    workload = wb.samples.load("chain")
+    space = wb.Space(config={f"{dialect}.FuseOps.max_depth": (None, 1)})
+    found = wb.tune(workload, space, ["cuda -arch=sm_80"], objective="kernels", **QUICK)
+    assert found.best.values["kernels"] == wb.count(workload, "cuda -arch=sm_80").calls
+    if wb.measure(workload, [3], ["cuda"], budget=0.01, store=False)["status"][0] == "not measured":
+        assert not found.best.checked
+        assert found.best.reason.startswith("not checked: ")
+        with pytest.raises(NoDevice, match="'kernels' or 'bytes'"):
+            wb.tune(workload, space, ["cuda -arch=sm_80"], **QUICK)
+
+
+@pytest.mark.long
+def test_a_killed_run_is_gone_on_with(dialect, tmp_path):
+    log = tmp_path / "log"
+    program = (
+        "import workbench as wb\n"
+        "w = wb.samples.load('mlp')\n"
+        f"wb.tune(w, wb.Space.switches(w), each=0.1, race=0, prune=None, store=False, log={str(log)!r})"
+    )
+    running = subprocess.Popen([sys.executable, "-c", program])
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not (log.exists() and log.read_bytes().count(b"\n") > 5):
+        time.sleep(0.02)
+    running.kill()
+    running.wait()
+    kept = log.read_bytes().count(b"\n") - 1
+    assert kept >= 5
+    workload = wb.samples.load("mlp")
+    run = prepared(workload, wb.Space.switches(workload), trials=kept + 3, prune=None, log=log, **QUICK)
+    assert run.resumed == kept
+    assert [trial.number for trial in run.run().trials] == list(range(kept + 3))
 
 
 def test_arguments_that_make_no_sense_say_so(dialect):

@@ -203,11 +203,12 @@ def test_a_listener_that_fails_ends_nothing(evaluated, caplog):
 
 def test_500_logged_trials_reopen_while_somebody_waits(evaluated, tmp_path, tell):
     space = Space(toggles=tuple(f"P{i}" for i in range(10)))
-    log, _ = Log.opened(tmp_path / "log", Workload(None, {}, "stand-in", "relay"))
-    for number, chosen in zip(range(500), space.assignments(), strict=False):
-        log.append(
-            Trial(number, "llvm", space.config_for(chosen), chosen, values={"median_us": float(number)}, checked=True)
-        )
+    trials = [
+        Trial(number, "llvm", space.config_for(chosen), chosen, values={"median_us": float(number)}, checked=True)
+        for number, chosen in zip(range(500), space.assignments(), strict=False)
+    ]
+    lines = [HEAD, *(trial.to_data() for trial in trials)]
+    (tmp_path / "log").write_text("".join(json.dumps(line) + "\n" for line in lines))
     begun = time.process_time()
     run = made(tmp_path / "log", space=space, trials=500)
     opened = time.process_time() - begun

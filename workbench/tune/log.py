@@ -1,7 +1,8 @@
-"""The trial log: a text file with a line a trial, each on the disk before the next candidate is begun.
+"""The trial log: a text file with a line a trial, each written before the next candidate is begun.
 
 The first line says what was tuned, and where. A run that is killed loses the trial in flight and nothing else: a last line
-that was cut short is left out when the log is opened again, and cut off before anything is appended.
+that was cut short is left out when the log is opened again, and cut off before anything is appended. A machine that goes down
+may lose trials too that cost less than writing them through to the disk.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from workbench.measure.workload_hash import workload_hash
 from workbench.tune.trial import Trial
 
 FORMAT = 1
+WORTH_SECONDS = 0.2
+"a trial that took so long is on the disk, and not only with the operating system, before the next one begins"
 SAME = {
     "workload_hash": "another workload",
     "dialect": "a workload of the other dialect",
@@ -58,14 +61,15 @@ class Log:
             ) from error
 
     def append(self, trial: Trial) -> None:
-        """Write a trial, and return when it is on the disk. A later line of the same number stands in its place."""
-        self._append(trial.to_data())
+        """Write a trial. A later line of the same number stands in its place."""
+        self._append(trial.to_data(), through=trial.seconds > WORTH_SECONDS)
 
-    def _append(self, data: Mapping[str, Any]) -> None:
+    def _append(self, data: Mapping[str, Any], through: bool = True) -> None:
         with self.path.open("ab") as file:
             file.write(json.dumps(data, default=_plain).encode() + b"\n")
             file.flush()
-            os.fsync(file.fileno())
+            if through:
+                os.fsync(file.fileno())
 
     def _read(self, head: Mapping[str, Any]) -> list[Trial]:
         text = self.path.read_bytes()

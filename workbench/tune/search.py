@@ -12,8 +12,11 @@ from workbench.tune.space import Assignment, Space
 
 SMALL = 64
 "spaces of up to so many candidates are tried as a whole"
-REPEATS = 4
-"suggestions of what was tried already, before a new neighbour of the best is taken instead"
+MOST = 96
+"""Trials that the estimator looks at, since a suggestion takes time in proportion to them: with more, it goes on with the best quarter and
+the newest quarter."""
+NEAR = 4
+"neighbours of the best that are tried when the estimator suggests what was tried before: it would say so again"
 Costs = tuple[float, ...]
 Point = tuple[int, ...]
 "places of the choices, knob by knob"
@@ -111,8 +114,8 @@ class Exhaustive:
 class Guided:
     """Optuna's tree-structured Parzen estimator, begun at the default and at each single change of it.
 
-    What it suggests a second time is not tried a second time: after a few of those a new neighbour of the best is tried
-    instead, so the search never stands still before the space is empty.
+    Where it suggests what was tried before, new neighbours of the best are tried instead, so the search never stands still
+    before the space is empty.
     """
 
     def __init__(self, space: Space, objectives: int, seed: int, *, begin: bool = True) -> None:
@@ -124,18 +127,25 @@ class Guided:
             knob.name: self._optuna.distributions.CategoricalDistribution(tuple(range(len(knob.choices))))
             for knob in space.knobs
         }
-        self._study = self._made(objectives, seed)
+        self._objectives = objectives
+        self._study = self._made()
+        self._near = 0
+        "how many of the next candidates are neighbours of the best"
+        self._known = 0
+        "trials that the study holds"
         self._told: dict[Point, Costs | None] = {}
         self._asked: dict[Point, Any] = {}
         self._first = [self._points.default, *self._shuffled(self._points.default)] if begin else []
 
-    def _made(self, objectives: int, seed: int) -> Any:
+    def _made(self) -> Any:
+        # another study draws other numbers, and the same ones each time the search is repeated
+        seed = self._random.randrange(1 << 32)
         sampler = self._optuna.samplers.TPESampler(seed=seed, multivariate=True)
         # it says that it was made; whoever tunes has a better progress to look at
         logging, before = self._optuna.logging, self._optuna.logging.get_verbosity()
         logging.set_verbosity(logging.WARNING)
         try:
-            return self._optuna.create_study(sampler=sampler, directions=["minimize"] * objectives)
+            return self._optuna.create_study(sampler=sampler, directions=["minimize"] * self._objectives)
         finally:
             logging.set_verbosity(before)
 
@@ -146,29 +156,35 @@ class Guided:
             point = self._first.pop(0)
             if point not in self._told:
                 return self._points.chosen(point)
-        point = self._suggested()
+        point = None if self._near else self._suggested()
+        self._near = max(0, self._near - 1)
         return self._points.chosen(self._unseen() if point is None else point)
 
     def _suggested(self) -> Point | None:
-        for _ in range(REPEATS):
-            trial = self._study.ask(self._choices)
-            point = tuple(trial.params[knob.name] for knob in self._points.knobs)
-            if point not in self._told:
-                self._asked[point] = trial
-                return point
-            self._close(trial, self._told[point])
-        return None
+        """What the estimator suggests, if it is new."""
+        trial = self._study.ask(self._choices)
+        point = tuple(trial.params[knob.name] for knob in self._points.knobs)
+        if point in self._told:
+            self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
+            self._near = NEAR
+            return None
+        self._asked[point] = trial
+        return point
+
+    def _good(self) -> list[Point]:
+        """The points that may win, the best first."""
+        good = [(costs, point) for point, costs in self._told.items() if costs is not None]
+        return [point for _, point in sorted(good, key=lambda each: each[0])]
 
     def _unseen(self) -> Point:
         """A new point as near to the best as there is one."""
-        good = {point: costs for point, costs in self._told.items() if costs is not None}
-        here = min(good, key=lambda point: good[point]) if good else self._points.default
+        here = next(iter(self._good()), self._points.default)
         seen, ring = {here}, [here]
         while ring:
-            ring = list(dict.fromkeys(new for point in ring for new in self._shuffled(point) if new not in seen))
-            fresh = next((point for point in ring if point not in self._told), None)
-            if fresh is not None:
-                return fresh
+            ring = list({new: None for point in ring for new in self._points.neighbours(point) if new not in seen})
+            fresh = [point for point in ring if point not in self._told]
+            if fresh:
+                return self._random.choice(fresh)
             seen.update(ring)
         raise AssertionError("a point that was not told of is reachable by single changes")
 
@@ -184,21 +200,31 @@ class Guided:
         self._told[point] = costs
         trial = self._asked.pop(point, None)
         if trial is not None:
-            self._close(trial, costs)
-            return
+            self._study.tell(trial, costs, state=self._state(costs))
+        else:
+            self._add(point, costs)
+        self._known += 1
+        if self._known > MOST:
+            self._forget()
+
+    def _add(self, point: Point, costs: Costs | None) -> None:
         params = {knob.name: place for knob, place in zip(self._points.knobs, point, strict=True)}
         made = self._optuna.trial.create_trial(
             params=params, distributions=self._choices, values=costs, state=self._state(costs)
         )
         self._study.add_trial(made)
 
-    def _close(self, trial: Any, costs: Costs | None) -> None:
-        self._study.tell(trial, costs, state=self._state(costs))
+    def _forget(self) -> None:
+        quarter = MOST // 4
+        kept = dict.fromkeys((*self._good()[:quarter], *list(self._told)[-quarter:]))
+        self._study, self._asked, self._known = self._made(), {}, len(kept)
+        for point in kept:
+            self._add(point, self._told[point])
 
     def _state(self, costs: Costs | None) -> Any:
         states = self._optuna.trial.TrialState
         # pruned ones teach the estimator what to keep away from; with several objectives Optuna knows failed ones only
-        alone = len(self._study.directions) == 1
+        alone = self._objectives == 1
         return states.COMPLETE if costs is not None else states.PRUNED if alone else states.FAIL
 
 
