@@ -33,7 +33,7 @@ class Effort:
     cores: tuple[int, ...]
     "that may be used"
     cost_model: str
-    "as MetaSchedule names it, see `cost_model`"
+    "as MetaSchedule names it, see `best_cost_model`"
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Seen:
     "reason -> how many candidates failed for it"
 
 
-def cost_model() -> str:
+def best_cost_model() -> str:
     """What chooses the next candidates: `xgb`, a model trained on those before, where xgboost is installed; else `random`."""
     return "xgb" if importlib.util.find_spec("xgboost") else RANDOM
 

@@ -1,0 +1,110 @@
+"""`wb.tune_schedules` on every dialect. Few trials of tiny kernels: what is shown is that it works, not that it is fast."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from workbench.errors import StoreError, UnknownName, WorkbenchError
+from workbench.tune.schedules_result import TunedSchedules
+
+TRIALS = 3
+
+
+def workload() -> wb.Workload:
+    return wb.samples.load("mlp")
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> TunedSchedules:
+    return wb.tune_schedules(
+        workload(), kernels=[0], trials=TRIALS, budget=0.2, folder=tmp_path_factory.mktemp("tuned")
+    )
+
+
+def test_a_kernel_is_tuned_and_the_model_raced(
+    dialect: str, tuned: TunedSchedules, tell: Callable[[object], None]
+) -> None:
+    task = next(task for task in tuned.tasks if 0 in task.calls)
+    assert (task.status, task.trials) == ("tuned", TRIALS)
+    assert sum(task.failures.values()) < TRIALS
+    assert task.best_us is not None
+    assert task.best_us > 0
+    assert task.before_us is not None
+    assert task.after_us is not None
+    assert sum(each.share or 0 for each in tuned.tasks) == pytest.approx(1, abs=0.01)
+    assert [each.status for each in tuned.tasks if each is not task] == ["not selected"] * (len(tuned.tasks) - 1)
+    assert tuned.race is not None
+    assert tuned.race.low <= tuned.race.ratio <= tuned.race.high
+    assert tuned.before["status"] == tuned.after["status"] == "ok", "outputs are checked"
+    assert "candidates are drawn at random" in str(tuned) or "xgboost" in str(tuned)
+    tell(f"schedules, {dialect}: {TRIALS} candidates of one kernel, best {task.best_us:.3g} us; {tuned.race}")
+
+
+def test_tasks_are_kernels_of_the_graph(dialect: str, tuned: TunedSchedules) -> None:
+    rows = {row["index"]: row for row in tuned.rows}
+    for task in tuned.tasks:
+        assert {rows[call]["function"] for call in task.calls} == {task.function}
+        assert task.op in {tuned.graph.nodes[node].op for node in task.nodes}
+    assert len(tuned.table) == len(tuned.tasks)
+
+
+def test_what_was_tuned_is_not_tuned_again(dialect: str, tuned: TunedSchedules) -> None:
+    again = wb.tune_schedules(workload(), kernels=[0], trials=TRIALS, budget=0.1, folder=tuned.folder)
+    assert again.trials == 0
+    assert {task.status for task in again.tasks} <= {"known", "not selected"}
+    assert again.tasks[0].best_us == pytest.approx(tuned.tasks[0].best_us)
+
+
+def test_other_builds_take_the_schedules(dialect: str, tuned: TunedSchedules) -> None:
+    row = wb.measure(workload(), [tuned.config], budget=0.05).iloc[0]
+    assert row.status == "ok", row.message
+    assert row.config.endswith("+ tuned schedules")
+    assert tuned.apply(2).opt_level == 2
+    gone = wb.measure(workload(), [{"schedules": str(tuned.folder / "nosuch")}], budget=0.05).iloc[0]
+    assert "wb.tune_schedules makes them" in gone.message
+
+
+def test_a_cancelled_run_keeps_what_it_has(dialect: str, tuned: TunedSchedules, tmp_path: Path) -> None:
+    folder = shutil.copytree(tuned.folder, tmp_path / "copy")
+    with (folder / "database_tuning_record.json").open("a") as records:
+        records.write('[0, [[["half a')
+    seen: list[str] = []
+    stopped = wb.tune_schedules(
+        workload(),
+        kernels=[0],
+        trials=TRIALS + 40,
+        budget=0.1,
+        folder=folder,
+        progress=lambda what, _fraction: seen.append(what),
+        cancelled=lambda: any("trials" in what for what in seen),
+    )
+    assert stopped.status == "cancelled"
+    assert stopped.race is None
+    assert stopped.tasks[0].known == TRIALS
+    again = wb.tune_schedules(workload(), kernels=[], trials=TRIALS, budget=0.1, folder=folder)
+    assert again.tasks[0].known >= TRIALS
+
+
+def test_what_cannot_be_done_is_said(dialect: str, tuned: TunedSchedules, tmp_path: Path) -> None:
+    with pytest.raises(WorkbenchError, match="1 or more"):
+        wb.tune_schedules(workload(), trials=0)
+    with pytest.raises(WorkbenchError, match="cost model"):
+        wb.tune_schedules(workload(), cost_model="oracle", folder=tuned.folder, budget=0.1)
+    with pytest.raises(UnknownName, match="can be tuned"):
+        wb.tune_schedules(workload(), kernels="nosuch", folder=tuned.folder, budget=0.1)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="give another"):
+        wb.tune_schedules(workload(), folder=tmp_path / "file", budget=0.1)
+
+
+@pytest.mark.long
+def test_all_kernels_are_tuned_and_a_second_model_has_them_too(dialect: str, tmp_path: Path) -> None:
+    first = wb.tune_schedules(workload(), trials=8, folder=tmp_path / "all", budget=0.5)
+    assert {task.status for task in first.tasks} == {"tuned"}
+    second = wb.tune_schedules(workload(), trials=8, folder=tmp_path / "all", budget=0.5)
+    assert second.trials == 0

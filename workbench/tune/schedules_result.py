@@ -1,0 +1,142 @@
+"""What `wb.tune_schedules` gives: the kernels, what became of each, and whether the whole is faster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.dialects.base import Workload
+from workbench.graph.json import from_data
+from workbench.graph.model import Graph
+from workbench.measure.race import Race
+from workbench.pipeline.config import Config
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COST_MODELS = {
+    "xgb": "xgboost, trained on the candidates before",
+    "random": "none: candidates are drawn at random; with xgboost installed a model chooses them",
+}
+"what a cost model does, in words"
+
+
+@dataclass(frozen=True)
+class Task:
+    """One compiled function whose schedule can be tuned; kernels that are the same are one task."""
+
+    function: str
+    "its name in the tuned build"
+    key: str
+    "a hash of what it computes: the same kernel of another model has the same"
+    calls: tuple[int, ...]
+    "rows of `rows`, the calls of it"
+    nodes: tuple[int, ...]
+    "ids in `graph`"
+    op: str
+    "its dominant operator"
+    share: float | None
+    "of the kernels' time before; None where the build before has no such kernel"
+    before_us: float | None
+    "of all its calls, before and after"
+    after_us: float | None = None
+    trials: int = 0
+    "candidates tried now"
+    known: int = 0
+    "candidates tried in earlier runs"
+    best_us: float | None = None
+    "the best candidate of all runs by itself, one call"
+    status: str = "not selected"
+    "`tuned`, `known` (as many trials were made before), `not selected`, or how it failed"
+    message: str = ""
+    failures: Mapping[str, int] = field(default_factory=dict, hash=False)
+    "reason -> candidates that failed for it"
+
+    @property
+    def weight(self) -> int:
+        """Calls in one run."""
+        return len(self.calls)
+
+
+@dataclass(frozen=True)
+class TunedSchedules:
+    """The outcome of one call of `wb.tune_schedules`."""
+
+    workload: Workload
+    base: Config
+    "what was tuned, and is compared with"
+    target: str
+    folder: Path
+    "the database; it grows with every run"
+    tasks: tuple[Task, ...]
+    "the costliest first"
+    rows: tuple[Mapping[str, Any], ...] = field(repr=False)
+    "the calls of the tuned build, as in wb.kernels"
+    graph_data: Mapping[str, Any] = field(repr=False)
+    cost_model: str = "random"
+    race: Race | None = None
+    "the whole model without the schedules and with them; None if it was stopped before"
+    before: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    after: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    "rows of wb.measure, with per_kernel"
+    status: str = "ok"
+    "or `cancelled`; what was tuned by then is in the database"
+    kept: bool = True
+    "whether another session finds the database again"
+
+    @property
+    def config(self) -> Config:
+        """The configuration with the schedules, for wb.measure, wb.race and whatever takes one."""
+        return self.apply(self.base)
+
+    def apply(self, config: Any = None) -> Config:
+        """Another configuration with these schedules."""
+        return replace(self.base if config is None else Config.of(config), schedules=str(self.folder))
+
+    @property
+    def graph(self) -> Graph:
+        """The module that went to code generation; `Task.nodes` are its."""
+        return from_data(self.graph_data)
+
+    @property
+    def trials(self) -> int:
+        """Candidates tried now, all kernels together."""
+        return sum(task.trials for task in self.tasks)
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """Reason -> how many candidates failed for it, all kernels together, the commonest first."""
+        found: dict[str, int] = {}
+        for task in self.tasks:
+            for reason, number in task.failures.items():
+                found[reason] = found.get(reason, 0) + number
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a task, the costliest first; microseconds are of all its calls in one run."""
+        import pandas as pd
+
+        names = (
+            *("function", "op", "weight", "share", "before_us", "after_us", "best_us", "trials", "known"),
+            *("status", "message", "failures", "calls", "nodes"),
+        )
+        return pd.DataFrame([{name: getattr(task, name) for name in names} for task in self.tasks], columns=list(names))
+
+    def __str__(self) -> str:
+        """What came of it, in sentences."""
+        tuned = sum(task.status in ("tuned", "known") for task in self.tasks)
+        lines = [f"{tuned} of {len(self.tasks)} kernels have tuned schedules, {self.trials} candidates tried now"]
+        if self.failures:
+            lines.append(f"{sum(self.failures.values())} of them failed, most often: {next(iter(self.failures))}")
+        lines.append(f"cost model: {COST_MODELS.get(self.cost_model, self.cost_model)}")
+        if not self.kept:
+            lines.append("measurements are not kept, so the schedules go with this process")
+        lines.append(str(self.race) if self.race else "stopped before it was compared; run it again to go on")
+        return "; ".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(str(self))}</p>{self.table.drop(columns=['calls', 'nodes']).to_html()}"
