@@ -55,6 +55,7 @@ _HOMES = {
     "ablate": "measure.ablate",
     "tune": "tune.tuning",
     "Space": "tune.space",
+    "tune_schedules": "tune.schedules",
     "compare_outputs": "pipeline.outputs",
     "plots": "plots",
     "report": "plots.report",
@@ -136,6 +137,7 @@ if TYPE_CHECKING:
     from workbench.pipeline.spec import Pipeline as Pipeline
     from workbench.pipeline.trace import Trace as Trace
     from workbench.plots.report import report as report
+    from workbench.tune.schedules import tune_schedules as tune_schedules
     from workbench.tune.space import Space as Space
     from workbench.tune.tuning import tune as tune
     from workbench.widgets.compare_view import CompareView as CompareView
