@@ -94,7 +94,7 @@ def test_what_cannot_be_done_is_said(dialect: str, tuned: TunedSchedules, tmp_pa
     with pytest.raises(WorkbenchError, match="1 or more"):
         wb.tune_schedules(workload(), trials=0)
     with pytest.raises(WorkbenchError, match="cost model"):
-        wb.tune_schedules(workload(), cost_model="oracle", folder=tuned.folder, budget=0.1)
+        wb.tune_schedules(workload(), cost_model="oracle")
     with pytest.raises(UnknownName, match="can be tuned"):
         wb.tune_schedules(workload(), kernels="nosuch", folder=tuned.folder, budget=0.1)
     (tmp_path / "file").write_text("")

@@ -128,7 +128,7 @@ def tune_schedules(
     """
     if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
         raise WorkbenchError(f"trials is {trials!r}; give the number of candidates for each kernel, 1 or more")
-    base = Config.of(config)
+    base, model = Config.of(config), _model(cost_model)
     limits = {"timeout": timeout, "memory": memory, "progress": progress, "cancelled": cancelled}
     missing = no_device(workload, target, Limits(**limits))
     if missing:
@@ -138,7 +138,7 @@ def tune_schedules(
     kept = folder_for(about) if folder is None else Path(folder)
     place = Path(tempfile.mkdtemp(prefix="tvm-workbench-schedules-")) if kept is None else kept
     begun(place, about)
-    run = _Run(workload, base, before["target"], place, trials, seed, _model(cost_model), limits)
+    run = _Run(workload, base, before["target"], place, trials, seed, model, limits)
     answer = run.job("tasks")
     tasks = tasks_of(answer, before["per_kernel"])
     chosen = selected(tasks, kernels, workload, len(answer["graph"]["nodes"]))
