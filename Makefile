@@ -9,6 +9,7 @@ PYTHON ?= python3
 MAIN   := .venv
 RELAY  := .venv-relay
 TORCH  := .torch
+RELAX_OLD := .venv-relax-0.25
 BUNDLE := workbench/widgets/static/workbench.js
 
 # The bundle is built here, once, so that the two environments' installations do not build it at the same time.
@@ -20,6 +21,7 @@ hash       = $(shell cat $(1) 2>/dev/null | sha256sum | cut -c1-12)
 js_sources := $(shell find js \( -name node_modules -o -name '.*' \) -prune -o -type f -print 2>/dev/null | sort)
 main_made  := $(MAIN)/.made-$(call hash,pyproject.toml)
 torch_made := $(TORCH)/.made-2.13.0
+relax_old_made := $(RELAX_OLD)/.made-$(call hash,pyproject.toml)
 npm_made   := js/node_modules/.made-$(call hash,js/package.json js/package-lock.json)
 js_made    := workbench/widgets/static/.made-$(call hash,$(js_sources))
 
@@ -58,6 +60,16 @@ $(torch_made): | $(main_made)
 	@echo "[torch] installing PyTorch beside the environments"
 	rm -rf $(TORCH)
 	$(MAIN)/bin/python -m pip install -q --no-input --target $(TORCH) 'torch==2.13.0' onnxscript
+	touch $@
+
+# The oldest TVM that the Relax dialect knows. It needs an apache-tvm-ffi of its own: with a newer one it does not load.
+relax-old: $(relax_old_made)  ## make the environment of the smoke tests on apache-tvm 0.25
+$(relax_old_made): | $(main_made)
+	@echo "[relax 0.25] installing apache-tvm 0.25 into $(RELAX_OLD)"
+	test -x $(RELAX_OLD)/bin/python || $(PYTHON) -m venv $(RELAX_OLD)
+	$(RELAX_OLD)/bin/python -m pip install -q --no-input -e '.[remote]' 'apache-tvm==0.25.0.post1' 'apache-tvm-ffi==0.1.12' \
+	  'hypothesis>=6.100' 'pytest>=8'
+	rm -f $(RELAX_OLD)/.made-*
 	touch $@
 
 # --- the widgets --------------------------------------------------------------------------------------------------
@@ -100,7 +112,7 @@ chromium:
 test: setup chromium  ## run every lane, short tests only
 	@.ci/lanes
 
-test-long: setup chromium pytorch  ## run the tests that take minutes
+test-long: setup chromium pytorch relax-old  ## run the tests that take minutes
 	@.ci/lanes --long
 
 test-all: test test-long  ## run every test
@@ -113,6 +125,6 @@ bench: setup  ## measure against the bars and the peers; writes benchmarks/resul
 	@$(MAIN)/bin/python -m benchmarks
 
 clean:  ## remove the environments and what was built (not the cache of downloads)
-	rm -rf $(MAIN) $(RELAY) $(TORCH) js/node_modules workbench/widgets/static build dist
+	rm -rf $(MAIN) $(RELAY) $(RELAX_OLD) $(TORCH) js/node_modules workbench/widgets/static build dist
 
-.PHONY: help setup lab main relay pytorch bundle graphviz chromium test test-long test-all format bench clean
+.PHONY: help setup lab main relay relax-old pytorch bundle graphviz chromium test test-long test-all format bench clean

@@ -38,8 +38,8 @@ def looked_at() -> list[Bar]:
     return [
         _bar(f"relax bert-12: reading the graph ({size})", lambda: dialect("relax").graph(w.module, "bert"), WALK_MS),
         _bar(
-            f"relax bert-12: explain_fusion ({len(graph.nodes)} nodes)",
-            lambda: len(wb.explain_fusion(graph).kernels),
+            f"relax bert-12: explain_fusion, all sentences ({len(graph.nodes)} nodes)",
+            lambda: [decision.sentence for decision in wb.explain_fusion(graph).decisions],
             EXPLAIN_MS,
         ),
         _bar(f"relax bert-12: wb.match ({size})", lambda: wb.match(w, PATTERN), PATTERN_MS),

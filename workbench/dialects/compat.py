@@ -6,6 +6,9 @@ What changed: types moved from `struct_info` to `ty` (0.26), variables from `nam
 
 from __future__ import annotations
 
+import re
+import warnings
+from functools import cache
 from typing import Any
 
 import tvm
@@ -26,6 +29,23 @@ PrimType: type = relax.PrimStructInfo if _OLD_TYPES else tvm.ir.PrimType
 DataType: type | tuple[type, ...] = getattr(relax, "DataTypeImm", ())
 "a data type as a value; since 0.27 a constant"
 _TensorType: type = relax.TensorStructInfo if _OLD_TYPES else relax.TensorType
+
+
+KNOWN = ((0, 25), (0, 27))
+"The oldest and the newest TVM that the tests run on."
+
+
+@cache
+def warn_of_unknown(version: str = tvm.__version__) -> None:
+    """Say, once, that this TVM is none that was tried; and go on."""
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    if numbers is None or not KNOWN[0] <= (int(numbers[1]), int(numbers[2])) <= KNOWN[1]:
+        oldest, newest = (".".join(map(str, each)) for each in KNOWN)
+        warnings.warn(
+            f"TVM {version} is none that the workbench was tried on ({oldest} to {newest}); what it does differently may show "
+            "as an error or a wrong picture. pip install tvm-workbench[relax] has the newest that was",
+            stacklevel=2,
+        )
 
 
 def tensor_type(shape: tuple[Any, ...], dtype: str) -> Any:

@@ -31,6 +31,7 @@ class Relax:
             source = _module_of(source)
         if not isinstance(source, tvm.IRModule):
             return None
+        compat.warn_of_unknown()
         if not any(isinstance(function, relax.Function) for function in source.functions.values()):
             raise LoadError(
                 "this module holds no Relax function, so there is no graph to show; load the module from before lowering"
@@ -170,7 +171,10 @@ def _arrays(module: tvm.IRModule, params: Mapping[str, Any]) -> dict[str, tvm.ru
 
 def _tensor(numbers: np.ndarray, shape: list[int], dtype: str) -> tvm.runtime.Tensor:
     made = tvm.runtime.empty(tuple(shape), dtype)
-    arrays.copy_into(made.data_ptr(), numbers)
+    if hasattr(made, "data_ptr"):
+        arrays.copy_into(made.data_ptr(), numbers)
+    else:  # the apache-tvm-ffi of TVM 0.25
+        made.copyfrom(numbers.view(dtype).reshape(shape))
     return made
 
 

@@ -206,12 +206,17 @@ def _printed(p: Any) -> str:
     return found[1] if found else ""
 
 
+def _name(p: Any) -> str:
+    """A pattern says `name` in versions of TVM in which a variable says `name_hint`."""
+    return str(p.name if hasattr(p, "name") else p.name_hint)
+
+
 _READERS: dict[str, Callable[[Any], Apart]] = {
     "WildcardPattern": lambda _: ([], "wildcard", {}),
     "ConstantPattern": lambda _: ([], "constant", {}),
     "ExprPattern": _read_expr,
-    "VarPattern": lambda p: ([], "var", {"name": compat.name_of(p)}),
-    "DataflowVarPattern": lambda p: ([], "dataflow_var", {"name": compat.name_of(p)}),
+    "VarPattern": lambda p: ([], "var", {"name": _name(p)}),
+    "DataflowVarPattern": lambda p: ([], "dataflow_var", {"name": _name(p)}),
     "GlobalVarPattern": lambda p: ([], "global", {"name": _printed(p)}),
     "ExternFuncPattern": lambda p: ([], "extern", {"name": str(p.global_symbol)}),
     "PrimArrPattern": lambda p: ([], "shape_value", {"shape": [plain(d) for d in p.fields]}),
