@@ -35,7 +35,10 @@ class ParseError(LoadError):
         if len(snippet) > 120:
             cut = max(0, self.column - 60)
             snippet = "..." + snippet[cut : cut + 114] + "..."
-        super().__init__(f"line {self.line}, column {self.column}: expected {expected}, found: {snippet.strip()}")
+        found = snippet.strip()
+        if not text[offset:].strip():  # a paste that was cut off, most often
+            found = f"the end of the text, after {found}" if found else "the end of the text"
+        super().__init__(f"line {self.line}, column {self.column}: expected {expected}, found: {found}")
 
 
 class PipelineError(WorkbenchError):

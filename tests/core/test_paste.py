@@ -250,6 +250,11 @@ def test_there_is_no_module_without_a_tvm_and_that_is_said():
         _ = one(RUN).module
 
 
+def test_a_text_that_was_cut_off_is_said_to_end_there():
+    with pytest.raises(ParseError, match=r"found: the end of the text, after %1 = exp\(%0$"):
+        wb.load("def @main(%x: int8) {\n  %0 = exp(%x);\n  %1 = exp(%0")
+
+
 @pytest.mark.parametrize("act", [wb.trace, wb.trace_build, wb.kernels, wb.explore, wb.Workbench])
 def test_what_needs_a_module_says_why_there_is_none_and_what_shows_the_graph(act):
     with pytest.raises(LoadError, match=r"a graph and no module: .* GraphView, CompareView and FusionInspector"):
