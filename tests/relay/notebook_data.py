@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ SAMPLES: dict[str, dict[str, int]] = {
     "resnet18": {"width": 8},
 }
 MEASURED = ("config", "kernels", "median_us", "q1_us", "q3_us", "settled", "check", "target")
+TRIES, PAUSE = 30, 2.0
+"times measured, and seconds between them"
 CONDITIONS = ("tvm", "device", "cpu", "threads", "measured_at")
 
 
@@ -77,11 +80,17 @@ def counted(w: wb.Workload) -> dict[str, int]:
 
 
 def times(w: wb.Workload) -> dict[str, Any]:
-    """Measured rows of two opt levels, and the conditions that they share."""
-    rows = wb.measure(w, [OPT_LEVEL, 3], budget=4.0, store=False)
+    """Measured rows of two opt levels, each the calmest of several: what else runs only ever adds time."""
+    taken: dict[str, list[dict[str, Any]]] = {}
+    for _ in range(TRIES):
+        for row in wb.measure(w, [OPT_LEVEL, 3], budget=1.0, store=False).to_dict("records"):
+            taken.setdefault(row["config"], []).append(row)
+        time.sleep(PAUSE)
+    rows = [min(each, key=lambda row: row["q3_us"]) for each in taken.values()]
     return {
-        "conditions": {name: rows[name].tolist()[0] for name in CONDITIONS},
-        "rows": [{name: row[name] for name in MEASURED} for row in rows.to_dict("records")],
+        "tries": TRIES,
+        "conditions": {name: rows[0][name] for name in CONDITIONS},
+        "rows": [{name: row[name] for name in MEASURED} for row in rows],
     }
 
 
@@ -89,7 +98,7 @@ def main() -> None:
     DATA.mkdir(exist_ok=True)
     w = context()
     (DATA / "context.relay").write_text(w.text(), encoding="utf-8")
-    np.savez_compressed(DATA / "context.npz", **arrays(w))
+    np.savez_compressed(DATA / "context.npz", **arrays(w))  # pyright: ignore[reportArgumentType]  the names are no option's
     wb.trace_build(w, opt_level=OPT_LEVEL).save(DATA / "context.wbtrace")
     saved = {"opt_level": OPT_LEVEL, "context": counted(w), "samples": counts(), "sizes": SAMPLES, "times": times(w)}
     (DATA / "relay_side.json").write_text(json.dumps(saved, indent=1) + "\n", encoding="utf-8")
