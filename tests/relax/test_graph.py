@@ -284,3 +284,45 @@ def main(x: R.Tensor((4,), "float32")):
     workload: Workload = wb.load(source)
     constants = [node.op for node in workload.graph().nodes if node.kind == "constant"]
     assert constants[:3] == ["0", '"global"', "float32"]
+
+
+OTHER_CALLS = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def grow(a: T.handle, b: T.handle):
+        T.func_attr({"op_pattern": 0})
+        n = T.int64()
+        A = T.match_buffer(a, (n,), "float32")
+        B = T.match_buffer(b, (n,), "float32")
+        for i in range(n):
+            with T.sblock("b"):
+                v = T.axis.spatial(n, i)
+                B[v] = A[v] * T.float32(2)
+
+    @R.function(pure=False)
+    def main(pair: R.Tuple(R.Tensor(("n",), "float32"), R.Tensor(("n",), "float32")), x: R.Tensor(("n",), "float32")):
+        n = T.int64()
+        cls = Module
+        with R.dataflow():
+            first = pair[0]
+            grown = R.call_tir(cls.grow, (first,), out_ty=R.Tensor((n,), "float32"))
+            into = R.call_tir_inplace(cls.grow, (grown, x), inplace_indices=[1], out_ty=R.Tensor((n,), "float32"))
+            R.output(into)
+        same = into
+        return (same, pair)
+"""
+
+if hasattr(relax, "TensorStructInfo"):
+    OTHER_CALLS = OTHER_CALLS.replace("out_ty=", "out_sinfo=")
+
+
+def test_calls_in_place_fields_of_a_tuple_parameter_and_other_names() -> None:
+    graph = wb.load(OTHER_CALLS).graph()
+    assert inputs(graph, bound(graph, "first")) == ["pair"]
+    grown, into = bound(graph, "grown"), bound(graph, "into")
+    assert (grown.op, grown.pattern, grown.type) == ("grow", 0, 'R.Tensor((n,), dtype="float32")')
+    assert into.attrs == {"called_by": "relax.call_tir_inplace", "inplace_indices": [1]}
+    assert inputs(graph, into) == ["grown", "x"]
+    (output,) = graph.outputs
+    assert inputs(graph, graph.nodes[output]) == ["into", "pair"], "another name for a value is no node"
