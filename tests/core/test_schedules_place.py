@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from pathlib import Path
 
 import pytest
 
 from workbench.dialects.base import Workload
-from workbench.dialects.schedule_search import reason
+from workbench.dialects.schedule_search import best_cost_model, reason
 from workbench.dialects.scheduling import RECORDS, WORKLOADS
 from workbench.errors import StoreError, UnknownName, UnknownNode, WorkbenchError
 from workbench.pipeline.config import Config
@@ -122,3 +124,15 @@ def test_a_configuration_with_schedules_says_so_and_keeps_them() -> None:
     assert config.label == "FuseOps() + tuned schedules"
     assert config.context().schedules == "there"
     assert Config.of(config.to_data()) == config
+
+
+def test_the_cost_model_is_one_that_this_tvm_can_use(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("sys.path", [str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "xgboost", raising=False)
+    assert (best_cost_model("relay"), best_cost_model("relax")) == ("random", "random")
+    (tmp_path / "xgboost").mkdir()
+    (tmp_path / "xgboost" / "__init__.py").write_text("")
+    importlib.invalidate_caches()
+    assert (best_cost_model("relay"), best_cost_model("relax")) == ("random", "xgb")
+    (tmp_path / "xgboost" / "rabit.py").write_text("")
+    assert best_cost_model("relay") == "xgb"

@@ -47,9 +47,15 @@ class Seen:
     "reason -> how many candidates failed for it"
 
 
-def best_cost_model() -> str:
-    """What chooses the next candidates: `xgb`, a model trained on those before, where xgboost is installed; else `random`."""
-    return "xgb" if importlib.util.find_spec("xgboost") else RANDOM
+def best_cost_model(dialect: str) -> str:
+    """What chooses the next candidates: `xgb`, a model trained on those before, where there is an xgboost for it; else `random`.
+
+    Relay's TVM asks xgboost for its module `rabit`, which newer ones lack.
+    """
+    found = importlib.util.find_spec("xgboost")
+    places = [] if found is None else found.submodule_search_locations or []
+    usable = any(dialect != "relay" or Path(place, "rabit.py").is_file() for place in places)
+    return "xgb" if usable else RANDOM
 
 
 def search(

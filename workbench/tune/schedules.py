@@ -107,7 +107,7 @@ def tune_schedules(
     config
         What to tune, as wb.measure takes configurations: the opt level, or another.
     cost_model
-        What chooses candidates: `xgb` or `random`; by default `xgb` where xgboost is installed.
+        What chooses candidates: `xgb` or `random`; by default `xgb` where an xgboost that this TVM can use is installed.
     folder
         Of the database; by default beside the file of measurements, one for each TVM, machine and target.
     budget
@@ -128,7 +128,7 @@ def tune_schedules(
     """
     if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
         raise WorkbenchError(f"trials is {trials!r}; give the number of candidates for each kernel, 1 or more")
-    base, model = Config.of(config), _model(cost_model)
+    base, model = Config.of(config), _model(cost_model, workload.dialect)
     limits = {"timeout": timeout, "memory": memory, "progress": progress, "cancelled": cancelled}
     missing = no_device(workload, target, Limits(**limits))
     if missing:
@@ -197,8 +197,12 @@ def _measured(
     return row
 
 
-def _model(asked: str | None) -> str:
+def _model(asked: str | None, dialect: str) -> str:
     """The cost model: what was asked for, or the best that is installed."""
+    best = best_cost_model(dialect)
     if asked not in (None, "xgb", "random"):
         raise WorkbenchError(f"there is no cost model {asked!r}; give xgb or random")
-    return asked or best_cost_model()
+    if asked == "xgb" and best != asked:
+        older = " that still has its module rabit" if dialect == "relay" else ""
+        raise WorkbenchError(f"the cost model xgb needs xgboost{older}; install it, or give random")
+    return asked or best

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 COST_MODELS = {
     "xgb": "xgboost, trained on the candidates before",
-    "random": "none: candidates are drawn at random; with xgboost installed a model chooses them",
+    "random": "none: candidates are drawn at random; with an xgboost that this TVM can use, a model chooses them",
 }
 "what a cost model does, in words"
 
