@@ -6,6 +6,7 @@ Communications of the ACM 52(4), 2009. https://doi.org/10.1145/1498765.1498785
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from workbench.plots.ops import family
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 TOLD = 4
 "kernels named on the picture: those that take longest"
+BESIDE = 0.2
+"decades of GFLOP a second between two points whose names would overlap"
 
 
 def roofline(
@@ -53,11 +56,13 @@ def roofline(
         ax.scatter(
             [x], [y], s=size, color=family(row.get("op"))[1], alpha=0.8, edgecolor=theme.page, linewidth=0.7, zorder=3
         )
-    named: set[str] = set()
+    named: dict[str, float] = {}
     for row, (x, y) in sorted(zip(rows, points, strict=True), key=lambda pair: -pair[0]["median_us"]):
         if len(named) < TOLD and short(row["name"]) not in named:
-            named.add(short(row["name"]))
-            say(ax, x, y, cut(short(row["name"]), 30), theme, xytext=(7, 7), fontsize="x-small")
+            # a name beside another one's goes below its point
+            beside = any(abs(math.log10(y / other)) < BESIDE for other in named.values())
+            named[short(row["name"])] = y
+            say(ax, x, y, cut(short(row["name"]), 30), theme, xytext=(7, -13 if beside else 7), fontsize="x-small")
     if ceilings:
         _roof(ax, points, ceilings, theme)
     ax.margins(0.15)
