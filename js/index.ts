@@ -10,9 +10,10 @@ import { type Model } from "./views/model.ts";
 import { pattern } from "./views/pattern.ts";
 import { predict } from "./views/predict.ts";
 import { stepper } from "./views/stepper.ts";
+import { tune } from "./views/tune.ts";
 import { workbench } from "./views/workbench.ts";
 
-const VIEWS: Record<string, (model: Model, el: HTMLElement) => () => void> = { graph: graphView, compare: compareView, fusion, pattern, predict, stepper, workbench };
+const VIEWS: Record<string, (model: Model, el: HTMLElement) => () => void> = { graph: graphView, compare: compareView, fusion, pattern, predict, stepper, tune, workbench };
 
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const view = VIEWS[String(model.get("_view"))] ?? graphView;

@@ -65,6 +65,7 @@ _HOMES = {
     "PatternInspector": "widgets.pattern_inspector",
     "FusionInspector": "widgets.fusion_inspector",
     "Predict": "widgets.predict",
+    "TunePanel": "widgets.tune_panel",
     "Workbench": "widgets.workbench",
 }
 
@@ -146,4 +147,5 @@ if TYPE_CHECKING:
     from workbench.widgets.pass_stepper import PassStepper as PassStepper
     from workbench.widgets.pattern_inspector import PatternInspector as PatternInspector
     from workbench.widgets.predict import Predict as Predict
+    from workbench.widgets.tune_panel import TunePanel as TunePanel
     from workbench.widgets.workbench import Workbench as Workbench

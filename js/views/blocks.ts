@@ -37,7 +37,7 @@ type Field = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 export class Blocks {
   private known: { key: string; name?: string; element: HTMLElement }[] = [];
 
-  constructor(readonly element: HTMLElement, private readonly stage: Stage, private readonly send: Send) {
+  constructor(readonly element: HTMLElement, private readonly stage: Stage | null, private readonly send: Send) {
     element.classList.add("wb-blocks");
   }
 
@@ -79,7 +79,7 @@ export class Blocks {
 
   private row(row: Row): HTMLElement {
     const choose = () => {
-      if (row.nodes.length > 0) void this.stage.reveal(row.nodes);
+      if (row.nodes.length > 0) void this.stage?.reveal(row.nodes);
       if (row.act) this.act(row.act, row.arg);
     };
     const words = oneLine(row.text, 400);

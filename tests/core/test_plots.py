@@ -24,6 +24,7 @@ from workbench.plots import (
     launch_overhead,
     roofline,
     runtime,
+    tuning_progress,
     waterfall,
 )  # fmt: skip
 from workbench.plots.ops import family
@@ -293,3 +294,34 @@ def test_the_ceilings_of_this_machine_are_measured_and_say_how(tell):
     tell(
         f"ceilings here: {found.bytes_per_second / 1e9:.1f} GB/s, {found.flops_per_second / 1e9:.0f} GFLOP/s ({found.method})"
     )
+
+
+def searched(*tried):
+    """Trials as (status, kernels) in the order in which they were tried."""
+    return pd.DataFrame([{"number": i, "status": status, "kernels": n} for i, (status, n) in enumerate(tried)])
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_a_search_is_drawn_with_its_best_so_far_and_what_may_not_win(ax, theme):
+    rows = searched(("ok", 8), ("failed", None), ("ok", 9), ("ok", 4), ("wrong", 2))
+    assert tuning_progress(rows, ax=ax, value="kernels", theme=theme) is ax
+    assert ax.get_title(loc="left") == "4 kernels, from 8: the best of 5 candidates, found at number 4"
+    steps = next(line for line in ax.lines if line.get_drawstyle() == "steps-post")
+    assert list(steps.get_ydata()) == [8, 8, 4, 4]
+    assert list(steps.get_xdata()) == [1, 3, 4, 5]
+    assert [list(line.get_xdata()) for line in ax.lines if line.get_marker() == "x"] == [[2, 5]]
+    assert "default 8" in [text.get_text() for text in ax.texts]
+
+
+@pytest.mark.parametrize(
+    ("tried", "said"),
+    [
+        ((), "nothing tried yet"),
+        ((("failed", None),), "1 candidates tried, none may win"),
+        ((("ok", 5),), "5 kernels by default; nothing else was tried yet"),
+        ((("ok", 5), ("ok", 5)), "5 kernels by default; none of 1 other candidates is better"),
+    ],
+)
+def test_a_search_that_found_nothing_says_so(ax, tried, said):
+    tuning_progress(searched(*tried), ax=ax, value="kernels")
+    assert ax.get_title(loc="left") == said

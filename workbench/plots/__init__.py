@@ -9,6 +9,7 @@ from workbench.plots.overhead import launch_overhead
 from workbench.plots.roofline import roofline
 from workbench.plots.style import DARK, LIGHT, byte_unit, figures, time_unit
 from workbench.plots.times import runtime
+from workbench.plots.tuning import tuning_progress
 from workbench.plots.waterfall import waterfall
 
 __all__ = [
@@ -25,5 +26,6 @@ __all__ = [
     "roofline",
     "runtime",
     "time_unit",
+    "tuning_progress",
     "waterfall",
 ]

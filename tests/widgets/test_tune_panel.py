@@ -1,0 +1,166 @@
+"""TunePanel: what its buttons do, what it says, and that a panel made again goes on from the log."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+import workbench as wb
+from workbench.errors import WorkbenchError
+from workbench.tune.evaluate import Evaluator
+from workbench.widgets.tune_blocks import choice, ordered, remark
+
+
+def named(panel, name):
+    return next(block for block in panel.blocks if block.get("name") == name)
+
+
+def buttons(panel):
+    return {block["act"]: block["label"] for block in panel.blocks if block["t"] == "act"}
+
+
+def press(panel, act, arg=""):
+    panel._on_message(panel, {"type": "act", "what": act, "arg": arg}, [])
+
+
+@pytest.fixture
+def workload():
+    return wb.samples.load("parallel_cast")
+
+
+@pytest.fixture
+def space(workload):
+    """Eight candidates, with one among them that has fewer kernels than another."""
+    return wb.Space(toggles=wb.Space.switches(workload).toggles[:3])
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """The configurations that were tried, and a gate before each after the first two."""
+    tried, gate = [], threading.Event()
+    gate.set()
+    usual = Evaluator.trial
+
+    def trial(self, number, target, chosen, config):
+        assert len(tried) < 2 or gate.wait(60)
+        tried.append(config)
+        return usual(self, number, target, chosen, config)
+
+    monkeypatch.setattr(Evaluator, "trial", trial)
+    return tried, gate
+
+
+def panel_of(workload, space, log, **how):
+    return wb.TunePanel(workload, space, objective="kernels", log=log, **{"check": False, "store": False, **how})
+
+
+def test_start_pause_stop_and_a_panel_made_again(workload, space, counted, tmp_path):
+    tried, gate = counted
+    panel = panel_of(workload, space, tmp_path / "log")
+    assert panel.wait(60)
+    assert buttons(panel) == {"tune-start": "Start"}
+    assert tried == []
+    gate.clear()
+    press(panel, "tune-start")
+    assert panel._work.wait(60)
+    while len(panel.run.trials) < 2:
+        panel.run.wait(0.02)
+    press(panel, "tune-pause")
+    gate.set()
+    while panel.run.doing and len(panel.run.trials) < 3:
+        panel.run.wait(0.02)
+    panel._show()
+    assert named(panel, "tune-state")["text"] == "Paused"
+    assert buttons(panel)["tune-start"] == "Resume"
+    press(panel, "tune-stop")
+    assert panel.run.wait(60)
+    assert panel.wait(60)
+    assert buttons(panel)["tune-start"] == "Go on"
+    before = len(tried)
+    assert 2 <= before < space.size
+
+    again = panel_of(workload, space, tmp_path / "log")
+    assert again.wait(60)
+    assert buttons(again)["tune-start"] == "Resume from the log"
+    assert len(named(again, "tune-table")["rows"]) == before + 1
+    press(again, "tune-start")
+    assert again.wait(60)
+    assert again.run.status == "done"
+    assert len(tried) == len(set(map(repr, tried))) == len(again.run.trials)
+    assert f"{before} of them from the log" in named(again, "tune-counts")["text"]
+
+
+def test_the_winner_is_told_applied_and_compared(dialect, tmp_path):
+    workload = wb.samples.load("parallel_cast")
+    panel = panel_of(workload, wb.Space.switches(workload), None, trials=6)
+    panel.start()
+    assert panel.wait(60)
+    best = panel.result.best
+    assert f"kernels {best.values['kernels']}" in named(panel, "tune-best")["text"]
+    press(panel, "tune-apply")
+    assert panel.wait(60)
+    assert panel.applied is not None
+    assert panel.applied.graph().kernels() == best.values["kernels"]
+    assert "panel.applied has" in named(panel, "tune-applied")["text"]
+    assert panel.compare().titles == ["as given", "the winner's"]
+    press(panel, "tune-code")
+    assert panel.wait(60)
+    compile(named(panel, "tune-python")["text"], "code", "exec")
+    assert eval(named(panel, "tune-config")["text"]) == best.config
+    panel.save(tmp_path / "panel.html")
+    assert "tune-best" in (tmp_path / "panel.html").read_text()
+    with pytest.raises(WorkbenchError, match="a TunePanel is saved as"):
+        panel.save(tmp_path / "panel.png")
+
+
+def test_a_row_that_is_picked_tells_its_configuration_and_the_table_is_sorted(workload, space):
+    panel = panel_of(workload, space, None)
+    panel.start()
+    assert panel.wait(60)
+    kernels = [int(line[2]) for line in named(panel, "tune-table")["rows"][1:]]
+    assert kernels == sorted(kernels)
+    press(panel, "tune-sort", "0")
+    assert [line[0] for line in named(panel, "tune-table")["rows"][1:4]] == ["0", "1", "2"]
+    press(panel, "tune-sort", "0")
+    press(panel, "tune-pick", "0")
+    last = panel.run.trials[-1]
+    assert eval(named(panel, "tune-config")["text"]) == last.config
+    assert any(block.get("text", "").startswith(f"Candidate {last.number}:") for block in panel.blocks)
+
+
+def test_what_the_page_sets_is_used_and_what_is_wrong_is_told(workload, space):
+    panel = panel_of(workload, space, None)
+    panel._on_message(panel, {"type": "set", "name": "tune-objective", "value": "bytes"}, [])
+    assert panel.wait(60)
+    assert panel.run.objectives == ("bytes",)
+    panel._on_message(panel, {"type": "set", "name": "tune-budget", "value": "-3"}, [])
+    assert panel.wait(60)
+    assert "budget" in named(panel, "tune-trouble")["text"]
+    panel._on_message(panel, {"type": "set", "name": "tune-budget", "value": "20"}, [])
+    assert panel.wait(60)
+    assert panel.run is not None
+    with pytest.raises(WorkbenchError, match="takes a str"):
+        panel._on_message(panel, {"type": "set", "name": "tune-budget", "value": 3}, [])
+
+
+def test_a_log_of_something_else_is_told_in_words(workload, space, tmp_path):
+    (tmp_path / "log").write_text("no log\n")
+    panel = panel_of(workload, space, tmp_path / "log")
+    assert panel.wait(60)
+    assert "no trial log" in named(panel, "tune-trouble")["text"]
+    with pytest.raises(WorkbenchError, match="no trial log"):
+        _ = panel.result
+
+
+def test_rows_say_what_is_like_another_and_why_one_may_not_win(workload, space):
+    trial = wb.tune(workload, space, objective="kernels", trials=1, check=False, store=False).trials[0]
+    like = replace(trial, number=1, like=0, chosen={space.toggles[0]: False})
+    lost = replace(trial, number=2, status="failed", reason="it <b>broke</b>\nat length", chosen=space.default)
+    assert remark(like).startswith("= 0, the same module")
+    assert remark(lost) == "failed: it <b>broke</b>"
+    assert [choice(each, space) for each in (trial, like, lost)] == [
+        "the compiler's default", f"-{space.toggles[0]}", "nothing changed",
+    ]  # fmt: skip
+    assert [each.number for each in ordered([lost, like, trial], ["kernels"], 2, True, space)][-1] == 2

@@ -1,0 +1,102 @@
+"""A search as it goes: every candidate, and the best so far."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+from matplotlib.ticker import MaxNLocator
+
+from workbench.plots.style import (
+    LIGHT,
+    Theme,
+    axes,
+    byte_unit,
+    complete,
+    dress,
+    empty,
+    figures,
+    say,
+    time_unit,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+NOUNS = {
+    "median_us": "time a run",
+    "kernels": "kernels",
+    "handover_bytes": "bytes between kernels",
+    "build_seconds": "build time",
+}
+ROWS = 6
+"as high as so many bars"
+
+
+def tuning_progress(
+    data: pd.DataFrame, ax: Axes | None = None, *, value: str = "median_us", theme: Theme = LIGHT
+) -> Axes:
+    """A dot a candidate that may win, in the order in which they were tried; the line is the best so far; a cross may not win.
+
+    The dashed line is the compiler's default, which is tried first.
+
+    Parameters
+    ----------
+    data
+        As the `table` of what `wb.tune` gives: columns `number`, `status`, `like` and the value's, of one target.
+    value
+        What is made small: `median_us` (microseconds), `kernels`, `handover_bytes` (bytes) or `build_seconds`.
+    """
+    ax = axes(ax, ROWS)
+    tried = complete(data, "number", "status").sort_values("number").reset_index(drop=True)
+    known = complete(tried, value)
+    right = known[known["status"] == "ok"]
+    if right.empty:
+        return empty(ax, f"{len(tried)} candidates tried, none may win" if len(tried) else "nothing tried yet", theme)
+    factor, unit = _unit(value, float(right[value].min()))
+    values = pd.Series(right[value], dtype=float).mul(factor)
+    best = values.cummin()
+    ends = [*right.index + 1, len(tried)]
+    ax.plot(right.index + 1, values, "o", color=theme.bar, markersize=5, zorder=2)
+    ax.step(ends, [*best, best.iloc[-1]], where="post", color=theme.accent, linewidth=2.2, zorder=3)
+    out = tried.index[tried["status"] != "ok"] + 1
+    # what cannot win has no place on the axis of values: it stands at the edge
+    ax.plot(out, [0.03] * len(out), "x", color=theme.bad, markersize=6, transform=ax.get_xaxis_transform(), zorder=2)
+    _words(ax, values, best, len(tried), theme)
+    ax.yaxis.set_major_locator(MaxNLocator(5, integer=value == "kernels"))
+    ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+    ax.set_xlim(0.3, max(len(tried), 2) * 1.12)
+    ax.margins(y=0.2)
+    ax.grid(axis="y", color=theme.faint, linewidth=0.5, alpha=0.6)
+    crosses = f" (✗ {len(out)} may not win)" if len(out) else ""
+    ax.set_xlabel(f"candidates tried{crosses}")
+    ax.set_ylabel(f"{NOUNS.get(value, value)}{unit and f' ({unit})'}")
+    dress(ax, _finding(values, best, len(tried), NOUNS.get(value, value), unit), theme)
+    return ax
+
+
+def _unit(value: str, smallest: float) -> tuple[float, str]:
+    if value == "median_us":
+        return time_unit(smallest)
+    if value == "handover_bytes":
+        return byte_unit(smallest)
+    return (1.0, "s") if value == "build_seconds" else (1.0, "")
+
+
+def _words(ax: Axes, values: pd.Series, best: pd.Series, tried: int, theme: Theme) -> None:
+    say(ax, tried, float(best.iloc[-1]), figures(float(best.iloc[-1])), theme, color=theme.accent, fontweight="bold")
+    if values.index[0] == 0 and best.iloc[-1] < values.iloc[0]:
+        ax.axhline(float(values.iloc[0]), color=theme.dim, linewidth=1, linestyle="--", zorder=1)
+        said = f"default {figures(float(values.iloc[0]))}"
+        say(ax, tried, float(values.iloc[0]), said, theme, color=theme.dim, ha="right", xytext=(0, 7))
+
+
+def _finding(values: pd.Series, best: pd.Series, tried: int, noun: str, unit: str) -> str:
+    last = float(best.iloc[-1])
+    said = f"{figures(last)} {unit or noun}"
+    when = int(best.index[(best == last).argmax()]) + 1
+    if values.index[0] == 0 and last >= values.iloc[0]:
+        others = f"none of {tried - 1} other candidates is better" if tried > 1 else "nothing else was tried yet"
+        return f"{said} by default; {others}"
+    begun = f", from {figures(float(values.iloc[0]))}" if values.index[0] == 0 else ""
+    return f"{said}{begun}: the best of {tried} candidates, found at number {when}"

@@ -1,0 +1,153 @@
+"""What a TunePanel says of a search: how far it is, its candidates, its winner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.plots import figures, time_unit
+from workbench.tune.result import Result
+from workbench.tune.run import Run
+from workbench.tune.space import Space
+from workbench.tune.trial import OBJECTIVES, Trial
+from workbench.widgets.blocks import Block, row, rows, size, table, words
+
+TITLES = {"time": "Time", "kernels": "Kernels", "bytes": "Between kernels", "build": "Build"}
+FEW = 12
+"rows of the table before somebody asks for all"
+MOST = 500
+
+
+def choice(trial: Trial, space: Space) -> str:
+    """What a candidate does otherwise, in few words.
+
+    >>> from workbench.pipeline.config import Config
+    >>> choice(Trial(1, "llvm", Config(), {"A": False, "B": True}), Space(toggles=("A", "B")))
+    '-A'
+    """
+    if not trial.chosen:
+        return "the compiler's default"
+    usual = space.default
+    parts = [_knob(name, value) for name, value in trial.chosen.items() if name not in usual or value != usual[name]]
+    return " ".join(parts) or "nothing changed"
+
+
+def _knob(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return f"{'+' if value else '-'}{name}"
+    return str(value) if name == "edit" else f"{name.removeprefix('relay.').removeprefix('relax.')}={value}"
+
+
+def value_of(trial: Trial, objective: str) -> str:
+    """A value with its unit; empty where it is not known."""
+    found = trial.values.get(OBJECTIVES[objective])
+    if found is None:
+        return ""
+    if objective == "bytes":
+        return size(int(found))
+    if objective == "kernels":
+        return str(found)
+    factor, unit = time_unit(found * (1e6 if objective == "build" else 1))
+    return f"{figures(found * (1e6 if objective == 'build' else 1) * factor)} {unit}"
+
+
+def remark(trial: Trial) -> str:
+    """Why a candidate may not win, or what it is like."""
+    like = f"= {trial.like}, the same module" if trial.like is not None else ""
+    out = "" if trial.ok else f"{trial.status}: {trial.reason.partition(chr(10))[0]}"
+    checked = "outputs checked" if trial.ok and trial.checked else ""
+    return "; ".join(part for part in (out, like or checked) if part)
+
+
+def progress(run: Run) -> str:
+    """How far a search is."""
+    trials = run.trials
+    said = [f"{len(trials)} candidate{'s' * (len(trials) != 1)} tried"]
+    if run.resumed:
+        said.append(f"{run.resumed} of them from the log")
+    likes = sum(trial.like is not None for trial in trials)
+    if likes:
+        said.append(f"{likes} like another and not measured again")
+    if run.status in ("running", "paused") and run.left is not None:
+        said.append(f"at most {seconds(run.left)} left")
+    return ", ".join(said)
+
+
+def seconds(count: float) -> str:
+    """A time to wait.
+
+    >>> seconds(3.4), seconds(200)
+    ('3 s', '3 min')
+    """
+    return f"{count:.0f} s" if count < 100 else f"{count / 60:.0f} min"
+
+
+def failures(run: Run) -> list[Block]:
+    """Why candidates may not win, the most frequent reason first."""
+    found = run.failures
+    if not found:
+        return []
+    listed = [
+        row(f"{count} of them: {reason.partition(chr(10))[0]}", sign="!", look="removed")
+        for reason, count in found.items()
+    ]
+    hidden = [words(f"and {len(listed) - 4} other reasons", "small")] if len(listed) > 4 else []
+    return [rows(listed[:4], "tune-failures"), *hidden]
+
+
+def best_line(found: Result, target: str, space: Space) -> Block:
+    """The best so far, beside the default."""
+    won = found.pareto_for(target)
+    if not won:
+        return words("No candidate may win so far.", "strong", "tune-best")
+    default = next((trial for trial in found.trials if trial.target == target and not trial.chosen), None)
+    told = [_beside(name, won[0], default) for name in found.objectives]
+    others = f" {len(won) - 1} others are better in another objective." if len(won) > 1 else ""
+    return words(f"The best is {choice(won[0], space)}: {', '.join(told)}.{others}", "strong", "tune-best")
+
+
+def _beside(objective: str, best: Trial, default: Trial | None) -> str:
+    said = f"{TITLES[objective].lower()} {value_of(best, objective)}"
+    usual = "" if default is None or best is default else value_of(default, objective)
+    return f"{said} (default {usual})" if usual else said
+
+
+def columns(objectives: Sequence[str]) -> list[str]:
+    """The table's head; kernels are always there."""
+    return ["#", "Candidate", *(TITLES[name] for name in shown(objectives)), "Remark"]
+
+
+def shown(objectives: Sequence[str]) -> list[str]:
+    """The objectives that have a column."""
+    return list(dict.fromkeys((*objectives, "kernels")))
+
+
+def ordered(trials: Sequence[Trial], objectives: Sequence[str], column: int, down: bool, space: Space) -> list[Trial]:
+    """Trials sorted by a column of the table; what has no value stands last either way."""
+    names = shown(objectives)
+
+    def key(trial: Trial) -> Any:
+        if column == 0:
+            return trial.number
+        if 2 <= column < 2 + len(names):
+            # what may not win stands after what may
+            return trial.values.get(OBJECTIVES[names[column - 2]]) if trial.ok else None
+        return choice(trial, space) if column == 1 else remark(trial)
+
+    known = [trial for trial in trials if key(trial) is not None]
+    return [*sorted(known, key=key, reverse=down), *(trial for trial in trials if key(trial) is None)]
+
+
+def candidates(listed: Sequence[Trial], objectives: Sequence[str], marked: Sequence[Trial], space: Space) -> Block:
+    """The table; the best are marked."""
+    names = shown(objectives)
+    lines = [[str(t.number), choice(t, space), *(value_of(t, name) for name in names), remark(t)] for t in listed]
+    best = {trial.number for trial in marked}
+    places = [place for place, trial in enumerate(listed) if trial.number in best]
+    return table(columns(objectives), lines, "tune-table", act="tune-pick", sort="tune-sort", marked=places)
+
+
+def state(run: Run) -> str:
+    """In a word or two, what a search is doing."""
+    said = {"ready": "Not begun", "running": run.doing or "Searching", "paused": "Paused", "stopped": "Stopped"}
+    return {**said, "done": "Done", "failed": f"Failed: {run.error}"}[run.status]
