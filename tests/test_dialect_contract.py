@@ -38,7 +38,6 @@ BAD_TEXT = (
     "x = " + "(" * 3000,
     "a\x00b\n",
     "fn (%x: Tensor[(1, 2), float32]) {\n  %y + 1f\n}\n",
-    "fn (%x: Nonsense[(1, 2)]) {\n  nosuch(%x)\n}\n",
     "@R.function\ndef f(x: R.Tensor((1, 2), 'float32')):\n    y = R.nosuch(x)\n    return y\n",
 )
 

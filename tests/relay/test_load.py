@@ -107,3 +107,9 @@ def test_dump_and_restore_give_the_same_workload(tmp_path):
     restored = dialect("relay").restore(tmp_path)
     assert tvm.ir.structural_equal(restored.module, workload.module)
     assert all(np.array_equal(restored.params[k].numpy(), workload.params[k].numpy()) for k in workload.params)
+
+
+def test_a_type_and_an_operator_that_tvm_does_not_have_are_one_sentence():
+    with pytest.raises(LoadError) as caught:
+        wb.load("fn (%x: Nonsense[(1, 2)]) {\n  nosuch(%x)\n}\n")
+    assert "\n" not in str(caught.value)
