@@ -14,6 +14,8 @@ export class Field {
   readonly element: HTMLElement;
   readonly input: HTMLInputElement | HTMLSelectElement;
   private readonly words = h("span", { class: "wb-refused", role: "alert" });
+  /** Whether something was typed and is not committed yet: no news may overwrite it. */
+  private typing = false;
 
   /** `commit` gets the text as Python reads it; "" stands for the default. */
   constructor(readonly spec: FieldSpec, private readonly testid: string, commit: (text: string) => void) {
@@ -31,7 +33,11 @@ export class Field {
       const text: HTMLInputElement = h("input", {
         ...props, class: "wb-input", type: number ? "number" : "text", step: kind === "int" ? "1" : "any", spellcheck: "false", placeholder: initial || (spec.required ? `${type}, needed` : kind === "any" ? "a Python literal" : type),
         // Not a number: the page gives no text then, and no text would be the default.
-        onchange: () => commit(text.validity.badInput ? "what was typed" : text.value),
+        oninput: () => { this.typing = true; },
+        onchange: () => {
+          this.typing = false;
+          commit(text.validity.badInput ? "what was typed" : text.value);
+        },
       });
       this.input = text;
     }
@@ -43,7 +49,7 @@ export class Field {
     // What was refused stays for who wants to mend it.
     if (!refused) {
       if (input instanceof HTMLInputElement && input.type === "checkbox") input.checked = (value ?? this.spec.default) === "True";
-      else if (input.value !== (value ?? "")) input.value = value ?? "";
+      else if (!this.typing && input.value !== (value ?? "")) input.value = value ?? "";
     }
     input.setAttribute("aria-invalid", String(refused !== ""));
     setText(this.words, refused);
