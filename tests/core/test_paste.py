@@ -236,6 +236,7 @@ def test_every_block_of_the_posts_loads(tell):
         ("def @main(%x: int8) { %0 = exp(%x); %0 = tanh(%x); %0 }", (1, 37), "%0 is"),
         ("def @main(%x: int8) { %0 = exp(%x);", (1, 36), "an expression"),
         ("free_var %x: int8;\n", (2, 1), "after variables that are free"),
+        ("def @main(%x: int8) {\n  %0 = ref();\n  ref_read(%0)\n}", (2, 13), "as many values in ref(...) as it takes, 1"),
     ],
 )  # fmt: skip
 def test_an_error_names_the_place_in_the_text_as_it_was_pasted(text, place, words):

@@ -11,7 +11,8 @@ from workbench.dialects.relay.text.attributes import Attributes
 from workbench.dialects.relay.text.names import Names, Scope, Temporary
 
 _FIELD = re.compile(r"(.+)\.([0-9]{1,9})", re.DOTALL)
-_REFS = ("ref", "ref_read", "ref_write")
+_REFS = {"ref": 1, "ref_read": 1, "ref_write": 2}
+"and how many values each takes"
 
 
 @dataclass(slots=True)
@@ -107,6 +108,8 @@ class Expressions(Attributes):
         if callee is None:
             return Expr("tuple", args=arguments, type=type, span=span, line=line)
         if callee.kind == "op" and callee.text in _REFS:
+            if len(arguments) != _REFS[callee.text]:
+                raise self.fail(f"as many values in {callee.text}(...) as it takes, {_REFS[callee.text]}, before this")
             return Expr("ref", callee.text, arguments, type=type, span=span, line=line)
         return Expr("call", args=(callee, *arguments), attrs=call.attrs, type=type, span=span, line=line)
 
