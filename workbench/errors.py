@@ -114,6 +114,14 @@ def last_line(error: BaseException) -> str:
     return lines[-1] if lines else type(error).__name__
 
 
+def first_line(error: BaseException) -> str:
+    """The first sentence of TVM's error, with the line it points at where it points at one."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    place = next((line.rsplit(":", 2)[1] for line in lines if line.startswith("--> ") and line.count(":") >= 2), "")
+    first = lines[0].removeprefix("error: ") if lines else type(error).__name__
+    return f"line {place}: {first}" if place else first
+
+
 def sentence(error: BaseException) -> str:
     """The type of an error and its last line."""
     kind, said = type(error).__name__, last_line(error)

@@ -5,20 +5,11 @@ from __future__ import annotations
 import functools
 
 import pytest
+from small_samples import TWO_LAYERS
 
 import workbench as wb
 from workbench.pipeline.trace import Trace
 
-SMALL = {
-    "attention": {"seq": 8},
-    "bert": {"layers": 2, "hidden": 32, "seq": 8, "heads": 2},
-    "branches": {"image": 8},
-    "chain": {},
-    "conv_bias_batch_norm": {"image": 8, "blocks": 2},
-    "mlp": {},
-    "parallel_cast": {},
-    "resnet18": {"width": 4},
-}
 PASSES = (
     "DecomposeOpsForInference",
     "EliminateCommonSubexpr",
@@ -34,15 +25,15 @@ PASSES = (
 
 
 def test_every_sample_is_looked_at():
-    assert set(SMALL) == set(wb.samples.names("relax"))
+    assert set(TWO_LAYERS) == set(wb.samples.names("relax"))
 
 
 @functools.cache
 def traced(sample: str) -> Trace:
-    return wb.trace(wb.samples.load(sample, **SMALL[sample]), list(PASSES), opt_level=4)
+    return wb.trace(wb.samples.load(sample, **TWO_LAYERS[sample]), list(PASSES), opt_level=4)
 
 
-@pytest.fixture(params=sorted(SMALL))
+@pytest.fixture(params=sorted(TWO_LAYERS))
 def trace(request):
     trace = traced(request.param)
     assert trace.failed is None

@@ -6,23 +6,13 @@ import functools
 
 import pytest
 import tvm
+from small_samples import TWO_LAYERS
 from tvm import relay
 
 import workbench as wb
 from workbench.graph.diff import GraphDiff
 from workbench.graph.model import Graph
 from workbench.pipeline.trace import Step
-
-SMALL = {
-    "attention": {"seq": 8},
-    "bert": {"layers": 2, "hidden": 32, "seq": 8, "heads": 2},
-    "branches": {"image": 8},
-    "chain": {},
-    "conv_bias_batch_norm": {"image": 8, "blocks": 2},
-    "mlp": {},
-    "parallel_cast": {},
-    "resnet18": {"width": 4},
-}
 
 
 def alter_op_layout(module):
@@ -70,19 +60,19 @@ PIPELINES = {
 
 
 def test_every_sample_is_looked_at():
-    assert set(SMALL) == set(wb.samples.names("relay"))
+    assert set(TWO_LAYERS) == set(wb.samples.names("relay"))
 
 
 @functools.cache
 def last_step(sample: str, bound: bool, name: str) -> Step:
     """What the last pass of a pipeline did; `bound` makes the parameters constants, as relay.build does."""
-    workload = wb.samples.load(sample, **SMALL[sample])
+    workload = wb.samples.load(sample, **TWO_LAYERS[sample])
     if bound:
         workload = wb.load(relay.build_module.bind_params_by_name(workload.module["main"], workload.params))
     return wb.trace(workload, PIPELINES[name], opt_level=4).steps[-1]
 
 
-@pytest.fixture(params=sorted(SMALL))
+@pytest.fixture(params=sorted(TWO_LAYERS))
 def sample(request):
     return request.param
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import tvm
 from pastes import MODULES, paste, seeds
-from relay_samples import SMALL, opt_3
+from relay_samples import opt_3
+from small_samples import SMALL
 from tvm import relay
 
 import workbench as wb

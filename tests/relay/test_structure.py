@@ -8,7 +8,8 @@ import tvm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from object_walk import Terms, graph_calls, graph_term, object_term, op_calls
-from relay_samples import SMALL, opt_3
+from relay_samples import opt_3
+from small_samples import SMALL
 from tvm import relay
 
 import workbench as wb

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,7 @@ class TunePanel(View):
         self._work = Background("workbench-tune", self._failed)
         super().__init__()
         self.on_msg(self._on_message)
-        self._work.submit(lambda _: self._prepare())
+        self._work.submit(lambda _: self._done(self._prepare))
         self._show()
 
     # -- what may be done
@@ -154,10 +154,14 @@ class TunePanel(View):
     # -- the search
 
     def _prepare(self) -> None:
+        self.run = prepared(self.workload, self._space, self._targets, **self._how)
+        # what is offered is the same however often the panel is begun again
+        self._space = self.run.space
+
+    def _done(self, act: Callable[[], object]) -> None:
+        """Do something, and show what came of it or why nothing did."""
         try:
-            self.run = prepared(self.workload, self._space, self._targets, **self._how)
-            # what is offered is the same however often the panel is begun again
-            self._space = self.run.space
+            act()
             self._trouble = ""
         except WorkbenchError as error:
             self._trouble = str(error)
@@ -171,7 +175,7 @@ class TunePanel(View):
         elif self.run is None or self.run.status != "running":
             self._wait_for_follower()
             if self.run is None or self.run.status != "ready":
-                self._prepare()
+                self._done(self._prepare)
             if self.run is None or self.run.status != "ready":
                 return
             self._picked = None
@@ -215,7 +219,7 @@ class TunePanel(View):
             simple[what]()
         elif what == "tune-apply":
             self._busy = "Applying the winner"
-            self._work.submit(lambda _: self._apply())
+            self._work.submit(lambda _: self._done(self.apply))
         elif what == "tune-sort" and arg.isdigit():
             self._down = not self._down if self._sorted and int(arg) == self._column else False
             self._column, self._sorted = int(arg), True
@@ -245,16 +249,6 @@ class TunePanel(View):
         picked = next((trial for trial in tried if trial.number == self._picked), None)
         return picked or (None if self.run is None else next(iter(front(tried, self.run.objectives)), None))
 
-    def _apply(self) -> None:
-        try:
-            self.apply()
-            self._trouble = ""
-        except WorkbenchError as error:
-            self._trouble = str(error)
-        finally:
-            self._busy = ""
-        self._show()
-
     def _set(self, name: str, value: str) -> None:
         if self.run is not None and self.run.status in ("running", "paused"):
             return
@@ -270,7 +264,7 @@ class TunePanel(View):
         else:
             return
         self.run, self._busy, self._sorted = None, "Reading the log", False
-        self._work.submit(lambda _: self._prepare())
+        self._work.submit(lambda _: self._done(self._prepare))
 
     def _failed(self, error: Exception) -> None:
         self._trouble, self._busy = f"The workbench itself failed: {type(error).__name__}: {error}", ""

@@ -6,7 +6,7 @@ places, and then TVM asks that it is the same value in both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -147,6 +147,10 @@ class Pattern:
         }
 
 
+Apart = tuple[list[Any], str, dict[str, Any]]
+"children, kind and fields of one object of a pattern"
+
+
 class PatternBuilder:
     """Collects sub-patterns, children first."""
 
@@ -166,6 +170,38 @@ class PatternBuilder:
 
     def build(self, root: int) -> Pattern:
         return Pattern(tuple(self.nodes), root)
+
+    @staticmethod
+    def read(root: Any, apart: Callable[[Any], Apart]) -> tuple[Pattern, tuple[Any, ...]]:
+        """A pattern of somebody else's objects, and the object behind each of its nodes.
+
+        Parameters
+        ----------
+        apart
+            The children, the kind and the fields of an object.
+
+        Raises
+        ------
+        PatternError
+            It nests more than DEEPEST deep.
+        """
+        builder, objects, places = PatternBuilder(), [], dict[Any, int]()
+        stack = [(root, False)]
+        while stack:
+            current, ready = stack.pop()
+            if current in places:
+                continue
+            children, kind, fields = apart(current)
+            if ready or not children:
+                places[current] = builder.add(kind, [places[child] for child in children], **fields)
+                objects.append(current)
+                continue
+            stack.append((current, True))
+            stack.extend((child, False) for child in reversed(children))
+        pattern = builder.build(places[root])
+        if pattern.depth() > DEEPEST:
+            raise PatternError(f"the pattern nests more than {DEEPEST} deep; match its parts one by one")
+        return pattern, tuple(objects)
 
     def _label(self, kind: str, children: tuple[int, ...] | list[int], fields: Mapping[str, Any]) -> str:
         if kind == "call":

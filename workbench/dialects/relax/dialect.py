@@ -17,7 +17,7 @@ from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.presets import PRESETS, TOGGLES
 from workbench.dialects.relax.source import Language, find_program
 from workbench.dialects.relax.traps import noted
-from workbench.errors import LoadError, PipelineError, UnknownName
+from workbench.errors import LoadError, PipelineError, UnknownName, first_line
 from workbench.graph.model import Graph
 
 
@@ -85,7 +85,7 @@ class Relax:
         try:
             return constructors[name](**options)
         except (TypeError, ValueError, AttributeError, RuntimeError) as error:
-            raise PipelineError(f"{name} cannot be made with {dict(options)}: {_first_line(error)}") from None
+            raise PipelineError(f"{name} cannot be made with {dict(options)}: {first_line(error)}") from None
 
     def apply(self, compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
         # called by itself a pass ignores opt_level; only a Sequential asks for it
@@ -103,7 +103,7 @@ class Relax:
         try:
             return relax.transform.Normalize()(module)
         except (ValueError, TypeError, RuntimeError) as error:
-            raise LoadError(f"the module does not type-check: {_first_line(error)}") from None
+            raise LoadError(f"the module does not type-check: {first_line(error)}") from None
 
     def bind(self, module: tvm.IRModule, params: Mapping[str, Any]) -> tvm.IRModule:
         return relax.transform.BindParams("main", dict(params))(module)
@@ -142,7 +142,7 @@ def _from_json(text: str) -> Any:
         return tvm.ir.load_json(text)
     except (ValueError, AttributeError, KeyError, TypeError, IndexError, RuntimeError) as error:
         raise LoadError(
-            f"this is not a module that tvm.ir.save_json of TVM {tvm.__version__} wrote: {_first_line(error)}"
+            f"this is not a module that tvm.ir.save_json of TVM {tvm.__version__} wrote: {first_line(error)}"
         ) from None
 
 
@@ -151,7 +151,7 @@ def _from_script(program: str) -> Any:
         return tvm.script.from_source(program)
     except (tvm.error.DiagnosticError, ValueError, AttributeError, KeyError, TypeError, RuntimeError) as error:
         hint = "; print it with script(show_meta=True), which keeps the constants" if "metadata" in str(error) else ""
-        raise LoadError(f"TVM cannot read this Relax text: {_first_line(error)}{hint}") from None
+        raise LoadError(f"TVM cannot read this Relax text: {first_line(error)}{hint}") from None
 
 
 def _arrays(module: tvm.IRModule, params: Mapping[str, Any]) -> dict[str, tvm.runtime.Tensor]:
@@ -176,14 +176,6 @@ def _tensor(numbers: np.ndarray, shape: list[int], dtype: str) -> tvm.runtime.Te
     else:  # the apache-tvm-ffi of TVM 0.25
         made.copyfrom(numbers.view(dtype).reshape(shape))
     return made
-
-
-def _first_line(error: BaseException) -> str:
-    """The first sentence of TVM's error, with the line it points at where it points at one."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    place = next((line.rsplit(":", 2)[1] for line in lines if line.startswith("--> ") and line.count(":") >= 2), "")
-    first = lines[0].removeprefix("error: ") if lines else type(error).__name__
-    return f"line {place}: {first}" if place else first
 
 
 DIALECT: Dialect = Relax()

@@ -12,7 +12,7 @@ from tvm import relax
 from tvm.relax import dpl
 
 from workbench.analysis.patterns import Pattern, PatternBuilder, PatternNode
-from workbench.analysis.patterns.pattern import DEEPEST, PatternError
+from workbench.analysis.patterns.pattern import Apart, PatternError
 from workbench.analysis.patterns.program import tensor_parts
 from workbench.analysis.patterns.read import parse
 from workbench.dialects import compat
@@ -158,29 +158,14 @@ _MAKERS: dict[str, Callable[[PatternNode, list[Any]], Any]] = {
 
 
 def _read(root: Any) -> Paired:
-    builder, objects, places = PatternBuilder(), [], dict[Any, int]()
-    stack = [(root, False)]
-    while stack:
-        current, ready = stack.pop()
-        if current in places:
-            continue
-        name = type(current).__name__
-        if name not in _READERS:
-            raise PatternError(f"{name} is a kind of pattern that the workbench does not know yet")
-        children, kind, fields = _READERS[name](current)
-        if ready or not children:
-            places[current] = builder.add(kind, [places[child] for child in children], **fields)
-            objects.append(current)
-            continue
-        stack.append((current, True))
-        stack.extend((child, False) for child in reversed(children))
-    pattern = builder.build(places[root])
-    if pattern.depth() > DEEPEST:
-        raise PatternError(f"the pattern nests more than {DEEPEST} deep; match its parts one by one")
-    return Paired(pattern, tuple(objects))
+    return Paired(*PatternBuilder.read(root, _taken_apart))
 
 
-Apart = tuple[list[Any], str, dict[str, Any]]
+def _taken_apart(pattern: Any) -> Apart:
+    name = type(pattern).__name__
+    if name not in _READERS:
+        raise PatternError(f"{name} is a kind of pattern that the workbench does not know yet")
+    return _READERS[name](pattern)
 
 
 def _read_call(p: Any) -> Apart:

@@ -13,7 +13,7 @@ from tvm import relay
 from tvm.relay import dataflow_pattern as dfp
 
 from workbench.analysis.patterns import Pattern, PatternBuilder, PatternNode
-from workbench.analysis.patterns.pattern import DEEPEST, PatternError
+from workbench.analysis.patterns.pattern import PatternError
 from workbench.analysis.patterns.program import tensor_parts
 from workbench.analysis.patterns.read import parse
 from workbench.errors import UnknownName, last_line
@@ -132,23 +132,7 @@ _MAKERS: dict[str, Callable[[PatternNode, list[dfp.DFPattern]], dfp.DFPattern]] 
 
 def _read(root: dfp.DFPattern) -> Paired:
     """Read a DFPattern; a wildcard that was redirected looks like any other from Python, so it is read as one."""
-    builder, objects, places = PatternBuilder(), [], {}
-    stack = [(root, False)]
-    while stack:
-        current, ready = stack.pop()
-        if current in places:
-            continue
-        children, kind, fields = _taken_apart(current)
-        if ready or not children:
-            places[current] = builder.add(kind, [places[child] for child in children], **fields)
-            objects.append(current)
-            continue
-        stack.append((current, True))
-        stack.extend((child, False) for child in reversed(children))
-    pattern = builder.build(places[root])
-    if pattern.depth() > DEEPEST:
-        raise PatternError(f"the pattern nests more than {DEEPEST} deep; match its parts one by one")
-    return Paired(pattern, tuple(objects))
+    return Paired(*PatternBuilder.read(root, _taken_apart))
 
 
 def _taken_apart(pattern: dfp.DFPattern) -> tuple[list[dfp.DFPattern], str, dict[str, Any]]:

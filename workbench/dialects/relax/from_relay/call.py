@@ -25,7 +25,6 @@ class Call:
     "binds a value"
     numbers: tuple[Any, ...]
     "for each input the value of a scalar constant, None for any other"
-    block: relax.BlockBuilder
 
     def attr(self, name: str, default: Any = None) -> Any:
         """An attribute; Relay's text leaves those out that have their default."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import tvm
@@ -14,7 +13,7 @@ from workbench.analysis.tensors import tensor
 from workbench.dialects import compat
 from workbench.dialects.relax.from_relay import elementwise, neural, reductions, shapes
 from workbench.dialects.relax.from_relay.call import Call
-from workbench.errors import LoadError
+from workbench.errors import LoadError, first_line
 from workbench.graph.model import Graph, Node
 
 TABLE = {**elementwise.TABLE, **shapes.TABLE, **reductions.TABLE, **neural.TABLE}
@@ -130,12 +129,12 @@ class _Translation:
             return self.item(node, values[0])
         types = tuple(self.graph.nodes[source].type for source in sources)
         numbers = tuple(literal(self.graph.nodes[source]) for source in sources)
-        call = Call(node, values, types, self.block.emit, numbers, self.block)
+        call = Call(node, values, types, self.block.emit, numbers)
         try:
             made = TABLE[node.op](call)
             return made if isinstance(made, relax.Tuple) else self.block.emit(made)
         except (ValueError, TypeError, AttributeError, RuntimeError) as error:
-            raise LoadError(f"{node.op} (%{node.id}) could not be translated: {_first_line(error)}") from None
+            raise LoadError(f"{node.op} (%{node.id}) could not be translated: {first_line(error)}") from None
 
     def item(self, node: Node, value: relax.Expr) -> relax.Expr:
         place = int(node.op.removeprefix("."))
@@ -158,11 +157,3 @@ def literal(node: Node) -> float | int | bool | None:
     if found is None:
         return None
     return float(found[1]) if "float" in node.type else int(float(found[1]))
-
-
-def _lines(text: str) -> Iterator[str]:
-    return (line.strip() for line in text.splitlines() if line.strip())
-
-
-def _first_line(error: BaseException) -> Any:
-    return next(_lines(str(error)), type(error).__name__)
