@@ -17,8 +17,8 @@ import workbench as wb
 from benchmarks.bar import Bar, show
 from workbench.dialects.relay import build
 from workbench.measure.local import measure_one
-from workbench.measure.ratio import Ratio, compared
-from workbench.measure.sampling import sample
+from workbench.measure.timing.ratio import Ratio, compared
+from workbench.measure.timing.sampling import sample
 from workbench.pipeline.config import Config
 from workbench.process import memory
 from workbench.process.worker import Worker, worker
@@ -50,14 +50,14 @@ def restart() -> float:
     """Seconds from a crash of the child to the end of the next build."""
     child, small = Worker(), wb.samples.load("mlp", layers=1, width=4)
     job = {"target": "llvm", "config": Config(opt_level=0).to_data()}
-    child.run("workbench.measure.timing_jobs:build", small, job)
+    child.run("workbench.measure.timing.jobs:build", small, job)
     seconds = []
     for _ in range(5):
         process = child._child.process  # noqa: SLF001  the crash is what is measured
         started = time.perf_counter()
         process.kill()
         process.wait()
-        child.run("workbench.measure.timing_jobs:build", small, job)
+        child.run("workbench.measure.timing.jobs:build", small, job)
         seconds.append(time.perf_counter() - started)
     child.close()
     return statistics.median(seconds)

@@ -11,7 +11,7 @@ import sys
 import time
 
 from workbench.errors import MeasureError
-from workbench.measure.tracker import Tracker
+from workbench.measure.remote.tracker import Tracker
 
 START_SECONDS = 60
 

@@ -34,7 +34,7 @@ def faulty(dialect: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The child does what the names of configurations say, `crash in the build`."""
     places = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(places))
-    monkeypatch.setattr(part("subject"), "JOBS", "timing_jobs_that_fail")
+    monkeypatch.setattr(part("timing.subject"), "JOBS", "timing_jobs_that_fail")
     worker().stop()
     yield
     worker().stop()
@@ -111,7 +111,7 @@ def test_a_workload_without_a_reference_is_not_checked_and_says_why(
     def refuse(*_: object) -> str:
         return "the reference cannot be had: it does not compile"
 
-    monkeypatch.setattr(part("reference"), "_made", refuse)
+    monkeypatch.setattr(part("timing.reference"), "_made", refuse)
     row = wb.measure(small(), [0], budget=0.02).iloc[0]
     assert row.status == "ok"
     assert row.check == "not checked: the reference cannot be had: it does not compile"
@@ -157,7 +157,7 @@ def test_a_race_answers_and_shows_how_it_came_to_that(dialect: str) -> None:
 
 
 def test_a_configuration_with_wrong_outputs_loses_every_race() -> None:
-    from workbench.measure.race import judged
+    from workbench.measure.timing.race import judged
 
     found = {
         "samples_a": [2.0] * 20,
@@ -195,7 +195,7 @@ def test_a_row_has_every_column_and_is_kept(dialect: str, monkeypatch: pytest.Mo
     from workbench.measure.rows import COLUMNS
 
     kept: list[dict] = []
-    monkeypatch.setattr(part("store"), "append", kept.append)
+    monkeypatch.setattr(part("store.store"), "append", kept.append)
     rows = wb.measure(small(), [0, {"disabled": "Nosuch"}], budget=0.02)
     assert isinstance(rows.to_dict("records")[0]["kernels"], int)
     assert list(rows.columns) == list(COLUMNS)

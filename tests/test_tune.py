@@ -11,8 +11,8 @@ import pytest
 
 import workbench as wb
 from workbench.errors import NoDevice, WorkbenchError
-from workbench.measure.counts import count_config
-from workbench.measure.final import look
+from workbench.measure.kernels.counts import count_config
+from workbench.measure.kernels.final import look
 from workbench.pipeline.config import Config
 from workbench.tune import evaluate
 from workbench.tune.search import Guided

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workbench.measure import timing_jobs
+from workbench.measure.timing import jobs as timing_jobs
 
 MIB = 1 << 20
 cuda, reference = timing_jobs.cuda, timing_jobs.reference

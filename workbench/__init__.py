@@ -44,13 +44,13 @@ _HOMES = {
     "cut": "pipeline.edits",
     "force": "pipeline.edits",
     "outline": "pipeline.edits",
-    "kernels": "measure.kernels",
-    "count": "measure.counts",
+    "kernels": "measure.kernels.kernels",
+    "count": "measure.kernels.counts",
     "measure": "measure.local",
-    "race": "measure.race",
-    "history": "measure.history",
-    "Tracker": "measure.tracker",
-    "overlay_of": "measure.overlays",
+    "race": "measure.timing.race",
+    "history": "measure.store.history",
+    "Tracker": "measure.remote.tracker",
+    "overlay_of": "measure.kernels.overlays",
     "waterfall": "measure.waterfall",
     "ablate": "measure.ablate",
     "tune": "tune.tuning",
@@ -119,13 +119,13 @@ if TYPE_CHECKING:
     from workbench.graph.diff import diff as diff
     from workbench.graph.model import Graph as Graph
     from workbench.measure.ablate import ablate as ablate
-    from workbench.measure.counts import count as count
-    from workbench.measure.history import history as history
-    from workbench.measure.kernels import kernels as kernels
+    from workbench.measure.kernels.counts import count as count
+    from workbench.measure.kernels.kernels import kernels as kernels
+    from workbench.measure.kernels.overlays import overlay_of as overlay_of
     from workbench.measure.local import measure as measure
-    from workbench.measure.overlays import overlay_of as overlay_of
-    from workbench.measure.race import race as race
-    from workbench.measure.tracker import Tracker as Tracker
+    from workbench.measure.remote.tracker import Tracker as Tracker
+    from workbench.measure.store.history import history as history
+    from workbench.measure.timing.race import race as race
     from workbench.measure.waterfall import waterfall as waterfall
     from workbench.pipeline.build_trace import trace_build as trace_build
     from workbench.pipeline.config import Config as Config

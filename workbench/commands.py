@@ -70,7 +70,7 @@ def show(options: argparse.Namespace) -> int:
 
 def kernels(options: argparse.Namespace) -> int:
     """A real build's calls, counted."""
-    from workbench.measure.kernels import kernels as count
+    from workbench.measure.kernels.kernels import kernels as count
 
     found = count(
         _model(options.model, options.params, options.inputs),

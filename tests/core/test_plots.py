@@ -14,7 +14,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from workbench.measure.ceilings import Ceilings, ceilings
+from workbench.measure.timing.ceilings import Ceilings, ceilings
 from workbench.plots import (
     ablation,
     cpu_gpu,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.measure.sampling import (
+from workbench.measure.timing.sampling import (
     HEATS,
     LEAST,
     MOST,

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from workbench.errors import StoreError
-from workbench.measure import store_file
-from workbench.measure.store import VARIABLE, Store, append, place
+from workbench.measure.store import file as store_file
+from workbench.measure.store.store import VARIABLE, Store, append, place
 
 
 @pytest.fixture
@@ -37,8 +37,9 @@ def numbers(store):
 
 
 def started(code, *arguments):
-    program = "import os, sys\nfrom pathlib import Path\nfrom workbench.measure.store import Store\n" + textwrap.dedent(
-        code
+    program = (
+        "import os, sys\nfrom pathlib import Path\nfrom workbench.measure.store.store import Store\n"
+        + textwrap.dedent(code)
     )
     return subprocess.Popen([sys.executable, "-c", program, *map(str, arguments)], stdout=subprocess.PIPE, text=True)
 

@@ -8,7 +8,7 @@ import json
 import sys
 
 import workbench as wb
-from workbench.measure import builds
+from workbench.measure.timing import builds
 from workbench.pipeline.config import Config
 
 
@@ -24,7 +24,7 @@ def main():
         before = counter()
         running.outputs()
         seen = counter() - before
-        calls = importlib.import_module("workbench.measure.kernels").kernels(workload, "cuda", level)
+        calls = importlib.import_module("workbench.measure.kernels.kernels").kernels(workload, "cuda", level)
         counted = {"launches": calls.launches, "exact": calls.launches_exact}
         print(json.dumps({"sample": name, "level": level, "seen": seen, **counted}), flush=True)
 

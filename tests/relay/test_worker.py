@@ -14,7 +14,7 @@ import workbench as wb
 from workbench.errors import MeasureError, WorkerLost
 from workbench.process.worker import Worker, worker
 
-KERNELS = "workbench.measure.counting:kernels"
+KERNELS = "workbench.measure.kernels.counting:kernels"
 CRASHES = "llvm -mtriple=foo-bar"
 
 

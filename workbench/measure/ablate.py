@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import UnknownName, WorkbenchError
-from workbench.measure.conditions import conditions
-from workbench.measure.race import race
+from workbench.measure.store.conditions import conditions
 from workbench.measure.switching import Counting, Switches, effective, switches
+from workbench.measure.timing.race import race
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.process.worker import Progress, never, silent

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError, WorkerLost
+from workbench.measure.remote.rows import Part, measured_with
+from workbench.measure.remote.tracker import Tracker
 from workbench.measure.rows import COLUMNS, begun, finished, new_run, table
-from workbench.measure.several import Part, measured_with
 from workbench.measure.status import FAILED, status_of
-from workbench.measure.subject import Limits, Subject, measured
-from workbench.measure.tracker import Tracker
+from workbench.measure.timing.subject import Limits, Subject, measured
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
@@ -57,7 +57,7 @@ def measure(
     memory
         Bytes that the child process may hold; nine tenths of what is free by default.
     check
-        Whether to compare each configuration's outputs with those of the reference (measure/reference.py), on the same random
+        Whether to compare each configuration's outputs with those of the reference (measure/timing/reference.py), on the same random
         inputs; what differs has status `wrong`.
     per_kernel
         Whether to time each call of a kernel too.

@@ -8,17 +8,17 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
-from workbench.measure import store as kept
-from workbench.measure.conditions import CONDITIONS, conditions
-from workbench.measure.sampling import quartiles
 from workbench.measure.status import OK, WRONG
-from workbench.measure.workload_hash import workload_hash
+from workbench.measure.store import store as kept
+from workbench.measure.store.conditions import CONDITIONS, conditions
+from workbench.measure.store.workload_hash import workload_hash
+from workbench.measure.timing.sampling import quartiles
 from workbench.pipeline.config import Config
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from workbench.measure.kernels import Kernels
+    from workbench.measure.kernels.kernels import Kernels
 
 COLUMNS = (
     *("config", "target", "asked_target", "pipeline", "status", "message"),
@@ -104,7 +104,7 @@ def timed(answer: Mapping[str, Any], not_checked: str) -> dict[str, Any]:
     Parameters
     ----------
     answer
-        Of workbench.measure.timing_jobs.run.
+        Of workbench.measure.timing.jobs.run.
     not_checked
         Why the outputs were not compared, where they were not.
     """

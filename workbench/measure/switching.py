@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.dialects.base import Workload, dialect_of
 from workbench.errors import UnknownName, WorkbenchError
-from workbench.measure.counts import Counts, count_config
+from workbench.measure.kernels.counts import Counts, count_config
 from workbench.pipeline.build_trace import trace_build
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner

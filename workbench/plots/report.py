@@ -11,10 +11,10 @@ import pandas as pd
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
-from workbench.measure.ceilings import ceilings
-from workbench.measure.kernels import Kernels, kernels_config
+from workbench.measure.kernels.kernels import Kernels, kernels_config
+from workbench.measure.kernels.overlays import joined
 from workbench.measure.local import DEFAULT, measure
-from workbench.measure.overlays import joined
+from workbench.measure.timing.ceilings import ceilings
 from workbench.measure.waterfall import waterfall as staged
 from workbench.pipeline.config import Config
 from workbench.plots.ablation import ablation

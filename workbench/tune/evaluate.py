@@ -9,10 +9,10 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, WorkbenchError, WorkerLost
-from workbench.measure.final import Final, look
+from workbench.measure.kernels.final import Final, look
 from workbench.measure.local import measure
+from workbench.measure.remote.tracker import Tracker
 from workbench.measure.status import CANCELLED, NOT_MEASURED, OK, status_of
-from workbench.measure.tracker import Tracker
 from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check as legal
 from workbench.process.worker import Progress, never, silent

@@ -16,9 +16,9 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import StoreError, sentence
-from workbench.measure.conditions import conditions
-from workbench.measure.store import place
-from workbench.measure.workload_hash import workload_hash
+from workbench.measure.store.conditions import conditions
+from workbench.measure.store.store import place
+from workbench.measure.store.workload_hash import workload_hash
 from workbench.tune.trial import Trial
 
 FORMAT = 1

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
-from workbench.measure.final import as_it_stands, final_workload
-from workbench.measure.race import Race, race
+from workbench.measure.kernels.final import as_it_stands, final_workload
+from workbench.measure.timing.race import Race, race
 from workbench.pipeline.code import build_code
 from workbench.pipeline.config import Config
 from workbench.tune.trial import OBJECTIVES, Trial, front, key_of

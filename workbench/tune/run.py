@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, WorkbenchError, WorkerLost
-from workbench.measure.race import Race, race
+from workbench.measure.timing.race import Race, race
 from workbench.pipeline.config import Config
 from workbench.tune.control import Control
 from workbench.tune.evaluate import Clock, Effort, Evaluator

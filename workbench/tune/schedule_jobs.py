@@ -10,7 +10,7 @@ from typing import Any
 from workbench.dialects.base import Workload
 from workbench.dialects.schedule_search import Effort, Seen, search
 from workbench.dialects.scheduling import asked, opened, schedules_of
-from workbench.measure.counting import counted
+from workbench.measure.kernels.counting import counted
 from workbench.process.backend import resolved_target
 from workbench.tune.schedules_place import done, locked, mend, note_done
 

@@ -11,11 +11,11 @@ from typing import Any
 from workbench.dialects.base import Workload
 from workbench.dialects.schedule_search import best_cost_model
 from workbench.errors import MeasureError, NoDevice, WorkbenchError, WorkerLost
-from workbench.measure.conditions import conditions
 from workbench.measure.local import measure_one
-from workbench.measure.race import Race, race
 from workbench.measure.status import CANCELLED, OK, OUT_OF_MEMORY, status_of
-from workbench.measure.subject import Limits, no_device
+from workbench.measure.store.conditions import conditions
+from workbench.measure.timing.race import Race, race
+from workbench.measure.timing.subject import Limits, no_device
 from workbench.pipeline.config import Config
 from workbench.process.host import allowed
 from workbench.process.worker import Progress, never, silent, worker

@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.dialects.scheduling import RECORDS, WORKLOADS
 from workbench.errors import StoreError
-from workbench.measure.store import place
+from workbench.measure.store.store import place
 
 ABOUT, DONE = "about.json", "done.json"
 SAME = ("dialect", "tvm", "machine", "target")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.dialects.base import Workload
 from workbench.graph.json import from_data
 from workbench.graph.model import Graph
-from workbench.measure.race import Race
+from workbench.measure.timing.race import Race
 from workbench.pipeline.config import Config
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ class Trial:
     values: Mapping[str, float | int | None] = field(default_factory=dict, hash=False)
     "kernels, handover_bytes, traffic_bytes; median_us, q1_us, q3_us, build_seconds where it was built"
     fingerprint: str = ""
-    "of its final module (measure/final.py)"
+    "of its final module (measure/kernels/final.py)"
     like: int | None = None
     "the trial that has the same final module and was measured in its place"
     seconds: float = 0.0

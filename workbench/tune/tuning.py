@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
-from workbench.measure.tracker import Tracker
+from workbench.measure.remote.tracker import Tracker
 from workbench.process.worker import Progress, silent
 from workbench.tune.evaluate import Effort
 from workbench.tune.log import Log, default_path

@@ -9,7 +9,7 @@ import traitlets
 
 from workbench.dialects.base import Workload
 from workbench.graph.model import Graph
-from workbench.measure.overlays import Overlay
+from workbench.measure.kernels.overlays import Overlay
 from workbench.widgets.bundle import Shown
 from workbench.widgets.payload import encode_graph
 from workbench.widgets.shown import OneGraph

@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
-from workbench.measure.counts import count_config
+from workbench.measure.kernels.counts import count_config
 from workbench.measure.local import failed_row, measure_one
 from workbench.pipeline.config import Config
 from workbench.widgets import page

@@ -15,7 +15,7 @@ import traitlets
 from workbench.dialects.base import Workload
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.model import Graph
-from workbench.measure.overlays import Overlay
+from workbench.measure.kernels.overlays import Overlay
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.widgets import messages, page

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import installed
-from workbench.measure.conditions import conditions, machine
 from workbench.measure.rows import COLUMNS
-from workbench.measure.store import Store, place
-from workbench.measure.workload_hash import workload_hash
+from workbench.measure.store.conditions import conditions, machine
+from workbench.measure.store.store import Store, place
+from workbench.measure.store.workload_hash import workload_hash
 from workbench.process.cuda_probe import gpu
 
 if TYPE_CHECKING:

@@ -9,18 +9,18 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, WorkbenchError
-from workbench.measure.builders import counts_in
-from workbench.measure.kernels import from_result
-from workbench.measure.reference import reference
+from workbench.measure.kernels.kernels import from_result
+from workbench.measure.remote.builders import counts_in
+from workbench.measure.remote.tracker import SERVERS, Tracker
 from workbench.measure.rows import counted, device_of, timed
 from workbench.measure.status import status_of
-from workbench.measure.tracker import SERVERS, Tracker
+from workbench.measure.timing.reference import reference
 from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check
 from workbench.process.cuda import CudaFacts, why_not
 from workbench.process.worker import Progress, never, silent, worker
 
-JOBS = "workbench.measure.timing_jobs"
+JOBS = "workbench.measure.timing.jobs"
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def ran(subject: Subject, target: str, how: Limits) -> dict[str, Any]:
         arguments["tracker"] = {**vars(how.tracker), "wait": how.timeout}
         # the tracker's own limits come first, and say more
         limits["timeout"] += SERVERS * (how.tracker.session_timeout + 30)
-    answer = worker(how.role).run("workbench.measure.remote_jobs:run", subject.program, arguments, **limits)
+    answer = worker(how.role).run("workbench.measure.remote.jobs:run", subject.program, arguments, **limits)
     return {**timed(answer, why), **answer["conditions"]}
 
 

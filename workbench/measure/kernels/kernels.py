@@ -12,7 +12,7 @@ from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, UnknownName
 from workbench.graph.json import from_data
 from workbench.graph.model import Graph, Group, Node
-from workbench.measure.code import function_in
+from workbench.measure.kernels.code import function_in
 from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check
 from workbench.process.worker import Progress, never, silent, worker
@@ -226,7 +226,7 @@ def kernels_config(workload: Workload, config: Config, target: str = "llvm", **h
     asked = {"target": target, "config": config.context().to_data()}
 
     def run(job: str, **more: Any) -> dict[str, Any]:
-        return worker().run(f"workbench.measure.counting:{job}", workload, {**asked, **more}, **how)
+        return worker().run(f"workbench.measure.kernels.counting:{job}", workload, {**asked, **more}, **how)
 
     codes: dict[str, str] = {}
 

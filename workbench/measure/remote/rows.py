@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost
-from workbench.measure.builders import submitted
-from workbench.measure.reference import reference
-from workbench.measure.remote import spread
+from workbench.measure.remote.builders import submitted
+from workbench.measure.remote.devices import spread
+from workbench.measure.remote.tracker import Tracker
 from workbench.measure.rows import device_of
 from workbench.measure.status import status_of
-from workbench.measure.subject import Limits, Subject, measured
-from workbench.measure.tracker import Tracker
+from workbench.measure.timing.reference import reference
+from workbench.measure.timing.subject import Limits, Subject, measured
 from workbench.pipeline.legal import check
 from workbench.process.worker import Worker, worker
 
@@ -138,7 +138,7 @@ def _ordered(executor: Executor, part: Part, how: Limits, folder: Path) -> Futur
     target = part.target
     if how.tracker is None:
         target = worker().run(
-            "workbench.measure.exported:target_here", subject.program, {"target": target}, **how.of_a_job
+            "workbench.measure.remote.exported:target_here", subject.program, {"target": target}, **how.of_a_job
         )
     written = worker().written(subject.program)
     return submitted(executor, subject.program, written, str(target), subject.build.to_data(), folder, how.timeout)

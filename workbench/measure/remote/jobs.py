@@ -14,11 +14,11 @@ import tvm
 from workbench.dialects.base import Workload
 from workbench.dialects.cuda_code import compiled_for_elsewhere
 from workbench.errors import MeasureError
-from workbench.measure import builds
-from workbench.measure.builders import LIBRARY, counts_in
-from workbench.measure.remote_session import Session, at_device
-from workbench.measure.timing_jobs import observed, seen_here
-from workbench.measure.tracker import Tracker
+from workbench.measure.remote.builders import LIBRARY, counts_in
+from workbench.measure.remote.session import Session, at_device
+from workbench.measure.remote.tracker import Tracker
+from workbench.measure.timing import builds
+from workbench.measure.timing.jobs import observed, seen_here
 from workbench.pipeline.config import Config
 
 Progress = Callable[..., None]
@@ -37,7 +37,7 @@ def run(
     per_kernel: bool,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Do what workbench.measure.timing_jobs.run does, here or on a device, with what was built here or elsewhere.
+    """Do what workbench.measure.timing.jobs.run does, here or on a device, with what was built here or elsewhere.
 
     Parameters
     ----------

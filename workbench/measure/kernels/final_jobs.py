@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect
-from workbench.measure.builds import program_of
+from workbench.measure.timing.builds import program_of
 from workbench.pipeline.config import Config
 from workbench.process.backend import build_of, resolved_target
 

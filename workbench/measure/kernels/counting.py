@@ -12,7 +12,7 @@ from workbench.dialects.base import Built, Workload
 from workbench.dialects.registry import dialect
 from workbench.graph.json import to_data
 from workbench.graph.model import Graph
-from workbench.measure import builds
+from workbench.measure.timing import builds
 from workbench.process.backend import resolved_target
 
 Progress = Callable[..., None]

@@ -10,9 +10,9 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice
-from workbench.measure.ratio import compared
-from workbench.measure.reference import reference
-from workbench.measure.subject import JOBS, Limits, no_device
+from workbench.measure.timing.ratio import compared
+from workbench.measure.timing.reference import reference
+from workbench.measure.timing.subject import JOBS, Limits, no_device
 from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check as legal
 from workbench.process.worker import Progress, never, silent, worker
@@ -30,7 +30,7 @@ class Race:
     "time of a over time of b: above 1, b is faster"
     low: float
     high: float
-    "the ratio's 95 % interval (measure/ratio.py)"
+    "the ratio's 95 % interval (measure/timing/ratio.py)"
     answer: str
     "whether b is faster: `yes`, `no` or `can't tell`"
     samples_a: tuple[float, ...] = field(repr=False)
@@ -120,7 +120,7 @@ def judged(a: str, b: str, found: dict[str, Any], note: str = "") -> Race:
     Parameters
     ----------
     found
-        The answer of workbench.measure.timing_jobs.race.
+        The answer of workbench.measure.timing.jobs.race.
     note
         What is to be said where nothing is wrong.
     """

@@ -36,7 +36,7 @@ def submitted(
     folder: Path,
     timeout: float,
 ) -> Future[Path]:
-    """Have it built; the Future gives the folder that workbench.measure.exported reads.
+    """Have it built; the Future gives the folder that workbench.measure.remote.exported reads.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def submitted(
 
 
 def counts_in(built: Path) -> dict[str, Any]:
-    """What workbench.measure.exported counted beside the library."""
+    """What workbench.measure.remote.exported counted beside the library."""
     return json.loads((built / COUNTED).read_text())
 
 
@@ -87,7 +87,7 @@ def build(order: Mapping[str, Any]) -> dict[str, Any]:
         worker.adopt(workload, Path(order["workload"] or here / "workload"))
         arguments = {"target": order["target"], "config": order["config"], "folder": str(built)}
         try:
-            worker.run("workbench.measure.exported:export", workload, arguments, timeout=order["timeout"])
+            worker.run("workbench.measure.remote.exported:export", workload, arguments, timeout=order["timeout"])
         except MeasureError as error:
             return {"failed": str(error), "status": getattr(error, "status", "failed")}
         return {"files": {} if order["built"] else _packed(built)}

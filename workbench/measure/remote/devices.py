@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from workbench.measure.tracker import Tracker
+from workbench.measure.remote.tracker import Tracker
 
 MOST = 8
 "devices used at once: each costs this machine a process that has TVM in it"

@@ -44,7 +44,7 @@ def reference(workload: Workload, seed: int, **limits: Any) -> tuple[Path | None
 
 def _made(workload: Workload, seed: int, limits: dict[str, Any]) -> Path | str:
     path = _folder() / f"{id(workload)}-{seed}.npz"
-    job = "workbench.measure.timing_jobs:reference"
+    job = "workbench.measure.timing.jobs:reference"
     try:
         worker().run(job, workload, {"seed": seed, "path": str(path)}, **limits)
     except MeasureError as error:

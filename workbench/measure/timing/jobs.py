@@ -11,10 +11,10 @@ import tvm
 
 from workbench.dialects.base import Running, Workload
 from workbench.errors import MeasureError
-from workbench.measure import builds
-from workbench.measure.counting import counted
-from workbench.measure.per_kernel import kernel_rows
-from workbench.measure.sampling import HEATS, Run, interleave, sample
+from workbench.measure.kernels.counting import counted
+from workbench.measure.kernels.per_kernel import kernel_rows
+from workbench.measure.timing import builds
+from workbench.measure.timing.sampling import HEATS, Run, interleave, sample
 from workbench.pipeline.outputs import AS_IT_STANDS, difference
 from workbench.process.backend import built_here
 from workbench.process.cuda_probe import gpu, look

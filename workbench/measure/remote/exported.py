@@ -9,9 +9,9 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.dialects.cuda_code import compiled_for_elsewhere
-from workbench.measure import builds
-from workbench.measure.builders import COUNTED, LIBRARY
-from workbench.measure.counting import counted
+from workbench.measure.kernels.counting import counted
+from workbench.measure.remote.builders import COUNTED, LIBRARY
+from workbench.measure.timing import builds
 from workbench.process.backend import resolved_target
 
 

@@ -14,7 +14,7 @@ from tvm import rpc
 
 from workbench.dialects.base import Running, Workload
 from workbench.errors import MeasureError, NoDevice, sentence
-from workbench.measure.tracker import SERVERS, Lent, Tracker
+from workbench.measure.remote.tracker import SERVERS, Lent, Tracker
 
 PROBE_SECONDS = 5.0
 "a session that answers nothing for so long is dead"

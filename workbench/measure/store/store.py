@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from workbench.errors import StoreError, sentence
-from workbench.measure.store_file import identity, is_damage, opened, set_aside
+from workbench.measure.store.file import identity, is_damage, opened, set_aside
 
 VARIABLE = "TVM_WORKBENCH_STORE"
 "names another file, or is `off`"

@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.dialects.base import Workload, dialect_of
 from workbench.errors import MeasureError, UnknownName
-from workbench.measure.counts import Counts
+from workbench.measure.kernels.counts import Counts
 from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.legal import check
 from workbench.pipeline.run import Runner
@@ -49,7 +49,7 @@ def look(workload: Workload, config: Config, target: str = "llvm", *, final: boo
     """
     check(workload, config)
     arguments = {"target": target, "config": config.to_data(), "final": final}
-    found = worker().run("workbench.measure.final_jobs:looked", workload, arguments, **how)
+    found = worker().run("workbench.measure.kernels.final_jobs:looked", workload, arguments, **how)
     counts = Counts(**found["counts"])
     return Final(counts, _with_context(workload, config, found["fingerprint"], counts.target) if final else "")
 
@@ -73,7 +73,7 @@ def final_workload(workload: Workload, config: Config, target: str = "llvm") -> 
         return runner.workload_of(made.end)
     with tempfile.TemporaryDirectory() as folder:
         arguments = {"target": target, "config": config.to_data(), "folder": folder}
-        worker().run("workbench.measure.final_jobs:written", workload, arguments)
+        worker().run("workbench.measure.kernels.final_jobs:written", workload, arguments)
         found = dialect_of(workload).restore(Path(folder))
     return Workload(found.module, found.params, workload.name, workload.dialect)
 

@@ -1,0 +1,1 @@
+"""What a build calls: counted, with its code and its place in the graph."""

@@ -1,0 +1,1 @@
+"""Builds on other processes, runs on the devices of a tracker."""

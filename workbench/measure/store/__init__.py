@@ -1,0 +1,1 @@
+"""Measured rows, kept with what they depended on."""

@@ -1,0 +1,1 @@
+"""Builds, checks and runs timed honestly, in a child process."""
