@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import StoreError, UnknownName, WorkbenchError
-from workbench.tune.schedules_result import TunedSchedules
+from workbench.tune.schedules.result import TunedSchedules
 
 TRIALS = 3
 

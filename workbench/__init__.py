@@ -55,7 +55,7 @@ _HOMES = {
     "ablate": "measure.ablate",
     "tune": "tune.tuning",
     "Space": "tune.space",
-    "tune_schedules": "tune.schedules",
+    "tune_schedules": "tune.schedules.tuning",
     "compare_outputs": "pipeline.outputs",
     "plots": "plots",
     "report": "plots.report",
@@ -138,7 +138,7 @@ if TYPE_CHECKING:
     from workbench.pipeline.spec import Pipeline as Pipeline
     from workbench.pipeline.trace import Trace as Trace
     from workbench.plots.report import report as report
-    from workbench.tune.schedules import tune_schedules as tune_schedules
+    from workbench.tune.schedules.tuning import tune_schedules as tune_schedules
     from workbench.tune.space import Space as Space
     from workbench.tune.tuning import tune as tune
     from workbench.widgets.compare_view import CompareView as CompareView

@@ -13,8 +13,8 @@ from workbench.dialects.schedule_search import best_cost_model, reason
 from workbench.dialects.scheduling import RECORDS, WORKLOADS
 from workbench.errors import StoreError, UnknownName, UnknownNode, WorkbenchError
 from workbench.pipeline.config import Config
-from workbench.tune.schedules_link import plain, selected, tasks_of
-from workbench.tune.schedules_place import begun, done, folder_for, locked, mend, note_done
+from workbench.tune.schedules.link import plain, selected, tasks_of
+from workbench.tune.schedules.place import begun, done, folder_for, locked, mend, note_done
 
 HERE = {"dialect": "relay", "tvm": "1", "machine": "m", "target": "llvm", "cores": 2}
 CALLS = [

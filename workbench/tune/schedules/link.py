@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import UnknownName, UnknownNode, WorkbenchError
-from workbench.tune.schedules_result import Task
+from workbench.tune.schedules.result import Task
 
 _PREFIXES = ("contrib_dense_pack", "contrib_conv2d_NCHWc")
 _PLAIN = ("dense", "conv2d")

@@ -19,11 +19,11 @@ from workbench.measure.timing.subject import Limits, no_device
 from workbench.pipeline.config import Config
 from workbench.process.host import allowed
 from workbench.process.worker import Progress, never, silent, worker
-from workbench.tune.schedules_link import selected, tasks_of, with_times
-from workbench.tune.schedules_place import begun, folder_for
-from workbench.tune.schedules_result import Task, TunedSchedules
+from workbench.tune.schedules.link import selected, tasks_of, with_times
+from workbench.tune.schedules.place import begun, folder_for
+from workbench.tune.schedules.result import Task, TunedSchedules
 
-JOBS = "workbench.tune.schedule_jobs"
+JOBS = "workbench.tune.schedules.jobs"
 ROLE = "tuning"
 "the child process of its own in which schedules are searched"
 
