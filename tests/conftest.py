@@ -14,6 +14,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
+from dialect_facts import FACTS, Facts
 
 TESTS = Path(__file__).parent
 LANES = ("static", "core", "relay", "relax", "pytorch", "widgets", "browser", "notebooks", "device")
@@ -41,6 +42,12 @@ DIALECT = installed_dialect()
 def dialect(request: pytest.FixtureRequest) -> str:
     """Return the dialect under test; the test runs once in each environment."""
     return request.param
+
+
+@pytest.fixture
+def facts(dialect: str) -> Facts:
+    """What of the dialect under test a test's body may not take for granted."""
+    return FACTS[dialect]
 
 
 @pytest.fixture

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from onnx_models import dense
 
 import workbench as wb
 from workbench.dialects.registry import dialect as door
@@ -50,12 +52,15 @@ def test_an_opened_trace_says_that_it_has_no_modules(dialect: str, tmp_path: Pat
         wb.Trace.open(t.save(tmp_path / "t.wbtrace")).check()
 
 
+def marked(module: Any) -> Any:
+    import tvm
+
+    return module.with_attr("seen", tvm.runtime.convert("yes"))
+
+
 def test_a_module_that_does_not_run_is_unknown_and_says_why(dialect: str) -> None:
-    w = {
-        "relay": "def @main(%x: Tensor[(?, 2), float32]) { add(%x, 1f) }",
-        "relax": "@R.function\ndef main(x: R.Tensor(('n', 2), 'float32')):\n    y = R.exp(x)\n    return y\n",
-    }
-    passes = {"relay": "ToANormalForm", "relax": "LegalizeOps"}
-    (row,) = wb.trace(wb.load(w[dialect]), passes[dialect]).check()
+    w = wb.load(dense("batch"))
+    assert "x leaves batch open" in w.notes[0]
+    (row,) = wb.trace(w, [marked]).check()
     assert row.status == "unknown"
     assert "does not run" in row.message

@@ -5,25 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from dialect_facts import Facts
 
 import workbench as wb
 from workbench.cli import main
+from workbench.dialects.registry import dialect as door
 
-FUSE = {
-    "relay": "SimplifyInference,-FoldConstant,FuseOps{fuse_opt_level=2}",
-    "relax": "LegalizeOps,-FoldConstant,FuseOps",
-}
-FAILS = {"relay": "DivToMul", "relax": "Gradient{func_name='main'}"}
+# it looks for nodes of another module
+FAILS = "CutFusion{edges=[(0, 1, 0)],ops=['none', 'none']}"
+MARKS = {"changed": "*", "same": " ", "off": "-"}
 
 
 def test_trace_writes_what_the_same_call_in_python_gives(
     dialect: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "t.wbtrace"
-    assert main(["trace", "sample:mlp{layers=2}", "-p", FUSE[dialect], "-o", str(path)]) == 0
+    passes = f"{door(dialect).fusing()},-FoldConstant"
+    assert main(["trace", "sample:mlp{layers=2}", "-p", passes, "-o", str(path)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line[0] for line in lines[:2]] == ["*" if dialect == "relax" else " ", "-"]
-    theirs = wb.trace(wb.samples.load("mlp", layers=2), FUSE[dialect])
+    theirs = wb.trace(wb.samples.load("mlp", layers=2), passes)
+    assert [line[0] for line in lines[: len(theirs.steps)]] == [MARKS[step.status] for step in theirs.steps]
+    assert {step.status for step in theirs.steps} == {*MARKS}
     opened = wb.Trace.open(path)
     assert [step.status for step in opened.steps] == [step.status for step in theirs.steps]
     assert opened.end.graph == theirs.end.graph
@@ -36,19 +38,15 @@ def test_a_build_is_traced(dialect: str, tmp_path: Path, capsys: pytest.CaptureF
     assert wb.Trace.open(path).build["target"].startswith("llvm")
 
 
-def test_a_model_is_read_from_a_file(dialect: str, tmp_path: Path) -> None:
-    text = {
-        "relay": "def @main(%x: Tensor[(2, 2), float32]) { exp(%x) }",
-        "relax": "@R.function\ndef main(x: R.Tensor((2, 2), 'float32')):\n    y = R.exp(x)\n    return y\n",
-    }
-    model = tmp_path / {"relay": "m.relay", "relax": "m.py"}[dialect]
-    model.write_text(text[dialect])
+def test_a_model_is_read_from_a_file(dialect: str, facts: Facts, tmp_path: Path) -> None:
+    sample = wb.samples.load("mlp", layers=2)
+    model = tmp_path / f"m{facts.suffix}"
+    model.write_text(sample.text())
     assert main(["trace", str(model), "-p", "", "-o", str(tmp_path / "t.wbtrace")]) == 0
     assert main(["show", str(model), "-o", str(tmp_path / "m.html")]) == 0
     assert main(["export", str(model), str(tmp_path / "g.json")]) == 0
-    assert [node.op.rpartition(".")[2] for node in wb.Graph.from_json((tmp_path / "g.json").read_text()).ops()] == [
-        "exp"
-    ]
+    read = wb.Graph.from_json((tmp_path / "g.json").read_text())
+    assert [node.op for node in read.ops()] == [node.op for node in sample.graph().ops()]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +57,7 @@ def test_a_model_is_read_from_a_file(dialect: str, tmp_path: Path) -> None:
         (["trace", "sample:nothing", "-p", "FuseOps"], "sample"),
         (["trace", "sample:", "-p", "FuseOps"], "name a sample"),
         (["trace", "model.caffemodel", "-p", "FuseOps"], "no kind that can be loaded"),
-        (["trace", "none.relay", "-p", "FuseOps"], "cannot be read"),
+        (["trace", "none.txt", "-p", "FuseOps"], "cannot be read"),
         (["trace", "sample:mlp", "--params", "none.npz", "-p", ""], "none.npz"),
         (["kernels", "sample:mlp", "--config", "nonsense"], "KEY=VALUE"),
         (["kernels", "sample:mlp", "--disable", "FuseOp"], "did you mean FuseOps"),
@@ -81,7 +79,7 @@ def test_a_pass_that_fails_is_status_3_and_the_trace_is_written(
     dialect: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "t.wbtrace"
-    assert main(["trace", "sample:mlp", "-p", FAILS[dialect], "-o", str(path)]) == 3
+    assert main(["trace", "sample:mlp", "-p", FAILS, "-o", str(path)]) == 3
     assert "failed" in capsys.readouterr().err
     assert wb.Trace.open(path).failed is not None
 
@@ -102,4 +100,4 @@ def test_configurations_are_measured(dialect: str, tmp_path: Path, capsys: pytes
     assert main(arguments) == 0
     assert "opt 3" in capsys.readouterr().out
     assert len(table.read_text().splitlines()) == 2
-    assert main(["measure", "sample:mlp{layers=1,width=4}", "-c", FAILS[dialect], "--budget", "0.05"]) == 3
+    assert main(["measure", "sample:mlp{layers=1,width=4}", "-c", FAILS, "--budget", "0.05"]) == 3

@@ -23,10 +23,8 @@ SMALL: dict[str, dict[str, int]] = {
     "resnet18": {"image": 16, "width": 4},
 }
 # read from the folder, since a lane without TVM collects this file too
-SAMPLES = sorted(path.stem for path in (Path(wb.__file__).parent / "samples" / "relay").glob("[!_]*.py"))
+SAMPLES = sorted({path.stem for path in (Path(wb.__file__).parent / "samples").glob("*/[!_]*.py")})
 WITHOUT_CONSTANTS = ("branches", "chain", "mlp")
-# up to, and then with, the pass that makes kernels
-LOWERED = {"relay": "SimplifyInference", "relax": "LegalizeOps,AnnotateTIROpPattern"}
 FUSE = "FuseOps{fuse_opt_level=2}"
 BAD_TEXT = (
     "hello",
@@ -53,7 +51,7 @@ def workload(request: pytest.FixtureRequest, dialect: str) -> Workload:
 
 
 def lowered(workload: Workload) -> wb.Trace:
-    return wb.trace(workload, f"{LOWERED[workload.dialect]},{FUSE}")
+    return wb.trace(workload, registry.dialect(workload.dialect).fusing())
 
 
 def assert_sound(graph: Graph) -> None:
@@ -213,7 +211,7 @@ def test_an_off_pass_and_a_failing_pass_are_steps(workload: Workload) -> None:
     def nothing(module: Any) -> Any:
         return module
 
-    pipeline = wb.Pipeline([nothing, broken, f"-{FUSE}", lambda module: 3, LOWERED[workload.dialect]])
+    pipeline = wb.Pipeline([nothing, broken, f"-{FUSE}", lambda module: 3, registry.dialect(workload.dialect).fusing()])
     trace = wb.trace(workload, pipeline)
     assert [step.status for step in trace.steps[:4]] == ["same", "error", "off", "error"]
     assert "on purpose" in trace.steps[1].error

@@ -5,13 +5,9 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
+from workbench.dialects.registry import dialect as door
 from workbench.graph.layers import layered_pair
 from workbench.graph.model import Graph
-
-PIPELINES = {
-    "relay": ["SimplifyInference", "FoldScaleAxis", "ToMixedPrecision", "EliminateCommonSubexpr", "FuseOps"],
-    "relax": ["DecomposeOpsForInference", "LegalizeOps", "AnnotateTIROpPattern", "FuseOps", "FuseTIR"],
-}
 
 
 def scopes(graph: Graph, id: int) -> list[str]:
@@ -53,8 +49,9 @@ def test_small_samples_have_none(dialect, name):
 
 
 @pytest.mark.parametrize("name", ["bert", "resnet18"])
-def test_what_a_pass_leaves_stays_in_its_layer(dialect, name):
-    trace = wb.trace(wb.samples.load(name, dialect=dialect), PIPELINES[dialect], opt_level=4)
+def test_what_a_pass_leaves_stays_in_its_layer(dialect, facts, name):
+    passes = f"{facts.folded}{facts.mixed},EliminateCommonSubexpr,{door(dialect).fusing()}{facts.after_fusion}"
+    trace = wb.trace(wb.samples.load(name, dialect=dialect), passes, opt_level=4)
     assert trace.failed is None
     for step in trace.steps:
         before, after = layered_pair(step.before, step.after, step.diff)

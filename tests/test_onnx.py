@@ -11,14 +11,13 @@ import pytest
 
 import workbench as wb
 from workbench.cli import main
+from workbench.dialects.registry import dialect as door
 from workbench.errors import LoadError, UnknownName
 from workbench.pipeline.outputs import run_once
 
 sys.path.insert(0, str(Path(__file__).parent))
 import onnx
 from onnx_models import FLOAT, Onnx, bert, convolutions, dense, pooled, reference
-
-FUSE = {"relay": "SimplifyInference,FuseOps{fuse_opt_level=2}", "relax": "LegalizeOps,AnnotateTIROpPattern,FuseOps"}
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +40,7 @@ def test_bert_loads_steps_and_has_twelve_layers_before_and_after(dialect: str, w
     assert (workload.name, workload.dialect, workload.notes) == ("bert", dialect, [])
     wanted = [f"layer.{i}" for i in range(12)]
     assert layers(workload.graph()) == wanted
-    trace = wb.trace(workload, FUSE[dialect])
+    trace = wb.trace(workload, door(dialect).fusing())
     assert trace.failed is None
     assert trace.steps[-1].changed
     assert trace.end.graph.kernels() < workload.graph().kernels()
@@ -211,7 +210,7 @@ def test_the_command_line_takes_onnx_files(
     shapes = ["--input", "x=2,4"]
     assert main(["show", str(small), *shapes, "-o", str(tmp_path / "m.html")]) == 0
     assert (tmp_path / "m.html").stat().st_size > 10_000
-    assert main(["trace", str(small), *shapes, "-p", FUSE[dialect], "-o", str(tmp_path / "t.wbtrace")]) == 0
+    assert main(["trace", str(small), *shapes, "-p", door(dialect).fusing(), "-o", str(tmp_path / "t.wbtrace")]) == 0
     assert main(["kernels", str(small), *shapes]) == 0
     assert main(["export", str(small), "-o", str(tmp_path / "g.json"), *shapes]) == 0
     assert capsys.readouterr().err == ""

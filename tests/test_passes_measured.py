@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
+from workbench.dialects.registry import dialect as door
 from workbench.errors import UnknownName
 
 MERGE = "EliminateCommonSubexpr"
-PASSES = {
-    "relay": "EliminateCommonSubexpr,FoldConstant,FuseOps",
-    "relax": "EliminateCommonSubexpr,LegalizeOps,AnnotateTIROpPattern,FoldConstant,FuseOps,FuseTIR",
-}
+
+
+@pytest.fixture
+def passes(dialect, facts):
+    return f"{MERGE},FoldConstant,{door(dialect).fusing()}{facts.after_fusion}"
 
 
 @pytest.fixture
@@ -19,9 +21,9 @@ def cast(dialect):
     return wb.samples.load("parallel_cast")
 
 
-def test_a_waterfall_counts_what_each_pass_leaves(cast, dialect):
-    found = wb.waterfall(cast, PASSES[dialect], timed=False)
-    assert list(found["pass"]) == ["input", *PASSES[dialect].split(",")]
+def test_a_waterfall_counts_what_each_pass_leaves(cast, passes):
+    found = wb.waterfall(cast, passes, timed=False)
+    assert list(found["pass"]) == ["input", *(str(step) for step in wb.Pipeline.parse(passes))]
     assert set(found["status"]) == {"counted"}
     assert found["kernels"].iloc[-1] < found["kernels"][0]
     assert found["kernels"][1] < found["kernels"][0]
@@ -42,15 +44,15 @@ def test_stages_that_counts_tell_apart_are_timed_and_the_rest_is_not(cast, diale
 
 
 def test_a_stage_that_fails_is_a_row_with_its_reason(cast, dialect):
-    option = {"relay": "mixed_precision_type", "relax": "out_dtype"}[dialect]
-    found = wb.waterfall(cast, f"{MERGE},ToMixedPrecision{{{option}='nonsense'}}", timed=False)
+    dtype = next(info.options[0].name for info in wb.passes(dialect) if info.name == "ToMixedPrecision")
+    found = wb.waterfall(cast, f"{MERGE},ToMixedPrecision{{{dtype}='nonsense'}}", timed=False)
     assert found["status"].iloc[-1] == "failed"
     assert "nonsense" in found["message"].iloc[-1]
     assert found["status"][1] == "counted"
 
 
-def test_an_ablation_counts_without_each_and_with_only_one(cast, dialect):
-    how = {"pipeline": PASSES[dialect], "passes": [MERGE], "timed": False}
+def test_an_ablation_counts_without_each_and_with_only_one(cast, passes):
+    how = {"pipeline": passes, "passes": [MERGE], "timed": False}
     found = wb.ablate(cast, directions=("without", "only"), **how).set_index("direction")
     assert found["pass"].to_dict() == {"control": "nothing", "without": MERGE, "only": MERGE}
     assert found["kernels"]["without"] > found["kernels"]["control"]
@@ -64,8 +66,8 @@ def test_by_default_the_passes_that_change_something_are_left_out(cast):
     assert set(found["pass"]) - {"nothing"} == changed & set(found["pass"]) != set()
 
 
-def test_a_race_against_itself_comes_first_and_each_has_an_interval_and_a_verdict(cast, dialect):
-    found = wb.ablate(cast, pipeline=PASSES[dialect], passes=[MERGE], budget=0.1)
+def test_a_race_against_itself_comes_first_and_each_has_an_interval_and_a_verdict(cast, passes):
+    found = wb.ablate(cast, pipeline=passes, passes=[MERGE], budget=0.1)
     assert list(found["direction"]) == ["control", "without"]
     assert set(found["status"]) == {"ok"}
     assert (found["low"] <= found["ratio"]).all()
@@ -79,16 +81,16 @@ def test_a_config_keeps_what_else_it_says(cast):
     assert found["kernels"].iloc[-1] == wb.count(cast, disabled=[MERGE]).calls
 
 
-def test_an_unknown_pass_or_direction_is_answered_in_words(cast, dialect):
+def test_an_unknown_pass_or_direction_is_answered_in_words(cast, passes):
     with pytest.raises(UnknownName, match="EliminateCommonSubexpr"):
-        wb.ablate(cast, pipeline=PASSES[dialect], passes=["EliminateCommonSubexp"])
+        wb.ablate(cast, pipeline=passes, passes=["EliminateCommonSubexp"])
     with pytest.raises(UnknownName, match="without"):
         wb.ablate(cast, directions=["with"])
 
 
-def test_a_cancelled_waterfall_has_the_rows_it_came_to(cast, dialect):
+def test_a_cancelled_waterfall_has_the_rows_it_came_to(cast, passes):
     asked = iter([False, False, True])
-    found = wb.waterfall(cast, PASSES[dialect], timed=False, cancelled=lambda: next(asked, True))
+    found = wb.waterfall(cast, passes, timed=False, cancelled=lambda: next(asked, True))
     assert list(found["pass"]) == ["input", MERGE]
 
 

@@ -10,6 +10,7 @@ import time
 import pytest
 
 import workbench as wb
+from workbench.dialects.registry import dialect as door
 from workbench.errors import NoDevice, WorkbenchError
 from workbench.measure.kernels.counts import count_config
 from workbench.measure.kernels.final import look
@@ -106,6 +107,8 @@ def test_equal_final_modules_are_built_once_and_a_log_is_gone_on_with(dialect, t
 
 
 def test_equal_fingerprints_mean_equal_code(dialect):
+    import tvm
+
     workload = wb.samples.load("chain")
     three, two, none = (Config(opt_level=level) for level in (3, 2, 0))
     prints = [look(workload, config).fingerprint for config in (three, two, none)]
@@ -114,15 +117,13 @@ def test_equal_fingerprints_mean_equal_code(dialect):
     code = [{row["function"]: built.source(row["function"]) for row in built.rows} for built in sources]
     assert code[0] == code[1] != code[2]
     # what only code generation asks for tells them apart too
-    deeper = (
-        Config(options={"tir.disable_vectorize": True}) if dialect == "relay" else Config(disabled=("tirx.Simplify",))
-    )
-    assert look(workload, deeper).fingerprint != prints[0]
+    deeper = next(name for name in tvm.transform.PassContext.list_configs() if name.endswith(".disable_vectorize"))
+    assert look(workload, Config(options={deeper: True})).fingerprint != prints[0]
 
 
 def test_what_is_illegal_fails_or_is_wrong_is_out_with_the_reason(dialect, monkeypatch):
     workload = wb.samples.load("mlp")
-    locked = {"relay": "FuseOps", "relax": "FuseTIR"}[dialect]
+    locked = next(info.name for info in wb.passes(dialect) if info.locked)
     space = wb.Space(toggles=(locked, "NoSuchPass"), config={"no.such.setting": (None, 1)})
     run = prepared(workload, space, objective="kernels", check=False, **QUICK)
     found = run.run()
@@ -167,13 +168,10 @@ def test_what_is_far_behind_in_kernels_and_bytes_is_not_built(dialect):
     assert wb.tune(workload, depth, prune=None, **QUICK).trials[1].ok
 
 
-def test_the_winner_is_given_back_as_a_workload_and_as_code(dialect):
+def test_the_winner_is_given_back_as_a_workload_and_as_code(dialect, facts):
     workload = wb.samples.load("parallel_cast")
-    passes = {
-        "relay": "SimplifyInference,FoldConstant,FuseOps",
-        "relax": "LegalizeOps,AnnotateTIROpPattern,FuseOps,FuseTIR",
-    }
-    for space in (wb.Space.switches(workload), wb.Space(pipeline=passes[dialect], toggles=("FuseOps",))):
+    passes = f"FoldConstant,{door(dialect).fusing()}{facts.after_fusion}"
+    for space in (wb.Space.switches(workload), wb.Space(pipeline=passes, toggles=("FuseOps",))):
         found = wb.tune(workload, space, objective="kernels", trials=3, check=False, **QUICK)
         applied = found.apply()
         assert count_config(applied, found.applied_config()).calls == found.best.values["kernels"]
@@ -250,10 +248,6 @@ def test_arguments_that_make_no_sense_say_so(dialect):
 
 def test_cuts_and_forces_near_the_costly_boundaries(dialect):
     workload = wb.samples.load("attention")
-    if dialect == "relax":
-        with pytest.raises(WorkbenchError, match="no pass cuts or forces"):
-            wb.Space.fusion(workload)
-        return
     space = wb.Space.fusion(workload, most=6)
     assert 1 < len(space.edits) <= 6
     found = wb.tune(workload, space, objective=["kernels", "bytes"], check=False, **QUICK)

@@ -30,12 +30,8 @@ def fusion(workload: Workload, most: int = 8) -> Space:
     Raises
     ------
     WorkbenchError
-        The workload is Relax, whose TVM has no pass that cuts or forces; or the passes before fusion fail on it.
+        The passes before fusion fail on it.
     """
-    if workload.dialect != "relay":
-        raise WorkbenchError(
-            f"{workload.name} is {workload.dialect}, where no pass cuts or forces fusion; tune its passes: wb.Space.of(w)"
-        )
     pipeline = Pipeline.parse(dialect_of(workload).presets()[0].pipeline)
     last = max(place for place, step in enumerate(pipeline) if step.name == "FuseOps")
     before = trace(workload, Pipeline(pipeline[place] for place in range(last)))
