@@ -20,6 +20,9 @@ export class Header {
   private readonly words = h("span", { class: "wb-refused", role: "alert", "data-testid": "preset-refused" });
   /** Beneath the header: where a preset gets its name. */
   readonly form: HTMLElement;
+  /** Beneath the header: what was repaired or assumed when the program was loaded. */
+  readonly notes = h("ul", { class: "wb-found wb-notes", hidden: true, "data-testid": "notes" });
+  private readonly noted: HTMLButtonElement;
 
   constructor(private readonly send: Send) {
     this.modes = {
@@ -48,7 +51,11 @@ export class Header {
     });
     this.form = h("div", { class: "wb-preset-form", hidden: true }, "Keep these passes as", this.name, button("Save", "Save as a preset, for every later Workbench", save, { class: "wb-button wb-primary", "data-testid": "preset-save" }), this.words, this.own,
       h("span", { class: "wb-space" }), button("×", "Close", close));
-    this.element = h("header", { class: "wb-header" }, this.title, this.facts, h("span", { class: "wb-space" }),
+    this.noted = button("", "What was repaired or assumed when this was loaded", () => {
+      this.notes.hidden = !this.notes.hidden;
+      this.noted.setAttribute("aria-expanded", String(!this.notes.hidden));
+    }, { class: "wb-button wb-small", "aria-expanded": "false", "data-testid": "noted", hidden: true });
+    this.element = h("header", { class: "wb-header" }, this.title, this.facts, this.noted, h("span", { class: "wb-space" }),
       this.levelLabel, h("div", { class: "wb-segments", role: "group", "aria-label": "How passes are chosen" }, this.modes.pipeline, this.modes.context),
       this.presets, checkButton(send),
       h("div", { class: "wb-group" },
@@ -62,6 +69,10 @@ export class Header {
     const facts = [dialect, state.tvm ? `TVM ${state.tvm}` : "", state.target ?? ""].filter(Boolean).join(" · ");
     setText(this.facts, facts);
     this.facts.title = facts;
+    const notes = state.notes ?? [];
+    this.noted.hidden = !notes.length;
+    setText(this.noted, `${notes.length} ${notes.length === 1 ? "note" : "notes"}`);
+    if (this.notes.childElementCount !== notes.length) replace(this.notes, notes.map((note) => h("li", {}, note)));
     const mode = state.mode ?? "pipeline";
     for (const [name, element] of Object.entries(this.modes)) element.setAttribute("aria-pressed", String(name === mode));
     this.level.value = String(state.context?.opt_level ?? 3);

@@ -48,6 +48,8 @@ export interface RowState {
 
 export interface State {
   title?: string;
+  /** What was repaired or assumed when the program was loaded. */
+  notes?: string[];
   dialect?: string;
   tvm?: string;
   target?: string;

@@ -41,6 +41,7 @@ export function workbench(model: Model, el: HTMLElement): () => void {
   // A saved page has no kernel to run passes: what would ask it can't be pressed.
   const saved = model.get("saved") === true;
   shell.root.classList.toggle("wb-saved-page", saved);
+  header.notes.hidden = !saved;
   const asking = (element: HTMLElement) => (saved ? h("fieldset", { class: "wb-saved", disabled: true, title: "Saved: passes and times as they stood" }, element) : element);
   const left = panel("Passes", "left", asking(passes.element), shell, () => shell.root.clientWidth < 640);
   const right = panel("Inspector", "right", inspector.element, shell, () => shell.root.clientWidth < 1300);
@@ -55,7 +56,7 @@ export function workbench(model: Model, el: HTMLElement): () => void {
     { name: "code", title: "Code", element: code.element },
   ]);
   const main = h("div", { class: "wb-main" }, left, h("div", { class: "wb-centre" }, compare.bar, errors.element, compare.element, busy.element), right);
-  shell.root.append(asking(header.element), header.form, main, asking(steps.element), tabs.element, shell.status);
+  shell.root.append(asking(header.element), header.form, header.notes, main, asking(steps.element), tabs.element, shell.status);
 
   compare.onkey = (event) => {
     if (event.key === "u") send({ type: "undo" });

@@ -184,3 +184,16 @@ def test_stages_are_counted_when_their_tab_is_opened_and_shown_as_a_plot(bench: 
     shown = bench.part("plot-waterfall").locator("img:visible")
     expect(shown).to_have_count(1)
     expect(shown).to_have_attribute("alt", re.compile("8 to 3 kernels"))
+
+
+def test_what_was_repaired_on_loading_is_told_where_the_program_is_shown(notebook: Notebook) -> None:
+    notebook.run_cell(
+        "text = wb.samples.load('mlp', layers=1, width=4).text().replace('/*', '*').replace('*/', '*')\n"
+        "bench = wb.Workbench(wb.load(text), 'FuseOps', auto_measure=False)\nbench"
+    )
+    expect(notebook.part("noted")).to_have_text(re.compile(r"^\d+ notes?$"), timeout=BRIEFLY)
+    expect(notebook.part("notes")).to_be_hidden()
+    notebook.part("noted").click()
+    expect(notebook.part("notes")).to_be_visible()
+    assert notebook.part("notes").locator("li").all_text_contents() == notebook.python("bench.workload.notes")
+    expect(notebook.part("notes")).to_contain_text("slashes")

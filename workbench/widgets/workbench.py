@@ -87,6 +87,7 @@ class Workbench(Choosing):
         self.on_msg(self._on_message)
         self._push(
             title=self.workload.name,
+            notes=list(self.workload.notes),
             dialect=self.workload.dialect,
             presets=self._preset_states(),
             busy=None,
