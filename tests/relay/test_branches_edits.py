@@ -75,7 +75,7 @@ def test_an_edge_leads_to_the_argument_that_it_is(sample):
 def test_every_edge_of_a_sample_is_cut_or_refused_in_words(sample):
     w = lowered(sample)
     graph = w.graph()
-    edges = random.Random(0).sample(graph.edges, min(12, len(graph.edges)))
+    edges = random.Random(0).sample(graph.edges, min(6, len(graph.edges)))
     for edge in edges:
         refusal = legality.why_not(legality.cut, graph, [edge])
         if refusal:
@@ -121,7 +121,7 @@ def random_regions(w, count, seed=0):
 
 def test_random_regions_are_forced_or_refused_in_words(sample):
     w = lowered(sample)
-    for nodes in random_regions(w, 12):
+    for nodes in random_regions(w, 8):
         refusal = legality.why_not(legality.kernel, w.graph(), nodes)
         if refusal:
             assert len(refusal.split()) > 5

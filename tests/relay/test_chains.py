@@ -255,7 +255,7 @@ def agree(seeds, tell):
 
 
 def test_random_chains_fold_as_foretold(tell):
-    agree(range(150), tell)
+    agree(range(60), tell)
 
 
 @pytest.mark.long

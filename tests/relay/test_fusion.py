@@ -7,6 +7,7 @@ from random import Random
 import pytest
 import tvm
 from fusion_programs import Program, kernels_of, marked, mirrored, real
+from small_samples import TWO_LAYERS
 from tvm import relay
 
 import workbench as wb
@@ -50,18 +51,21 @@ def told(tell, tally: Tally) -> None:
     assert not tally.bad, tally.bad[:5]
 
 
-def test_every_sample_at_every_setting(tell):
+@pytest.mark.parametrize(
+    ("sizes", "least"), [(TWO_LAYERS, 2000), pytest.param({}, 5000, marks=pytest.mark.long)], ids=["small", "full"]
+)
+def test_every_sample_at_every_setting(sizes, least, tell):
     tally = Tally()
     for name in wb.samples.names("relay"):
-        module = relay.transform.SimplifyInference()(wb.samples.load(name).module)
+        module = relay.transform.SimplifyInference()(wb.samples.load(name, **sizes.get(name, {})).module)
         tally.compare(name, marked(module), (*LEVELS, *DEPTHS, *LIMITS, *TARGETS))
-    assert tally.kernels > 5000
+    assert tally.kernels > least
     told(tell, tally)
 
 
 def test_random_programs(tell):
     tally = Tally()
-    for seed in range(250):
+    for seed in range(100):
         random = Random(seed)
         settings = (*LEVELS, *random.sample(DEPTHS, 3), *random.sample(LIMITS, 2), random.choice(TARGETS))
         tally.compare(seed, Program(random, 10).module(), settings)

@@ -51,7 +51,11 @@ def test_a_file_of_parameters_is_taken_with_a_module(tmp_path: Path) -> None:
     assert all(np.array_equal(loaded.params[k].numpy(), workload.params[k].numpy()) for k in workload.params)
 
 
-@pytest.mark.parametrize("model", [bert(1), convolutions(), dense()], ids=["bert", "convolutions", "dense"])
+@pytest.mark.parametrize(
+    "model",
+    [pytest.param(bert(1), marks=pytest.mark.long), convolutions(), dense()],
+    ids=["bert", "convolutions", "dense"],
+)
 def test_folding_shapes_in_python_changes_nothing(model: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOPHUB_LOCATION", "NONE")
     ours = wb.load(model).module

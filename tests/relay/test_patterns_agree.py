@@ -271,13 +271,13 @@ def compare(main, pattern):
 
 
 @given(pairs())
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_on_random_programs(pair):
     compare(*pair)
 
 
 @given(dominations())
-@settings(max_examples=150)
+@settings(max_examples=75)
 def test_dominates_on_diamonds(pair):
     compare(*pair)
 
