@@ -22,14 +22,14 @@ def workload() -> wb.Workload:
 @pytest.fixture(scope="module")
 def tuned(tmp_path_factory: pytest.TempPathFactory) -> TunedSchedules:
     return wb.tune_schedules(
-        workload(), kernels=[0], trials=TRIALS, budget=0.2, folder=tmp_path_factory.mktemp("tuned")
+        workload(), kernels=[1], trials=TRIALS, budget=0.2, folder=tmp_path_factory.mktemp("tuned")
     )
 
 
 def test_a_kernel_is_tuned_and_the_model_raced(
     dialect: str, tuned: TunedSchedules, tell: Callable[[object], None]
 ) -> None:
-    task = next(task for task in tuned.tasks if 0 in task.calls)
+    task = next(task for task in tuned.tasks if 1 in task.calls)
     assert (task.status, task.trials) == ("tuned", TRIALS)
     assert sum(task.failures.values()) < TRIALS
     assert task.best_us is not None
@@ -54,10 +54,12 @@ def test_tasks_are_kernels_of_the_graph(dialect: str, tuned: TunedSchedules) -> 
 
 
 def test_what_was_tuned_is_not_tuned_again(dialect: str, tuned: TunedSchedules) -> None:
-    again = wb.tune_schedules(workload(), kernels=[0], trials=TRIALS, budget=0.1, folder=tuned.folder)
+    again = wb.tune_schedules(workload(), kernels=[1], trials=TRIALS, budget=0.1, folder=tuned.folder)
     assert again.trials == 0
     assert {task.status for task in again.tasks} <= {"known", "not selected"}
-    assert again.tasks[0].best_us == pytest.approx(tuned.tasks[0].best_us)
+    assert {task.function: task.best_us for task in again.tasks} == pytest.approx(
+        {task.function: task.best_us for task in tuned.tasks}
+    )
 
 
 def test_other_builds_take_the_schedules(dialect: str, tuned: TunedSchedules) -> None:
@@ -76,18 +78,18 @@ def test_a_cancelled_run_keeps_what_it_has(dialect: str, tuned: TunedSchedules, 
     seen: list[str] = []
     stopped = wb.tune_schedules(
         workload(),
-        kernels=[0],
+        kernels=[1],
         trials=TRIALS + 40,
         budget=0.1,
         folder=folder,
         progress=lambda what, _fraction: seen.append(what),
-        cancelled=lambda: any("trials" in what for what in seen),
+        cancelled=lambda: any("of 43 candidates" in what for what in seen),
     )
     assert stopped.status == "cancelled"
     assert stopped.race is None
-    assert stopped.tasks[0].known == TRIALS
+    assert max(task.known for task in stopped.tasks) == TRIALS
     again = wb.tune_schedules(workload(), kernels=[], trials=TRIALS, budget=0.1, folder=folder)
-    assert again.tasks[0].known >= TRIALS
+    assert max(task.known for task in again.tasks) >= TRIALS
 
 
 def test_what_cannot_be_done_is_said(dialect: str, tuned: TunedSchedules, tmp_path: Path) -> None:

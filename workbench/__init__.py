@@ -56,6 +56,7 @@ _HOMES = {
     "tune": "tune.tuning",
     "Space": "tune.space",
     "tune_schedules": "tune.schedules.tuning",
+    "prepared_schedules": "tune.schedules.tuning",
     "compare_outputs": "pipeline.outputs",
     "plots": "plots",
     "report": "plots.report",
@@ -138,6 +139,7 @@ if TYPE_CHECKING:
     from workbench.pipeline.spec import Pipeline as Pipeline
     from workbench.pipeline.trace import Trace as Trace
     from workbench.plots.report import report as report
+    from workbench.tune.schedules.tuning import prepared_schedules as prepared_schedules
     from workbench.tune.schedules.tuning import tune_schedules as tune_schedules
     from workbench.tune.space import Space as Space
     from workbench.tune.tuning import tune as tune

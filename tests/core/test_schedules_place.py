@@ -68,7 +68,7 @@ def test_what_a_killed_run_left_half_written_is_cut_off(tmp_path: Path) -> None:
 
 
 def test_two_do_not_write_at_once(tmp_path: Path) -> None:
-    with locked(tmp_path), pytest.raises(StoreError, match="another process"), locked(tmp_path):
+    with locked(tmp_path), pytest.raises(StoreError, match="another run"), locked(tmp_path):
         pass
     with locked(tmp_path):
         pass

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
+import shutil
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,13 @@ from workbench.dialects.scheduling import load_intrinsics, schedules_of
 from workbench.errors import last_line
 
 BATCH = 16
-"candidates that are built, run and kept together: what a run that is killed loses at most"
+"candidates that are chosen and compiled together; each is kept as soon as it has run"
+STALE = 3
+"batches of candidates that were all tried before, after which there are no others"
+ENDLESS = 1 << 20
+"candidates that MetaSchedule may give"
+FAILED_SECONDS = 1e10
+"what TVM writes for a candidate that failed"
 BUILD_SECONDS, RUN_SECONDS = 60.0, 30.0
 "that one candidate may take"
 RANDOM = "random"
@@ -36,15 +43,16 @@ class Effort:
     "as MetaSchedule names it, see `best_cost_model`"
 
 
-@dataclass
-class Seen:
-    """What came of the candidates so far."""
+@dataclass(frozen=True)
+class Tried:
+    """What came of one candidate."""
 
-    trials: int = 0
-    best: float | None = None
-    "seconds of the fastest"
-    failures: Counter[str] = field(default_factory=Counter)
-    "reason -> how many candidates failed for it"
+    seconds: float | None
+    "of one call; None if it failed"
+    reason: str = ""
+    "why it failed"
+    plain: bool = False
+    "whether it is the kernel without any schedule"
 
 
 def best_cost_model(dialect: str) -> str:
@@ -59,23 +67,34 @@ def best_cost_model(dialect: str) -> str:
 
 
 def search(
-    dialect: str, module: Any, name: str, target: str, database: Any, effort: Effort, told: Callable[[Seen], None]
-) -> Seen:
-    """Try schedules for a module of one kernel; each batch is in the database before the next is begun.
+    dialect: str, module: Any, name: str, target: str, database: Any, effort: Effort, told: Callable[[str], None]
+) -> Iterator[Tried]:
+    """Try schedules for a module of one kernel; each is in the database before it is given, and none is tried twice.
+
+    For a CPU the first is the kernel without a schedule. MetaSchedule tries none like that: it splits the smallest loop
+    among threads, which takes longer than to run it.
 
     Parameters
     ----------
     module
         What a build asks a database for (scheduling.asked).
     told
-        Called after each batch.
+        Called with what is being done where that takes seconds.
     """
     here = schedules_of(dialect)
     load_intrinsics(here.INTRINSICS)
-    ms, seen = here.ms, Seen()
+    ms = here.ms
+    bench = Bench(here, dialect, module, here.target_of(target, len(effort.cores)), database, effort.cores)
+    plain, left = bench.plain(), effort.trials
+    if plain is not None and bench.new([plain]):
+        yield bench.run(plain, bench.build([plain])[0], plain=True)[0]
+        left -= 1
+    if left < 1:
+        return
+    told("finding out how it may be written")
     context = ms.TuneContext(
         mod=module,
-        target=here.target_of(target, len(effort.cores)),
+        target=bench.target,
         space_generator="post-order-apply",
         # evolution takes half a minute before each batch, which is for nothing where no model tells good from bad
         search_strategy="replay-trace" if effort.cost_model == RANDOM else "evolutionary",
@@ -83,47 +102,102 @@ def search(
         rand_state=effort.seed + 1,
         num_threads=len(effort.cores),
     ).clone()
-    callbacks = ms.measure_callback
-    with tempfile.TemporaryDirectory() as folder:
-        ms.tune.tune_tasks(
-            tasks=[context],
-            task_weights=[1.0],
-            work_dir=folder,
-            max_trials_global=effort.trials,
-            num_trials_per_iter=min(BATCH, effort.trials),
-            builder=_builder(here, dialect, effort.cores),
-            runner=_runner(here, effort.cores),
-            database=database,
-            cost_model=effort.cost_model,
-            measure_callbacks=[
-                callbacks.AddToDatabase(),
-                callbacks.UpdateCostModel(),
-                callbacks.RemoveBuildArtifact(),
-                _watch(here, seen, told),
-            ],
-            task_scheduler="round-robin",
+    knows = {} if effort.cost_model == RANDOM else {"num_tuning_cores": len(effort.cores)}
+    model = ms.cost_model.CostModel.create(effort.cost_model, **knows)
+    # it counts what it gives, of which some was tried before
+    context.pre_tuning(ENDLESS, BATCH, database=database, cost_model=model)
+    stale = 0
+    while left and stale < STALE and (given := context.generate_measure_candidates()):
+        chosen = bench.new(given)[:left]
+        left -= len(chosen)
+        stale = 0 if chosen else stale + 1
+        told(f"compiling {len(chosen)} candidates")
+        ran = []
+        for candidate, built in zip(chosen, bench.build(chosen), strict=True):
+            tried, result = bench.run(candidate, built)
+            ran.append(result)
+            yield tried
+        context.notify_runner_results(chosen, ran)
+        told("choosing candidates")
+        model.update(context, chosen, ran)
+    context.post_tuning()
+
+
+class Bench:
+    """Where candidates of one kernel are built, run and kept."""
+
+    def __init__(
+        self, here: Any, dialect: str, module: Any, target: Any, database: Any, cores: tuple[int, ...]
+    ) -> None:
+        self.target = target
+        self._here, self._dialect, self._module, self._database = here, dialect, module, database
+        self._workload = database.commit_workload(module)
+        self._cores = cores
+        key = here.key_of(module)
+        records = database.get_all_tuning_records()
+        self._seen = {_text(each.trace) for each in records if here.key_of(each.workload.mod) == key}
+
+    def plain(self) -> Any:
+        """The kernel without a schedule; None where that does not run, as on a GPU."""
+        if self.target.kind.name not in ("llvm", "c"):
+            return None
+        ms = self._here.ms
+        info = ms.arg_info.ArgInfo.from_entry_func(self._module, remove_preproc=True)
+        return ms.search_strategy.MeasureCandidate(self._here.looked_at(self._module), info)
+
+    def new(self, candidates: Iterable[Any]) -> list[Any]:
+        """Those that were not tried before, each once."""
+        found = []
+        for candidate in candidates:
+            text = _text(candidate.sch.trace)
+            if text not in self._seen:
+                self._seen.add(text)
+                found.append(candidate)
+        return found
+
+    def build(self, candidates: Sequence[Any]) -> list[Any]:
+        """Compile them, as many at a time as there are cores; before any is run, so that none disturbs another."""
+        pool = _builder(self._here, self._cores)
+        orders = [(self._dialect, each.sch.mod, self.target) for each in candidates]
+        return list(pool.map_with_error_catching(_built, orders))
+
+    def run(self, candidate: Any, built: Any, plain: bool = False) -> tuple[Tried, Any]:
+        """Run one, and keep what came of it.
+
+        Returns
+        -------
+        RunnerResult
+            Of MetaSchedule; the second.
+        """
+        ms, error = self._here.ms, self._error(built)
+        if error is None:
+            kind = self.target.kind.name
+            device = "cpu" if kind in ("llvm", "c") else kind
+            order = ms.runner.RunnerInput(built.value, device, candidate.args_info)
+            result = _runner(self._here, self._cores).run([order])[0].result()
+            shutil.rmtree(Path(built.value).parent, ignore_errors=True)
+        else:
+            result = ms.runner.RunnerResult(None, error)
+        seconds = None if result.run_secs is None else [float(value) for value in result.run_secs]
+        record = ms.database.TuningRecord(
+            candidate.sch.trace, self._workload, seconds or [FAILED_SECONDS], self.target, candidate.args_info
         )
-    return seen
+        self._database.commit_tuning_record(record)
+        if seconds:
+            return Tried(sum(seconds) / len(seconds), plain=plain), result
+        return Tried(None, reason(str(result.error_msg)), plain), result
+
+    def _error(self, built: Any) -> str | None:
+        if built.status == self._here.StatusKind.COMPLETE:
+            return None
+        if built.status == self._here.StatusKind.TIMEOUT:
+            return f"it compiled for more than {BUILD_SECONDS:g} s"
+        return f"did not compile: {last_line(built.value)}"
 
 
-def _watch(here: Any, seen: Seen, told: Callable[[Seen], None]) -> Any:
-    """A callback of MetaSchedule that counts."""
-
-    @here.derived_object
-    class Watch(here.ms.measure_callback.PyMeasureCallback):  # type: ignore[misc]
-        def apply(self, _scheduler: Any, _task: int, candidates: Any, built: Any, ran: Any) -> None:
-            seen.trials += len(candidates)
-            for one_built, one_ran in zip(built, ran, strict=True):
-                error = one_built.error_msg or one_ran.error_msg
-                if error:
-                    seen.failures[reason(str(error))] += 1
-                else:
-                    seconds = [float(value) for value in one_ran.run_secs]
-                    mean = sum(seconds) / len(seconds)
-                    seen.best = mean if seen.best is None else min(seen.best, mean)
-            told(seen)
-
-    return Watch()
+def _text(trace: Any) -> str:
+    """The same for the same schedule, in every process."""
+    return json.dumps(trace.as_json(), default=str)
 
 
 def reason(error: str) -> str:
@@ -149,32 +223,17 @@ def _runner(here: Any, cores: Sequence[int]) -> Any:
     return _pools["runner"]
 
 
-def _builder(here: Any, dialect: str, cores: Sequence[int]) -> Any:
-    """A builder whose processes are kept: TVM's own starts new ones for each batch."""
+def _builder(here: Any, cores: tuple[int, ...]) -> Any:
+    """Processes that compile, and are kept: TVM's own builder starts new ones for each batch."""
     if "builder" not in _pools:
         _pools["builder"] = here.PopenPoolExecutor(
             max_workers=len(cores),
             timeout=BUILD_SECONDS,
-            initializer=partial(_free, tuple(cores)),
+            initializer=partial(_free, cores),
             # they do not give back all of their memory
             maximum_process_uses=4 * BATCH,
         )
-    pool, ms = _pools["builder"], here.ms
-
-    @here.derived_object
-    class Builder(ms.builder.PyBuilder):  # type: ignore[misc]
-        def build(self, inputs: Any) -> list[Any]:
-            orders = [(dialect, each.mod, each.target) for each in inputs]
-            return [self._result(each) for each in pool.map_with_error_catching(_built, orders)]
-
-        def _result(self, found: Any) -> Any:
-            if found.status == here.StatusKind.COMPLETE:
-                return ms.builder.BuilderResult(found.value, None)
-            if found.status == here.StatusKind.TIMEOUT:
-                return ms.builder.BuilderResult(None, f"it compiled for more than {BUILD_SECONDS:g} s")
-            return ms.builder.BuilderResult(None, f"did not compile: {last_line(found.value)}")
-
-    return Builder()
+    return _pools["builder"]
 
 
 def _built(order: tuple[str, Any, Any]) -> str:

@@ -1,14 +1,18 @@
-"""In the child `tuning`: which kernels a build would look up, and a search for one of them."""
+"""In the child `tuning`: which kernels a build would look up, and a search for one of them, a candidate at a time.
+
+So it may be paused between two, and whoever waits sees each as it ends.
+"""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.schedule_search import Effort, Seen, search
+from workbench.dialects.schedule_search import Effort, Tried, search
 from workbench.dialects.scheduling import asked, opened, schedules_of
 from workbench.measure.kernels.counting import counted
 from workbench.process.backend import resolved_target
@@ -30,6 +34,7 @@ def tasks(
         `target` as really built; `calls` and `graph` as counting.counted gives them; `tasks`, a list of `function`, `key`,
         `trials` that were made before, `best_us` of those that ran (None if none did).
     """
+    close()
     target = resolved_target(workload, target)
     progress("Looking for kernels")
     with locked(Path(folder)):
@@ -65,7 +70,7 @@ def _records(here: Any, database: Any, modules: Mapping[str, Any]) -> dict[str, 
     return found
 
 
-def tune(
+def step(
     workload: Workload,
     *,
     target: str,
@@ -79,35 +84,72 @@ def tune(
     cost_model: str,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Search a schedule for one kernel, and keep what is found in the database.
+    """Try the next candidate for one kernel; it is in the database when this returns.
 
     Parameters
     ----------
     target
         As `tasks` gave it.
     trials, upto
-        Candidates to try now; how many that makes with those of before.
+        Candidates to try; how many that makes with those of before.
 
     Returns
     -------
     dict
-        `trials` made, `best_us` of them, `failures` by reason.
+        `tried`: its `us`, None if it failed; `reason`; whether it is `plain`, the kernel without a schedule. None where the
+        search is over.
     """
-    known = _modules.get(workload, {})
-    if (target, repr(config)) not in known:
+    global _open
+    if _open is None or _open.key != (folder, function, upto):
+        close()
+        module = _module(workload, target, config, folder, function, progress)
+        here = schedules_of(workload.dialect)
+        effort = Effort(trials, seed, tuple(cores), cost_model)
+        _open = _Open((folder, function, upto), here.key_of(module))
+        _open.lock.enter_context(locked(Path(folder)))
+        _open.search = search(workload.dialect, module, function, target, opened(here, folder), effort, _open.told)
+    _open.progress = progress
+    try:
+        tried = next(_open.search, None)
+    except BaseException:
+        close()
+        raise
+    if tried is None:
+        note_done(Path(folder), _open.hashed, upto)
+        close()
+        return {"tried": None}
+    us = None if tried.seconds is None else 1e6 * tried.seconds
+    return {"tried": {"us": us, "reason": tried.reason, "plain": tried.plain}}
+
+
+def close() -> None:
+    """End the search that is open, and let others write to its database."""
+    global _open
+    ended, _open = _open, None
+    if ended is not None:
+        ended.lock.close()
+
+
+class _Open:
+    """The search that the last step was of."""
+
+    def __init__(self, key: tuple[str, str, int], hashed: str) -> None:
+        self.key, self.hashed, self.lock = key, hashed, ExitStack()
+        self.progress: Progress = lambda _what: None
+        self.search: Iterator[Tried] = iter(())
+
+    def told(self, what: str) -> None:
+        self.progress(f"{self.key[1]}: {what}")
+
+
+_open: _Open | None = None
+
+
+def _module(
+    workload: Workload, target: str, config: Mapping[str, Any], folder: str, function: str, progress: Progress
+) -> Any:
+    """What is to be scheduled for a function."""
+    if (target, repr(config)) not in _modules.get(workload, {}):
         # a new process, because the one before was ended
         tasks(workload, target=target, config=config, folder=folder, progress=progress)
-    module = _modules[workload][target, repr(config)][function]
-    here = schedules_of(workload.dialect)
-
-    def told(seen: Seen) -> None:
-        best = "" if seen.best is None else f", best {1e6 * seen.best:.3g} us"
-        progress(f"{function}: {seen.trials} of {trials} trials{best}", seen.trials / trials)
-
-    told(Seen())
-    with locked(Path(folder)):
-        effort = Effort(trials, seed, tuple(cores), cost_model)
-        seen = search(workload.dialect, module, function, target, opened(here, folder), effort, told)
-        note_done(Path(folder), here.key_of(module), upto)
-    best = None if seen.best is None else 1e6 * seen.best
-    return {"trials": seen.trials, "best_us": best, "failures": dict(seen.failures)}
+    return _modules[workload][target, repr(config)][function]

@@ -79,7 +79,7 @@ def locked(folder: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise StoreError(
-                "another process tunes with these schedules; wait for it, or give a folder of its own"
+                "another run tunes with these schedules; wait for it, stop it, or give a folder of its own"
             ) from None
         yield
 

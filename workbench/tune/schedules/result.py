@@ -49,6 +49,8 @@ class Task:
     "candidates tried in earlier runs"
     best_us: float | None = None
     "the best candidate of all runs by itself, one call"
+    plain_us: float | None = None
+    "the kernel without a schedule, tried like a candidate; None where an earlier run did, or on a GPU"
     status: str = "not selected"
     "`tuned`, `known` (as many trials were made before), `not selected`, or how it failed"
     message: str = ""
