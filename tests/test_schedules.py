@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import workbench as wb
+from workbench.dialects.scheduling import RECORDS
 from workbench.errors import StoreError, UnknownName, WorkbenchError
+from workbench.process.worker import worker
 from workbench.tune.schedules.result import TunedSchedules
+from workbench.tune.schedules.run import PAUSED, ROLE, ScheduleRun
 
 TRIALS = 3
+SEEN: list[tuple[str, int]] = []
 
 
 def workload() -> wb.Workload:
@@ -20,10 +28,18 @@ def workload() -> wb.Workload:
 
 
 @pytest.fixture(scope="module")
-def tuned(tmp_path_factory: pytest.TempPathFactory) -> TunedSchedules:
-    return wb.tune_schedules(
+def run(tmp_path_factory: pytest.TempPathFactory) -> ScheduleRun:
+    run = wb.prepared_schedules(
         workload(), kernels=[1], trials=TRIALS, budget=0.2, folder=tmp_path_factory.mktemp("tuned")
     )
+    run.listen(lambda run: SEEN.append((run.status, len(run.trials))))
+    run.run()
+    return run
+
+
+@pytest.fixture
+def tuned(run: ScheduleRun) -> TunedSchedules:
+    return run.result()
 
 
 def test_a_kernel_is_tuned_and_the_model_raced(
@@ -71,25 +87,64 @@ def test_other_builds_take_the_schedules(dialect: str, tuned: TunedSchedules) ->
     assert "wb.tune_schedules makes them" in gone.message
 
 
-def test_a_cancelled_run_keeps_what_it_has(dialect: str, tuned: TunedSchedules, tmp_path: Path) -> None:
+def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 120
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_run_is_paused_and_a_killed_one_has_lost_the_candidate_in_flight(
+    dialect: str, tuned: TunedSchedules, tmp_path: Path
+) -> None:
     folder = shutil.copytree(tuned.folder, tmp_path / "copy")
-    with (folder / "database_tuning_record.json").open("a") as records:
-        records.write('[0, [[["half a')
-    seen: list[str] = []
-    stopped = wb.tune_schedules(
-        workload(),
-        kernels=[1],
-        trials=TRIALS + 40,
-        budget=0.1,
-        folder=folder,
-        progress=lambda what, _fraction: seen.append(what),
-        cancelled=lambda: any("of 43 candidates" in what for what in seen),
-    )
-    assert stopped.status == "cancelled"
-    assert stopped.race is None
-    assert max(task.known for task in stopped.tasks) == TRIALS
-    again = wb.tune_schedules(workload(), kernels=[], trials=TRIALS, budget=0.1, folder=folder)
-    assert max(task.known for task in again.tasks) >= TRIALS
+    records = folder / RECORDS
+    before = records.read_text().splitlines()
+    assert len(before) == TRIALS
+    with records.open("a") as file:
+        file.write('[0, [[["half a')
+    run = wb.prepared_schedules(workload(), kernels=[1], trials=TRIALS + 40, budget=0.1, folder=folder).start()
+    assert run.left is None
+    until(lambda: len(run.trials) >= 2)
+    run.pause()
+    assert run.status == "paused"
+    until(lambda: run.doing == PAUSED)
+    tried = len(run.trials)
+    time.sleep(0.3)
+    assert len(run.trials) == tried
+    assert run.left is not None
+    assert 0 < run.spent < 1
+    run.resume()
+    until(lambda: len(run.trials) > tried)
+    child = worker(ROLE)._child
+    assert child is not None
+    os.kill(child.process.pid, signal.SIGKILL)
+    assert run.wait(60)
+    assert run.status == "done"
+    assert "SIGKILL" in next(task.message for task in run.tasks if task.status == "crashed")
+    whole = [line for line in records.read_text().splitlines() if line.endswith("]")]
+    assert len(run.trials) <= len(whole) - TRIALS <= len(run.trials) + 1
+    assert len({json.dumps(json.loads(line)[1][0]) for line in whole}) == len(whole), "none is tried twice"
+    again = wb.prepared_schedules(workload(), kernels=[1], trials=TRIALS + 40, budget=0.1, folder=folder)
+    again.listen(lambda run: run.stop() if run.trials else None)
+    stopped = again.run()
+    assert (again.status, stopped.status, stopped.race) == ("stopped", "cancelled", None)
+    assert max(task.known for task in stopped.tasks) == len(whole)
+
+
+def test_a_run_tells_how_it_goes(dialect: str, run: ScheduleRun, tuned: TunedSchedules) -> None:
+    function = next(task.function for task in tuned.tasks if 1 in task.calls)
+    assert (run.status, run.left, run.spent) == ("done", 0.0, 1.0)
+    assert [trial.plain for trial in run.trials_of(function)] == [True] + [False] * (TRIALS - 1)
+    assert run.trials_per_task[function] == TRIALS
+    assert {("running", made) for made in range(1, TRIALS + 1)} <= set(SEEN)
+    times = [trial.us for trial in run.trials if trial.us is not None]
+    assert run.best_of(function)[-1].value == min(times)
+    assert list(run.table["median_us"].dropna()) == times
+    assert sum(run.failures.values()) == TRIALS - len(times)
+    assert "candidates tried" in str(run)
+    with pytest.raises(WorkbenchError, match="begun before"):
+        run.run()
 
 
 def test_what_cannot_be_done_is_said(dialect: str, tuned: TunedSchedules, tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 JOBS = "workbench.tune.schedules.jobs"
 ROLE = "tuning"
 "the child process of its own in which schedules are searched"
+PAUSED = "Waiting to be resumed"
+"what a paused run does as soon as nothing is in flight"
 
 
 @dataclass(frozen=True)
@@ -318,7 +320,7 @@ class ScheduleRun:
             return replace(task, status="known")
         try:
             going = True
-            while going and self._control.wait() and not self._limits["cancelled"]():
+            while going and self._goes_on():
                 task, going = self._stepped(task, folder)
                 self._put(task)
         except StoreError:
@@ -335,6 +337,12 @@ class ScheduleRun:
         return replace(
             task, status="tuned", message="all schedules that MetaSchedule draws were tried" if ended else ""
         )
+
+    def _goes_on(self) -> bool:
+        """Wait while paused; whether to go on."""
+        if self._control.paused:
+            self._said(PAUSED, None)
+        return self._control.wait() and not self._limits["cancelled"]()
 
     def _stepped(self, task: Task, folder: Path) -> tuple[Task, bool]:
         """A kernel after one more candidate, and whether there may be others."""
