@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import tvm
+from small_samples import TWO_LAYERS
 from tvm import relax
 
 import workbench as wb
@@ -30,7 +31,8 @@ class Program:
         self.weight = relax.Var("weight", compat.tensor_type((COLUMNS, COLUMNS), "float32"))
         self.pool: list[Any] = [relax.Var(f"x{i}", whole) for i in range(random.randint(1, 2))]
         made = (self.unary, self.binary, self.binary, self.stretched, self.constant, self.arranged, self.joined)
-        choices = (*made, *made, self.parts, self.reduced, self.complex, self.complex, self.opaque, self.pair)
+        others = (self.parts, self.reduced, self.complex, self.complex, self.opaque, self.pair, self.alias)
+        choices = (*made, *made, *others)
         with self.block.function("main", [*self.pool, self.row, self.weight]):
             for _ in range(random.randint(1, 2)):
                 with self.block.dataflow():
@@ -50,6 +52,9 @@ class Program:
 
     def old(self) -> Any:
         return self.pool[-1] if self.random.random() < 0.5 else self.random.choice(self.pool)
+
+    def alias(self):
+        return self.block.emit(self.old())
 
     def unary(self):
         return self.block.emit(self.random.choice(UNARY)(self.old()))
@@ -152,8 +157,10 @@ def compare(modules: Any, tell: pytest.CaptureFixture[str]) -> None:
     assert not bad, bad[:5]
 
 
-def test_every_sample(tell):
-    compare(((name, annotated(wb.samples.load(name).module)) for name in wb.samples.names("relax")), tell)
+@pytest.mark.parametrize("sizes", [TWO_LAYERS, pytest.param({}, marks=pytest.mark.long)], ids=["small", "full"])
+def test_every_sample(sizes, tell):
+    samples = {name: wb.samples.load(name, **sizes.get(name, {})) for name in wb.samples.names("relax")}
+    compare(((name, annotated(sample.module)) for name, sample in samples.items()), tell)
 
 
 def test_random_programs(tell):
@@ -163,6 +170,18 @@ def test_random_programs(tell):
 @pytest.mark.long
 def test_2000_random_programs(tell):
     compare(((seed, Program(Random(seed), 12).module()) for seed in range(100, 2100)), tell)
+
+
+def test_what_merging_leaves_is_an_alias_and_holds_what_it_names():
+    casts = wb.samples.load("parallel_cast")
+    merged = wb.trace(casts, "EliminateCommonSubexpr,LegalizeOps,AnnotateTIROpPattern").result
+    compare([("merged", merged)], lambda _: None)
+    report = wb.explain_fusion(wb.load(merged))
+    relu = next(node.id for node in report.graph.ops() if node.op == "relu")
+    assert report.decided(report.graph.inputs[relu][0]).code == "held"
+    assert "CanonicalizeBindings" in report.decided(report.graph.inputs[relu][0]).sentence
+    tidy = wb.trace(wb.load(merged), "CanonicalizeBindings").end.graph
+    assert len(wb.explain_fusion(tidy).kernels) < len(report.kernels)
 
 
 def test_before_AnnotateTIROpPattern_nothing_has_a_kind():  # noqa: N802  the pass is called so

@@ -53,7 +53,7 @@ class Node:
     line: int = 0
     "line of the printed text that binds it, 1-based; 0 if unknown"
     held: str = ""
-    "what takes the value before any operator can: `let`, `body` (of a let), `block` (it leaves one); fusion stops there"
+    "what takes the value before any operator can: `let`, `body` (of a let), `block` (it leaves one), `alias`; fusion stops there"
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ HELD = {
     "let": "is bound by a let",
     "body": "is what a let gives",
     "block": "is used outside its dataflow block",
+    "alias": "has a second name, which FuseOps takes for an operator that it does not know (CanonicalizeBindings removes it)",
     "argument": "is passed to a function that is called as a whole",
     "reference": "goes into a reference",
     "match": "is taken apart by a match",

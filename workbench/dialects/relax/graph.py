@@ -186,6 +186,8 @@ class _Walk:
                 self.bindings.setdefault(node, binding)
                 if not isinstance(variable, relax.DataflowVar):
                     self.builder.hold(node, "block")
+                elif sort_of(value) == "variable" and not self.builder.nodes[node].held:
+                    self.builder.hold(node, "alias")
         return (yield self.value(body.body, env))
 
     def value(self, expr: Any, env: _Env, name: str = "") -> Iterator[Any]:
