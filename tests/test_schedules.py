@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
+from workbench.dialects.base import dialect_of
 from workbench.dialects.scheduling import RECORDS
 from workbench.errors import StoreError, UnknownName, WorkbenchError
 from workbench.process.worker import worker
@@ -145,6 +148,24 @@ def test_a_run_tells_how_it_goes(dialect: str, run: ScheduleRun, tuned: TunedSch
     assert "candidates tried" in str(run)
     with pytest.raises(WorkbenchError, match="begun before"):
         run.run()
+
+
+def test_its_code_rebuilds_the_model_without_the_workbench(dialect: str, tuned: TunedSchedules, tmp_path: Path) -> None:
+    import numpy as np
+
+    w = tuned.workload
+    dialect_of(w).dump(w, tmp_path)
+    params = {name: value.numpy() for name, value in w.params.items()}
+    data = expected = np.linspace(-1, 1, 32, dtype="float32").reshape(1, 32)
+    for layer in range(3):
+        expected = np.maximum(expected @ params[f"fc{layer}_weight"].T + params[f"fc{layer}_bias"], 0)
+    np.savez(tmp_path / "params.npz", **params)
+    np.savez(tmp_path / "inputs.npz", data=data)
+    (tmp_path / "tuned.py").write_text(tuned.code())
+    command = [sys.executable, str(Path(__file__).with_name("run_built.py"))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    np.testing.assert_allclose(np.load(tmp_path / "found.npy"), expected, rtol=1e-4, atol=1e-6)
 
 
 def test_what_cannot_be_done_is_said(dialect: str, tuned: TunedSchedules, tmp_path: Path) -> None:

@@ -9,14 +9,8 @@ from typing import Any
 
 import tvm
 
+from workbench.dialects.scheduling import LOOKS
 from workbench.errors import UnknownName
-
-LOOKS = {
-    "relay.backend.use_meta_schedule": True,
-    "relay.backend.use_meta_schedule_dispatch": True,
-    "relay.backend.tir_converter": "default",
-}
-"PassContext config of a Relay build that takes schedules from a database"
 
 
 def pass_context(config: Mapping[str, Any], instruments: Sequence[Any]) -> tvm.transform.PassContext:

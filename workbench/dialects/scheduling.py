@@ -20,6 +20,12 @@ from workbench.errors import MeasureError
 
 WORKLOADS, RECORDS = "database_workload.json", "database_tuning_record.json"
 "files of a database, as TVM names them"
+LOOKS = {
+    "relay.backend.use_meta_schedule": True,
+    "relay.backend.use_meta_schedule_dispatch": True,
+    "relay.backend.tir_converter": "default",
+}
+"PassContext config of a Relay build that takes schedules from a database"
 
 
 def schedules_of(dialect: str) -> Any:

@@ -51,8 +51,12 @@ def build_code(workload: Workload, config: Config, target: str) -> str:
     WorkbenchError
         A pass of the Config's pipeline fails on the workload.
     """
-    words = importlib.import_module(f"workbench.dialects.{workload.dialect}.code")
+    words = importlib.import_module(
+        f"workbench.dialects.{workload.dialect}.{'tuned_code' if config.schedules else 'code'}"
+    )
     build = {**config.context().to_data(), "target": target}
+    if config.schedules:
+        build["options"] = {**words.CONFIG, **config.options}
     start = State(workload.module, workload.graph, workload.text)
     if not config.pipeline:
         return _build(Trace(workload.name, workload.dialect, (), start, config.opt_level, build), words)
@@ -77,8 +81,9 @@ def _compiler(made: Mapping[str, Any], words: Any) -> tuple[str, str, str]:
         f"        disabled_pass={list(made['disabled'])!r},\n        required_pass={list(made['required'])!r},\n"
         f"        config={dict(made['options'])!r},\n    )"
     )
+    tuned = f"\nSCHEDULES = {made['schedules']!r}" if made.get("schedules") else ""
     return (
-        f"TARGET = {words.target(made['target'])}",
+        f"TARGET = {words.target(made['target'])}{tuned}",
         f'def context():\n    """What the build runs under."""\n{context}',
         words.BUILD,
     )

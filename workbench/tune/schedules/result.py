@@ -12,6 +12,7 @@ from workbench.dialects.base import Workload
 from workbench.graph.json import from_data
 from workbench.graph.model import Graph
 from workbench.measure.timing.race import Race
+from workbench.pipeline.code import build_code
 from workbench.pipeline.config import Config
 
 if TYPE_CHECKING:
@@ -99,6 +100,26 @@ class TunedSchedules:
         return replace(self.base if config is None else Config.of(config), schedules=str(self.folder))
 
     @property
+    def faster(self) -> bool:
+        """Whether the race showed that the model is faster with these schedules."""
+        return self.race is not None and self.race.answer == "yes"
+
+    @property
+    def best(self) -> Config:
+        """What to compile with: the configuration with the schedules if it won the race, else the one without."""
+        return self.config if self.faster else self.base
+
+    def code(self) -> str:
+        """Python that builds the model with these schedules and TVM alone: the text of a module with `built(mod, params)`.
+
+        Raises
+        ------
+        WorkbenchError
+            A pass of the configuration's pipeline fails on the workload.
+        """
+        return build_code(self.workload, self.config, self.target)
+
+    @property
     def graph(self) -> Graph:
         """The module that went to code generation; `Task.nodes` are its."""
         return from_data(self.graph_data)
@@ -138,7 +159,27 @@ class TunedSchedules:
         if not self.kept:
             lines.append("measurements are not kept, so the schedules go with this process")
         lines.append(str(self.race) if self.race else "stopped before it was compared; run it again to go on")
+        if self.race and not self.faster:
+            lines.append(f"so keep {self.base.label}{self._why()}")
         return "; ".join(lines)
+
+    def _why(self) -> str:
+        """Which kernels became slower, where any did by a tenth of all."""
+        lost = [task for task in self.tasks if task.after_us and task.before_us and task.after_us > task.before_us]
+        total = sum(task.before_us or 0 for task in self.tasks)
+        worst = max(lost, key=lambda task: (task.after_us or 0) - (task.before_us or 0), default=None)
+        if worst is None or (worst.after_us or 0) - (worst.before_us or 0) < total / 10:
+            return ""
+        untuned = worst.status not in ("tuned", "known")
+        relay = self.workload.dialect == "relay"
+        reason = (
+            ", which is not tuned, and gets none of the schedules written by hand that it has otherwise"
+            if untuned and relay
+            else ", whose schedule written by hand no candidate reached"
+            if relay
+            else ""
+        )
+        return f": {worst.function} takes {worst.after_us:.3g} us for {worst.before_us:.3g} us before{reason}"
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(str(self))}</p>{self.table.drop(columns=['calls', 'nodes']).to_html()}"
