@@ -17,6 +17,7 @@ from workbench.dialects.cuda_code import compiled_where_it_runs
 from workbench.dialects.launches import launches_of
 from workbench.dialects.relay import sources
 from workbench.dialects.relay.kernels import Watch, external_functions, program_of_json
+from workbench.dialects.relay.optimizing import optimize
 from workbench.dialects.relay.running import Running, device_of
 from workbench.dialects.scheduling import scheduled
 from workbench.errors import MeasureError
@@ -40,7 +41,7 @@ def optimized(
 ) -> tvm.IRModule:
     """The module after the graph-level part of relay.build."""
     with scheduled(config, "relay"), pass_context(config, instruments):
-        module, _ = relay.optimize(workload.module, target=target, params=workload.params)
+        module = optimize(workload, target)
     return relay.transform.InferType()(module)
 
 

@@ -16,6 +16,7 @@ from workbench.dialects.relay import catalog
 from workbench.dialects.relay.diagnostics import told
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.objects import module_of
+from workbench.dialects.relay.optimizing import copied
 from workbench.dialects.relay.paste.reading import Reading, read_all
 from workbench.dialects.relay.paste.workload import text_only
 from workbench.dialects.relay.presets import PRESETS, TOGGLES
@@ -97,7 +98,7 @@ class Relay:
         return "SimplifyInference,FuseOps{fuse_opt_level=2}"
 
     def copied(self, module: tvm.IRModule) -> tvm.IRModule:
-        return tvm.IRModule(module.functions, module.type_definitions, module.attrs)
+        return copied(module)
 
     def presets(self) -> tuple[Preset, ...]:
         return PRESETS

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import tvm
-from tvm import relay
 from tvm.relay.backend import te_compiler  # pyright: ignore[reportAttributeAccessIssue]  this is Relay's TVM
 
 from workbench.dialects.base import Workload
 from workbench.dialects.capture import pass_context
 from workbench.dialects.relay.folding import Folder, NotPlain
+from workbench.dialects.relay.optimizing import optimize
 from workbench.dialects.scheduling import scheduled
 
 KEPT = 8
@@ -33,8 +33,7 @@ def quickly_optimized(workload: Workload, target: str, config: Mapping[str, Any]
 
 def _optimized(workload: Workload, target: str, config: Mapping[str, Any], shortcuts: Any) -> tvm.IRModule:
     with scheduled(config, "relay"), pass_context(config, [shortcuts]), shortcuts.memory:
-        module, _ = relay.optimize(workload.module, target=target, params=workload.params)
-    return module
+        return optimize(workload, target)
 
 
 @tvm.ir.instrument.pass_instrument
