@@ -15,7 +15,7 @@ from workbench.dialects.relax.target import make_target
 from workbench.errors import MeasureError, UnknownName
 
 PLAIN = {"opt_level": 3, "disabled": [], "required": [], "options": {}}
-SMALL = {"bert": {"layers": 1, "hidden": 16, "seq": 8, "heads": 2}}
+SMALL = {"attention": {"seq": 8, "heads": 2, "head": 4}, "bert": {"layers": 1, "hidden": 16, "seq": 8, "heads": 2}}
 # resnet18 has no kind of call that these lack, and takes longer than all of them together
 NAMES = [name for name in wb.samples.names("relax") if name != "resnet18"]
 
@@ -55,11 +55,13 @@ def called(built: build.RelaxBuilt) -> list[str]:
 
 @pytest.mark.parametrize("config", [PLAIN, {**PLAIN, "opt_level": 0}, {**PLAIN, "disabled": ["FuseOps"]}])
 @pytest.mark.parametrize("name", NAMES)
-def test_rows_are_the_calls_that_are_made(name: str, config: dict) -> None:
+def test_rows_are_the_calls_that_are_made_and_kernels_of_the_optimized_picture(name: str, config: dict) -> None:
     built = build.compiled(sample(name), "llvm", config)
     assert isinstance(built, build.RelaxBuilt)
     rows = [row["function"] for row in built.calls() if not row["noop"]]
     assert rows == called(built)
+    graph = wb.load(build.optimized(sample(name), "llvm", config)).graph()
+    assert graph.kernels() == len(built.calls())
 
 
 def test_a_pipeline_that_fused_is_compiled_as_it_is() -> None:
@@ -100,13 +102,6 @@ def test_the_source_holds_every_kernel() -> None:
 def test_it_runs() -> None:
     run = build.compiled(sample("parallel_cast"), "llvm", PLAIN).load(seed=0).run
     assert 0 < run(3) < 1
-
-
-@pytest.mark.parametrize("config", [PLAIN, {**PLAIN, "opt_level": 0}, {**PLAIN, "disabled": ["FuseOps"]}])
-@pytest.mark.parametrize("name", NAMES)
-def test_the_optimized_picture_has_the_kernels_of_the_build(name: str, config: dict) -> None:
-    graph = wb.load(build.optimized(sample(name), "llvm", config)).graph()
-    assert graph.kernels() == len(build.compiled(sample(name), "llvm", config).calls())
 
 
 def test_a_group_that_fuse_tir_does_not_get_is_no_kernel() -> None:

@@ -11,6 +11,7 @@ import workbench as wb
 from workbench.dialects.base import Workload
 from workbench.errors import LoadError, ParseError
 
+SMALL = {"attention": {"seq": 8, "heads": 2, "head": 4}, "bert": {"layers": 1, "hidden": 16, "seq": 8, "heads": 2}}
 HEAD = "@R.function\ndef main(x: R.Tensor((4,), 'float32')):\n"
 RUN = "__import__('pathlib').Path({path!r}).touch()"
 ATTACKS = {
@@ -120,8 +121,7 @@ STAGES = (
 def test_what_tvm_prints_reads_back(name: str, pipeline: str) -> None:
     from workbench.dialects.relax.dialect import DIALECT
 
-    small = {"bert": {"layers": 1, "hidden": 16, "seq": 8, "heads": 2}}
-    module = wb.trace(wb.samples.load(name, **small.get(name, {})), pipeline).result
+    module = wb.trace(wb.samples.load(name, **SMALL.get(name, {})), pipeline).result
     read: Workload = wb.load(module.script(show_meta=True))
     assert DIALECT.same(read.module, module)
 
