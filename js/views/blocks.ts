@@ -30,32 +30,40 @@ export interface Block {
   /** Rows of a table that stand out. */
   marked?: number[];
   sort?: string;
+  /** What `act` is told for each row; its number where there are none. */
+  args?: string[];
 }
+
+interface Known { block: Block; key: string; element: HTMLElement }
 
 type Field = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
 export class Blocks {
-  private known: { key: string; name?: string; element: HTMLElement }[] = [];
+  private known: Known[] = [];
+  private readonly rowKeys = new WeakMap<Element, string>();
 
   constructor(readonly element: HTMLElement, private readonly stage: Stage | null, private readonly send: Send) {
     element.classList.add("wb-blocks");
   }
 
   show(blocks: unknown): void {
-    this.known = (Array.isArray(blocks) ? (blocks as Block[]) : []).map((block, i) => {
-      const key = JSON.stringify(block);
-      const was = this.known[i];
-      if (was?.key === key) return was;
-      // A field that one is in keeps the focus, and a slider its drag.
-      if (was && block.t === "in" && was.name === block.name && block.kind !== "select") return { ...was, key: update(was.element, block, key) };
-      return { key, name: block.t === "in" ? block.name : undefined, element: this.make(block) };
-    });
-    const { children } = this.element;
-    this.known.forEach(({ element }, i) => {
-      if (!children[i]) this.element.append(element);
-      else if (children[i] !== element) children[i].replaceWith(element);
-    });
-    while (children.length > this.known.length) this.element.lastChild!.remove();
+    const given = Array.isArray(blocks) ? (blocks as Block[]) : [];
+    const keys = given.map((block) => JSON.stringify(block));
+    const left = [...this.known];
+    const take = (fits: (was: Known) => boolean) => {
+      const place = left.findIndex(fits);
+      return place < 0 ? undefined : left.splice(place, 1)[0];
+    };
+    // What is as it was is found first, wherever it stood: a block more at the top renews nothing beneath it.
+    const same = keys.map((key) => take((was) => was.key === key));
+    this.known = given.map((block, i) => same[i] ?? this.renewed(block, keys[i]!, take(({ block: was }) => was.t === block.t && was.name === block.name)));
+    settle(this.element, this.known.map(({ element }) => element));
+  }
+
+  private renewed(block: Block, key: string, was: Known | undefined): Known {
+    // A field that one is in keeps the focus, and a slider its drag; a row of a table that grows can be clicked on.
+    if (was && block.t === "in" && block.kind === was.block.kind && block.kind !== "select") return { block, key: update(was.element, block, key), element: was.element };
+    return { block, key, element: block.t === "table" ? this.table(block, was?.element) : this.make(block) };
   }
 
   private make(block: Block): HTMLElement {
@@ -66,15 +74,36 @@ export class Blocks {
       case "act": return this.action(block);
       case "in": return this.field(block);
       case "code": return code(block.text ?? "", id);
-      case "table": return h("table", { class: "wb-facts-table", ...id }, (block.rows as string[][]).map((row, i) => h("tr", { class: block.marked?.includes(i - 1) ? "wb-current" : "" }, row.map((text, j) => {
-        const act = i ? !j && block.act : block.sort;
-        const words = oneLine(text, 300);
-        return h(i && j ? "td" : "th", { title: text }, act ? h("button", { type: "button", class: "wb-link", onclick: () => this.act(act, String(i ? i - 1 : j)) }, words) : words);
-      }))));
+      case "table": return this.table(block);
       // As an image, an SVG can neither run a script nor load anything.
       case "img": return h("div", id, block.svg!.map((svg, dark) => h("img", { class: `wb-plot wb-on-${dark ? "dark" : "light"}`, alt: block.text, src: `data:image/svg+xml,${encodeURIComponent(svg)}` })));
       default: return h("p", { class: `wb-said-${block.look || "plain"}`, ...id }, oneLine(block.text ?? "", 2000));
     }
+  }
+
+  private table(block: Block, was?: HTMLElement): HTMLElement {
+    const table = was ?? h("table", { class: "wb-facts-table", ...(block.name ? { "data-testid": block.name } : {}) });
+    const left = new Map([...table.children].map((row) => [this.rowKeys.get(row), row]));
+    const rows = (block.rows as string[][]).map((texts, i) => {
+      const act = i ? block.act : block.sort;
+      const marked = block.marked?.includes(i - 1) ?? false;
+      const key = JSON.stringify([texts, i === 0, act, block.args?.[i - 1] ?? (act ? i : 0), marked]);
+      const row = left.get(key) ?? this.line(block, texts, i, marked);
+      left.delete(key);
+      this.rowKeys.set(row, key);
+      return row;
+    });
+    settle(table, rows);
+    return table;
+  }
+
+  private line(block: Block, texts: string[], i: number, marked: boolean): HTMLElement {
+    return h("tr", { class: marked ? "wb-current" : "" }, texts.map((text, j) => {
+      const act = i ? !j && block.act : block.sort;
+      const arg = i ? block.args?.[i - 1] ?? String(i - 1) : String(j);
+      const words = oneLine(text, 300);
+      return h(i && j ? "td" : "th", { title: text }, act ? h("button", { type: "button", class: "wb-link", onclick: () => this.act(act, arg) }, words) : words);
+    }));
   }
 
   private row(row: Row): HTMLElement {
@@ -113,6 +142,15 @@ export class Blocks {
     update(label, block, "");
     return label;
   }
+}
+
+/** Puts elements into their parent in this order. What stays where it is isn't touched: a click that began on it ends on it. */
+function settle(parent: Element, elements: Element[]): void {
+  const wanted = new Set(elements);
+  for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
+  elements.forEach((element, i) => {
+    if (parent.children[i] !== element) parent.insertBefore(element, parent.children[i] ?? null);
+  });
 }
 
 function update(label: HTMLElement, block: Block, key: string): string {

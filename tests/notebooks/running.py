@@ -17,6 +17,8 @@ from nbclient import NotebookClient
 from PIL import Image
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
+WORDS = ("Predict", "TunePanel")
+"widgets of which words stay, as they are when all cells have run"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 MEASURED = "measured"
 "tag of a cell whose text differs from run to run"
@@ -29,7 +31,7 @@ def _still(model):
     import base64, ipywidgets, json, tempfile
     from pathlib import Path
     view = ipywidgets.widgets.widget._instances[model]
-    if type(view).__name__ == "Predict":
+    if type(view).__name__ in {words!r}:
         return json.dumps({{"text/html": view._still()["text/html"]}})
     def drawn(view):
         getattr(view, "wait", lambda seconds: None)(60)
@@ -75,9 +77,9 @@ def _kept(client: NotebookClient, output: Any, *, asked: bool) -> Any:
     if WIDGET not in data:
         return output
     name = _class(output)
-    if (name == "Predict") != asked:
+    if (name in WORDS) != asked:
         return output
-    kept = json.loads(_ask(client, _STILL.format(model=data[WIDGET]["model_id"])))
+    kept = json.loads(_ask(client, _STILL.format(model=data[WIDGET]["model_id"], words=WORDS)))
     metadata: dict[str, Any] = {"tvm-workbench": name}
     if "pictures" in kept:
         kept["image/png"], (width, height) = _few_colours(kept.pop("pictures"))

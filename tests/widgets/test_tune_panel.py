@@ -64,7 +64,7 @@ def test_start_pause_stop_and_a_panel_made_again(workload, space, counted, tmp_p
     assert tried == []
     gate.clear()
     press(panel, "tune-start")
-    assert panel._work.wait(60)
+    assert panel._searching.asked(60)
     while len(panel.run.trials) < 2:
         panel.run.wait(0.02)
     press(panel, "tune-pause")
@@ -124,10 +124,16 @@ def test_a_row_that_is_picked_tells_its_configuration_and_the_table_is_sorted(wo
     press(panel, "tune-sort", "0")
     assert [line[0] for line in named(panel, "tune-table")["rows"][1:4]] == ["0", "1", "2"]
     press(panel, "tune-sort", "0")
-    press(panel, "tune-pick", "0")
     last = panel.run.trials[-1]
+    press(panel, "tune-pick", named(panel, "tune-table")["args"][0])
     assert eval(named(panel, "tune-config")["text"]) == last.config
     assert any(block.get("text", "").startswith(f"Candidate {last.number}:") for block in panel.blocks)
+    # the row's own candidate, though the order has changed between the look and the click
+    stale = named(panel, "tune-table")["args"]
+    press(panel, "tune-sort", "0")
+    assert named(panel, "tune-table")["args"] != stale
+    press(panel, "tune-pick", stale[0])
+    assert eval(named(panel, "tune-config")["text"]) == last.config
 
 
 def test_what_the_page_sets_is_used_and_what_is_wrong_is_told(workload, space):
@@ -152,6 +158,17 @@ def test_a_log_of_something_else_is_told_in_words(workload, space, tmp_path):
     assert "no trial log" in named(panel, "tune-trouble")["text"]
     with pytest.raises(WorkbenchError, match="no trial log"):
         _ = panel.result
+
+
+def test_what_stays_on_a_page_that_runs_nothing_is_a_sentence_and_the_rows(workload, space):
+    panel = panel_of(workload, space, None)
+    assert panel.wait(60)
+    assert "not begun" in panel._still()["text/html"]
+    panel.start()
+    assert panel.wait(60)
+    kept = panel._still()["text/html"]
+    assert kept.count("<tr>") == 1 + len(panel.run.trials)
+    assert "The best is" in kept
 
 
 def test_rows_say_what_is_like_another_and_why_one_may_not_win(workload, space):

@@ -69,14 +69,17 @@ def table(
     act: str = "",
     sort: str = "",
     marked: Iterable[int] = (),
+    args: Iterable[str] = (),
 ) -> Block:
     """A small table of texts.
 
     A click on a line's first cell does `act` with the line's number, one on a column's name does `sort` with the column's;
-    lines of these numbers are `marked`.
+    lines of these numbers are `marked`. A table that changes while one looks at it needs `args`: what `act` is told of each
+    line, wherever the line has gone meanwhile.
     """
     found = {"t": "table", "rows": [list(head), *(list(line) for line in lines)], "name": name}
-    return found | {"act": act, "sort": sort, "marked": list(marked)} if act or sort else found
+    told = {"args": given} if (given := list(args)) else {}
+    return found | {"act": act, "sort": sort, "marked": list(marked)} | told if act or sort else found
 
 
 NARROW = 5.4

@@ -10,7 +10,7 @@ from workbench.tune.result import Result
 from workbench.tune.run import Run
 from workbench.tune.space import Space
 from workbench.tune.trial import OBJECTIVES, Trial
-from workbench.widgets.blocks import Block, row, rows, size, table, words
+from workbench.widgets.blocks import Block, action, row, rows, size, table, words
 
 TITLES = {"time": "Time", "kernels": "Kernels", "bytes": "Between kernels", "build": "Build"}
 FEW = 12
@@ -71,6 +71,18 @@ def progress(run: Run) -> str:
     if run.status in ("running", "paused") and run.left is not None:
         said.append(f"at most {seconds(run.left)} left")
     return ", ".join(said)
+
+
+def counts(run: Run, target: str) -> str:
+    """How far a search is, and of how many."""
+    return f"{progress(run)} · {run.space.size:,} in the space · {target}"
+
+
+def more(tried: int, everything: bool) -> list[Block]:
+    """A button for the rows of the table that are not there, where there are any."""
+    if tried <= FEW:
+        return []
+    return [action(f"Show the first {FEW}" if everything else f"Show all {tried}", "tune-all")]
 
 
 def seconds(count: float) -> str:
@@ -144,7 +156,10 @@ def candidates(listed: Sequence[Trial], objectives: Sequence[str], marked: Seque
     lines = [[str(t.number), choice(t, space), *(value_of(t, name) for name in names), remark(t)] for t in listed]
     best = {trial.number for trial in marked}
     places = [place for place, trial in enumerate(listed) if trial.number in best]
-    return table(columns(objectives), lines, "tune-table", act="tune-pick", sort="tune-sort", marked=places)
+    numbers = [str(trial.number) for trial in listed]
+    return table(
+        columns(objectives), lines, "tune-table", act="tune-pick", sort="tune-sort", marked=places, args=numbers
+    )
 
 
 def state(run: Run) -> str:

@@ -1,0 +1,86 @@
+"""TunePanel in JupyterLab: started, paused, its kernel restarted, gone on with from the log, applied."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from browser.lab import BRIEFLY, Lab, Notebook
+from browser.views import notebook
+from playwright.sync_api import Page, expect
+
+# A search that would go on for minutes: what is pressed is pressed in time, however slow the machine is.
+MAKE = """
+from dataclasses import replace
+import workbench as wb
+w = wb.samples.load("parallel_cast")
+space = replace(wb.Space.of(w), opt_levels=(3, 2, 1, 0))
+panel = wb.TunePanel(w, space, objective="kernels", budget=600, log="cast.jsonl", check=False, store=False)
+panel
+"""
+SOME = re.compile(r"\b([2-9]|[1-9]\d+) candidates tried")
+LOST = re.compile("Cancell?ed( future for .*)?")
+"what JupyterLab itself says of its questions to a kernel that is restarted"
+
+
+def logged(log: Path) -> list[str]:
+    """The configuration of each candidate in the log."""
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    return [json.dumps(line["config"], sort_keys=True) for line in lines if "config" in line]
+
+
+def restart_and_run_again(opened: Notebook) -> None:
+    """As a person does it: from the menu, and then the same cell again."""
+    command = "(name) => { window.done = window.jupyterapp.commands.execute(name); }"
+    opened.page.evaluate(command, "kernelmenu:restart")
+    opened.page.locator(".jp-Dialog .jp-mod-accept").click()
+    opened.page.evaluate("() => window.done")
+    opened.page.evaluate(command, "notebook:run-cell")
+
+
+def test_a_search_is_started_paused_gone_on_with_after_a_restart_and_applied(
+    lab: Lab, page: Page, failures: list[str]
+) -> None:
+    opened = notebook(lab, page)
+    log = lab.folder / "cast.jsonl"
+    opened.run_cell(MAKE)
+    start, state, counts = opened.part("act-tune-start"), opened.part("tune-state"), opened.part("tune-counts")
+    expect(state).to_have_text("Not begun", timeout=BRIEFLY)
+    expect(start).to_have_text("Start")
+    start.click()
+    expect(counts).to_contain_text(SOME, timeout=BRIEFLY)
+    row = opened.part("tune-table").locator("tr").nth(1).element_handle()
+    opened.part("act-tune-pause").click()
+    expect(state).to_have_text("Paused", timeout=BRIEFLY)
+    expect(start).to_have_text("Resume")
+    assert opened.python("1 + 1") == 2
+    # the table has grown meanwhile, but not under the pointer
+    assert row.evaluate("row => row.isConnected")
+
+    restart_and_run_again(opened)
+    expect(start).to_have_text("Resume from the log", timeout=BRIEFLY)
+    before = logged(log)
+    assert len(before) >= 2
+    expect(counts).to_contain_text(f"{len(before)} of them from the log")
+    expect(opened.part("tune-table").locator("tr")).not_to_have_count(0)
+    start.click()
+    expect(counts).not_to_contain_text(f"{len(before)} candidates tried", timeout=BRIEFLY)
+    opened.part("act-tune-stop").click()
+    expect(state).to_have_text("Stopped", timeout=BRIEFLY)
+    after = logged(log)
+    assert len(after) > len(before)
+    assert after[: len(before)] == before
+    assert len(after) == len(set(after)) == opened.python("len(panel.run.trials)")
+
+    opened.part("act-tune-apply").click()
+    expect(opened.part("tune-applied")).to_contain_text("panel.applied has", timeout=BRIEFLY)
+    kernels = opened.python("[panel.applied.graph().kernels(), panel.result.best.values['kernels']]")
+    assert kernels[0] == kernels[1]
+    expect(opened.part("tune-best")).to_contain_text(f"kernels {kernels[1]}")
+    row = opened.part("tune-table").locator("tr").nth(3)
+    number = row.locator("th").text_content()
+    row.get_by_role("button").click()
+    expect(opened.page.locator(".wb-tune h4")).to_contain_text(f"Candidate {number}:")
+    expect(opened.part("tune-curve").locator("img:visible")).to_have_count(1)
+    assert [failure for failure in failures if not LOST.fullmatch(failure)] == []

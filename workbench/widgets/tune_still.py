@@ -1,0 +1,31 @@
+"""What stays of a TunePanel on a page that runs nothing: a sentence and its table."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+from workbench.tune.result import Result
+from workbench.tune.run import Run
+from workbench.tune.trial import Trial
+from workbench.widgets import tune_blocks as tell
+
+NOT_BEGUN = "A search that was not begun. Run the cell to go on."
+
+
+def still(run: Run | None, target: str, listed: Sequence[Trial]) -> str:
+    """Markup in which every text of the search is only text."""
+    if run is None or not listed:
+        return f"<p>{NOT_BEGUN}</p>"
+    known = Result(run.workload, run.targets, run.objectives, run.trials)
+    best = tell.best_line(known, target, run.space)["text"]
+    found = tell.candidates(listed, run.objectives, known.pareto_for(target), run.space)
+    head, *lines = found["rows"]
+    return (
+        f"<p>{html.escape(f'{tell.counts(run, target)}. {best} Run the cell to go on.')}</p>"
+        f"<table><thead>{_line(head, 'th')}</thead><tbody>{''.join(_line(line, 'td') for line in lines)}</tbody></table>"
+    )
+
+
+def _line(texts: Sequence[str], cell: str) -> str:
+    return f"<tr>{''.join(f'<{cell}>{html.escape(text)}</{cell}>' for text in texts)}</tr>"
