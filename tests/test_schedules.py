@@ -17,7 +17,7 @@ import pytest
 import workbench as wb
 from workbench.dialects.base import dialect_of
 from workbench.dialects.scheduling import RECORDS
-from workbench.errors import StoreError, UnknownName, WorkbenchError
+from workbench.errors import MeasureError, StoreError, UnknownName, WorkbenchError
 from workbench.process.worker import worker
 from workbench.tune.schedules.result import TunedSchedules
 from workbench.tune.schedules.run import PAUSED, ROLE, ScheduleRun
@@ -95,6 +95,14 @@ def until(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def test_kernels_and_counts_are_those_of_the_tuned_build(dialect: str, tuned: TunedSchedules) -> None:
+    found = wb.kernels(workload(), config=tuned.config)
+    assert [row["function"] for row in found.rows] == [row["function"] for row in tuned.rows]
+    assert wb.count(workload(), config=tuned.config).calls == found.calls
+    with pytest.raises(MeasureError, match="has a pipeline"):
+        wb.kernels(workload(), config=wb.Config(pipeline="FuseOps"))
 
 
 def test_a_run_is_paused_and_a_killed_one_has_lost_the_candidate_in_flight(

@@ -34,10 +34,16 @@ def schedules_of(dialect: str) -> Any:
 
 
 @contextmanager
-def scheduled(config: Mapping[str, Any], dialect: str) -> Iterator[None]:
+def scheduled(config: Mapping[str, Any], dialect: str, *, empty: bool = False) -> Iterator[None]:
     """The database that a Config's data names, in scope; nothing where it names none.
 
     A database that is in scope already stays: it is the one of whoever wants to know what is asked.
+
+    Parameters
+    ----------
+    empty
+        Whether an empty one stands for it, for who wants the kernels and not their code. TVM gives the kernel of a schedule
+        its weights in another layout, and cannot infer the types of such a module.
 
     Raises
     ------
@@ -51,8 +57,9 @@ def scheduled(config: Mapping[str, Any], dialect: str) -> Iterator[None]:
         return
     if not (Path(folder) / WORKLOADS).is_file():
         raise MeasureError(f"there are no schedules in {folder!r}; wb.tune_schedules makes them")
-    load_intrinsics(here.INTRINSICS)
-    with opened(here, folder):
+    if not empty:
+        load_intrinsics(here.INTRINSICS)
+    with here.ms.database.MemoryDatabase() if empty else opened(here, folder):
         yield
 
 

@@ -76,6 +76,27 @@ class Config:
         return Config(pipeline=str(given))
 
 
+def context_of(
+    opt_level: int, disabled: Iterable[str], required: Iterable[str], config: Config | Mapping[str, Any] | None
+) -> Config:
+    """The Config that the arguments of `wb.kernels` and `wb.count` mean: a whole one in the place of the options stands for all.
+
+    Raises
+    ------
+    MeasureError
+        It has a pipeline, which is to run first.
+    """
+    if not isinstance(config, Config):
+        given = {"opt_level": opt_level, "disabled": disabled, "required": required, "options": config or {}}
+        return Config.of(given)
+    if config.pipeline:
+        raise MeasureError(
+            "this configuration has a pipeline, which changes the workload before anything is counted; "
+            "wb.measure(w, [config]) runs it and counts, or give the workload that wb.trace makes of it"
+        )
+    return config
+
+
 def _from_fields(fields: Mapping[str, Any]) -> Config:
     known = Config.__dataclass_fields__
     unknown = [key for key in fields if key not in known]

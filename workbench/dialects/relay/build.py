@@ -40,7 +40,7 @@ def optimized(
     workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
 ) -> tvm.IRModule:
     """The module after the graph-level part of relay.build."""
-    with scheduled(config, "relay"), pass_context(config, instruments):
+    with scheduled(config, "relay", empty=True), pass_context(config, instruments):
         module = optimize(workload, target)
     return relay.transform.InferType()(module)
 

@@ -32,7 +32,7 @@ def quickly_optimized(workload: Workload, target: str, config: Mapping[str, Any]
 
 
 def _optimized(workload: Workload, target: str, config: Mapping[str, Any], shortcuts: Any) -> tvm.IRModule:
-    with scheduled(config, "relay"), pass_context(config, [shortcuts]), shortcuts.memory:
+    with scheduled(config, "relay", empty=True), pass_context(config, [shortcuts]), shortcuts.memory:
         return optimize(workload, target)
 
 

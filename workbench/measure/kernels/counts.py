@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.pipeline.config import Config
+from workbench.pipeline.config import Config, context_of
 from workbench.pipeline.legal import check
 from workbench.process.worker import Progress, never, silent, worker
 
@@ -38,7 +38,7 @@ def count(
     opt_level: int = 3,
     disabled: Sequence[str] = (),
     required: Sequence[str] = (),
-    config: Mapping[str, Any] | None = None,
+    config: Mapping[str, Any] | Config | None = None,
     *,
     timeout: float = 600.0,
     progress: Progress = silent,
@@ -56,7 +56,7 @@ def count(
     MeasureError, WorkerLost
         The passes failed, or ended their process.
     """
-    how = Config.of({"opt_level": opt_level, "disabled": disabled, "required": required, "options": config or {}})
+    how = context_of(opt_level, disabled, required, config)
     return count_config(workload, how, target, timeout=timeout, progress=progress, cancelled=cancelled)
 
 

@@ -13,7 +13,7 @@ from workbench.errors import MeasureError, UnknownName
 from workbench.graph.json import from_data
 from workbench.graph.model import Graph, Group, Node
 from workbench.measure.kernels.code import function_in
-from workbench.pipeline.config import Config
+from workbench.pipeline.config import Config, context_of
 from workbench.pipeline.legal import check
 from workbench.process.worker import Progress, never, silent, worker
 
@@ -194,7 +194,7 @@ def kernels(
     opt_level: int = 3,
     disabled: Sequence[str] = (),
     required: Sequence[str] = (),
-    config: Mapping[str, Any] | None = None,
+    config: Mapping[str, Any] | Config | None = None,
     *,
     timeout: float = 600.0,
     progress: Progress = silent,
@@ -209,14 +209,15 @@ def kernels(
     disabled, required
         Pass names for the PassContext.
     config
-        PassContext config, `{"relay.FuseOps.max_depth": 4}`.
+        PassContext config, `{"relay.FuseOps.max_depth": 4}`; or a whole Config, such as one with tuned schedules, in the place
+        of all of these.
 
     Raises
     ------
     MeasureError, WorkerLost
         The build failed, or ended its process.
     """
-    how = Config.of({"opt_level": opt_level, "disabled": disabled, "required": required, "options": config or {}})
+    how = context_of(opt_level, disabled, required, config)
     return kernels_config(workload, how, target, timeout=timeout, progress=progress, cancelled=cancelled)
 
 
