@@ -58,7 +58,7 @@ class Relax:
         return workload
 
     def text(self, module: tvm.IRModule) -> str:
-        return module.script()
+        return str(module.script())
 
     def graph(self, module: tvm.IRModule, name: str) -> Graph:
         return build_graph(module, name)

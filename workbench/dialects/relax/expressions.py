@@ -78,9 +78,9 @@ def callee_name(callee: Any) -> str:
     """What a thing that can be called is named, empty for a function that has no name."""
     sort = sort_of(callee)
     if sort == "op":
-        return callee.name
+        return str(callee.name)
     if sort == "global":
-        return callee.name_hint
+        return str(callee.name_hint)
     if sort == "extern":
         return str(callee.global_symbol)
     return compat.name_of(callee) if sort == "variable" else ""

@@ -98,7 +98,7 @@ class _Walk:
     ) -> None:
         # TVM gives the functions in the order of a hash map
         named = sorted(
-            ((var.name_hint, function) for var, function in module.functions_items()), key=lambda pair: pair[0]
+            ((str(var.name_hint), function) for var, function in module.functions_items()), key=lambda pair: pair[0]
         )
         self.functions = {name: function for name, function in named if isinstance(function, relax.Function)}
         self.patterns = {
@@ -242,7 +242,7 @@ class _Walk:
         if sort == "op":
             return None
         if sort == "global":
-            function, name = self.functions.get(callee.name_hint), callee.name_hint
+            function, name = self.functions.get(callee.name_hint), str(callee.name_hint)
         else:
             function = callee if sort == "function" else env.local_function(identity(callee))
             name = "" if function is None or function.attrs is None else str(function.attrs.get("Composite") or "")
@@ -315,4 +315,5 @@ class _Walk:
         ):  # an importer's: no name that a person writes has dots, and printed text has underscores for them
             fields["scope"] = "/".join(modules(name)[:-1])
             name = name.replace(".", "_")
-        return self.builder.node(kind, op, inputs, type=type_text(type), group=env.group, name=name, **fields)
+        # what TVM prints is a kind of str that holds an object of TVM's
+        return self.builder.node(kind, str(op), inputs, type=type_text(type), group=env.group, name=name, **fields)

@@ -22,5 +22,6 @@ def type_text(type: Any) -> str:
         return f"R.Callable(({', '.join(params)}{',' if len(params) == 1 else ''}), {type_text(type.ret)}, {bool(type.purity)})"
     if isinstance(type, compat.PrimType):
         return f"T.{compat.dtype_of(type)}"
-    text = str(type)
+    # str of a str: what TVM prints is a kind of str that holds an object of TVM's
+    text = str(str(type))
     return "I.StringType()" if text.startswith("ir.StringType") else text
