@@ -128,5 +128,5 @@ def test_the_last_server_gone_is_said_for_each_row_that_is_left(park, small):
         park.kill(server)
     assert park.offered() == [first]
     rows = wb.measure(small, [0, 3], budget=0.02, remote=park.tracker, check=False, progress=Watch(1, park.kill))
-    assert list(rows["status"]) == ["failed"] * 2
+    assert list(rows["status"]) == ["no server"] * 2
     assert all("no server offers the key" in message for message in rows["message"])

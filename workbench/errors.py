@@ -64,6 +64,12 @@ class NoDevice(MeasureError):
     status = "not measured"
 
 
+class NoServer(MeasureError):
+    """A tracker lends no device now: it does not answer, nobody offers the key, or all are taken. Says nothing of what was to run."""
+
+    status = "no server"
+
+
 class WorkerLost(MeasureError):
     """The child process ended, was stopped, or ran out of time.
 

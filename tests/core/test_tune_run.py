@@ -13,7 +13,8 @@ from workbench.errors import NoDevice, StoreError, WorkbenchError, WorkerLost
 from workbench.tune import log as logs
 from workbench.tune.evaluate import Clock, Effort, Evaluator
 from workbench.tune.log import Log
-from workbench.tune.run import Limit, Run
+from workbench.tune.pace import Limit
+from workbench.tune.run import Run
 from workbench.tune.space import Space
 from workbench.tune.trial import Trial
 

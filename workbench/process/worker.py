@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload, dialect_of
-from workbench.errors import MeasureError, NoDevice, OutOfMemory, WorkerLost
+from workbench.errors import MeasureError, NoDevice, NoServer, OutOfMemory, WorkerLost
 from workbench.process import memory as amounts
 from workbench.process.launch import Child
 
@@ -144,7 +144,8 @@ def _failure(answer: dict[str, Any]) -> MeasureError:
     message = answer["message"]
     if amounts.ran_out(message):
         return OutOfMemory(message)
-    return (NoDevice if answer.get("status") == NoDevice.status else MeasureError)(message)
+    kinds = {kind.status: kind for kind in (NoDevice, NoServer)}
+    return kinds.get(answer.get("status", ""), MeasureError)(message)
 
 
 class _Limits:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.errors import NoDevice, WorkbenchError, WorkerLost
+from workbench.errors import NoDevice, NoServer, WorkbenchError, WorkerLost
 from workbench.measure.kernels.final import Final, look
 from workbench.measure.local import measure
 from workbench.measure.remote.tracker import Tracker
-from workbench.measure.status import CANCELLED, NOT_MEASURED, OK, status_of
+from workbench.measure.status import CANCELLED, NO_SERVER, NOT_MEASURED, OK, status_of
 from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check as legal
 from workbench.process.worker import Progress, never, silent
+from workbench.tune.memory import MEASURED, InFlight, Memory
 from workbench.tune.space import Assignment
 from workbench.tune.trial import COUNTED, ILLEGAL, PRUNED, Trial
 
-MEASURED = ("median_us", "q1_us", "q3_us", "build_seconds")
 WEIGHED = ("kernels", "traffic_bytes")
 "counts that pruning looks at"
 
@@ -41,21 +42,21 @@ class Effort:
     store: bool = True
     "whether the measured rows go to wb.history too"
     remote: Tracker | None = None
+    "whose devices run the candidates, as many at once as it has"
+    executor: Executor | None = None
+    "where they are compiled"
     progress: Progress = silent
 
 
-@dataclass
+@dataclass(frozen=True)
 class Evaluator:
-    """Turns candidates into trials. What it must remember of earlier trials it is told with `learn`."""
+    """Turns candidates into trials, several at once where several threads ask. Of earlier trials it knows what its memory was told."""
 
     workload: Workload
     objectives: tuple[str, ...]
     effort: Effort = field(default_factory=Effort)
     cancelled: Callable[[], bool] = never
-    _seen: dict[tuple[str, str], Trial] = field(default_factory=dict)
-    "target and fingerprint -> the trial that was built for them"
-    _best: dict[str, Trial] = field(default_factory=dict)
-    "target -> the best that was built, by the first objective"
+    memory: Memory = field(default_factory=Memory)
 
     @property
     def builds(self) -> bool:
@@ -64,12 +65,7 @@ class Evaluator:
 
     def learn(self, trial: Trial) -> None:
         """Remember a trial, so that what is like it is not built again."""
-        if trial.like is not None or trial.status == PRUNED or not trial.fingerprint:
-            return
-        self._seen[trial.target, trial.fingerprint] = trial
-        costs, best = trial.costs(self.objectives), self._best.get(trial.target)
-        if costs is not None and (best is None or costs < (best.costs(self.objectives) or costs)):
-            self._best[trial.target] = trial
+        self.memory.learn(trial, trial.costs(self.objectives))
 
     def enough(self, trial: Trial) -> bool:
         """Whether a trial of a log answers what is asked here; if not it is tried again."""
@@ -89,6 +85,10 @@ class Evaluator:
             It was cancelled; there is no trial then.
         NoDevice
             Nothing can be timed for this target here.
+        NoServer
+            The tracker lends no device now.
+        InFlight
+            Another candidate that is being built has the same final module; what is known of both is in that one's trial.
         """
         clock = Clock()
         begun = Trial(number, target, config, dict(chosen))
@@ -105,25 +105,22 @@ class Evaluator:
         trial = replace(begun, fingerprint=found.fingerprint, values=counted(found))
         if not self.builds:
             return clock.stamped(trial)
-        return clock.stamped(self._same(trial) or self._pruned(trial) or self.built(trial, clock))
+        known = self.memory.like(trial) or self._pruned(trial) or self._claimed(trial, clock)
+        return clock.stamped(known or self.built(trial, clock))
+
+    def _claimed(self, trial: Trial, clock: Clock) -> Trial | None:
+        """What another thread has found out in the meantime; None where this one is to build it."""
+        other = self.memory.claim(trial)
+        if isinstance(other, int):
+            raise InFlight(clock.stamped(trial), other)
+        return other
 
     def _looked(self, config: Config, target: str) -> Final:
         limits = {"timeout": self.effort.timeout, "memory": self.effort.memory, "cancelled": self.cancelled}
         return look(self.workload, config, target, final=self.builds, **limits)
 
-    def _same(self, trial: Trial) -> Trial | None:
-        """What is known of a trial from another one with the same final module."""
-        twin = self._seen.get((trial.target, trial.fingerprint))
-        if twin is None:
-            return None
-        known = {name: twin.values.get(name) for name in MEASURED}
-        values = {**trial.values, **known}
-        return replace(
-            trial, status=twin.status, reason=twin.reason, values=values, like=twin.number, checked=twin.checked
-        )
-
     def _pruned(self, trial: Trial) -> Trial | None:
-        best, factor = self._best.get(trial.target), self.effort.prune
+        best, factor = self.memory.best.get(trial.target), self.effort.prune
         # how long a build takes does not follow from what is in it
         if best is None or factor is None or "build" in self.objectives:
             return None
@@ -144,6 +141,8 @@ class Evaluator:
             raise NoDevice(
                 f"{row['message']}; tune for 'kernels' or 'bytes', or give remote= a tracker with such a device"
             )
+        if row["status"] == NO_SERVER:
+            raise NoServer(str(row["message"]))
         values = {**trial.values, **{name: row[name] for name in MEASURED if row[name] is not None}}
         checked = row["check"] in ("ok", "wrong")
         if row["status"] == OK and self.effort.check and not checked:
@@ -164,6 +163,7 @@ class Evaluator:
             seed=how.seed,
             check=how.check,
             remote=how.remote,
+            executor=how.executor,
             store=how.store,
             progress=how.progress,
             cancelled=self.cancelled,

@@ -11,6 +11,7 @@ from workbench.measure.kernels.final import as_it_stands, final_workload
 from workbench.measure.timing.race import Race, race
 from workbench.pipeline.code import build_code
 from workbench.pipeline.config import Config
+from workbench.tune.racing import Verdict
 from workbench.tune.trial import OBJECTIVES, Trial, front, key_of
 
 if TYPE_CHECKING:
@@ -27,12 +28,21 @@ class Result:
     trials: tuple[Trial, ...]
     overhead: float = 0.0
     "the part of the run that went neither into counting nor into building and measuring"
-    races: dict[str, Race] = field(default_factory=dict, repr=False)
-    "target -> the default (a) against the best (b), run in turn"
+    verdicts: dict[str, Verdict] = field(default_factory=dict, repr=False)
+    "target -> what racing the best against the default says"
+
+    @property
+    def races(self) -> dict[str, Race]:
+        """Target -> the race that decided: the default (a) against the last candidate that had its turn (b)."""
+        return {target: verdict.races[-1][1] for target, verdict in self.verdicts.items() if verdict.races}
 
     @property
     def best(self) -> Trial:
         """The best by the first objective, for the first target.
+
+        Where that is time, a race has the last word: a candidate that lost one against the default is not the best, however
+        fast it measured; where all that were raced lost, it is the default. One that the race can't tell from the default
+        stays the best, and `race` and `str()` say so.
 
         Raises
         ------
@@ -55,8 +65,13 @@ class Result:
         return self.pareto_for(self.targets[0])
 
     def pareto_for(self, target: str) -> list[Trial]:
-        """The same for any target."""
-        return front([trial for trial in self.trials if trial.target == target], self.objectives)
+        """The same for any target. Where a race decided, its winner is the first, and those that lost are not in it."""
+        found = front([trial for trial in self.trials if trial.target == target], self.objectives)
+        verdict = self.verdicts.get(target)
+        if verdict is None or verdict.winner is None:
+            return found
+        winner = next(trial for trial in self.trials if trial.number == verdict.winner)
+        return [winner, *(trial for trial in found if trial is not winner and trial.number not in verdict.lost)]
 
     @property
     def default(self) -> Trial | None:
@@ -66,7 +81,7 @@ class Result:
 
     @property
     def race(self) -> Race | None:
-        """The default against the best for the first target; None where the default is the best or time was no objective."""
+        """The race that decided for the first target; None where the default measured best or time was no objective."""
         return self.races.get(self.targets[0])
 
     def against_default(self, target: str | None = None, *, budget: float = 4.0, **how: Any) -> Race:
@@ -115,8 +130,17 @@ class Result:
         if not found:
             return f"{counts}; none may win"
         values = ", ".join(f"{name} {found[0].values[OBJECTIVES[name]]:g}" for name in self.objectives)
-        also = f"; {self.races[target]}" if target in self.races else ""
-        return f"{counts}; the best is {found[0].config.label} ({values}){also}"
+        return f"{counts}; the best is {found[0].config.label} ({values}){self._raced(target, found[0])}"
+
+    def _raced(self, target: str, best: Trial) -> str:
+        """What the races say, all of them where one was lost."""
+        verdict = self.verdicts.get(target, Verdict())
+        said = [str(race) for _, race in verdict.races]
+        if best.number == verdict.winner and best.key == key_of(target, Config()):
+            said.append("so the default stays")
+        if verdict.note:
+            said.append(verdict.note)
+        return "".join(f"; {each}" for each in said)
 
 
 def _row(trial: Trial) -> dict[str, Any]:

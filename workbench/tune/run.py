@@ -10,29 +10,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from workbench.dialects.base import Workload
-from workbench.errors import NoDevice, WorkbenchError, WorkerLost
+from workbench.errors import NoDevice, NoServer, WorkbenchError, WorkerLost
 from workbench.measure.timing.race import Race, race
 from workbench.pipeline.config import Config
+from workbench.tune.book import Book
 from workbench.tune.control import Control
 from workbench.tune.evaluate import Clock, Effort, Evaluator
+from workbench.tune.flight import Candidate, Flight
+from workbench.tune.lanes import Devices, Here, Lanes
 from workbench.tune.log import Log
+from workbench.tune.pace import Limit, Pace
+from workbench.tune.racing import Verdict, decided
 from workbench.tune.result import Result
-from workbench.tune.search import Search, search
-from workbench.tune.space import Assignment, Space
-from workbench.tune.trial import Trial, front, key_of
+from workbench.tune.search import search
+from workbench.tune.space import Space
+from workbench.tune.trial import Trial, front
 
 RECENT = 20
 "trials whose mean says how long the next will take"
-
-
-@dataclass(frozen=True)
-class Limit:
-    """When a run ends, if not by itself."""
-
-    seconds: float = 60.0
-    "for the whole run; a trial that is begun is finished"
-    trials: int | None = None
-    "for each target, those of the log counted"
 
 
 @dataclass(frozen=True)
@@ -71,23 +66,21 @@ class Run:
         race: float = 4.0,
     ) -> None:
         self.workload, self.space, self.targets, self.objectives = workload, space, tuple(targets), objectives
-        self._limit, self._effort, self._method, self._race_seconds = limit, effort, method, race
-        self._log = None if log is None else log[0]
-        self._lock = threading.Lock()
-        self._trials: list[Trial] = [] if log is None else list(log[1])
-        self._by_key = {trial.key: trial for trial in self._trials}
-        self.resumed = len(self._trials)
-        "trials that came from the log"
+        self._effort, self._method, self._race_seconds = effort, method, race
         self._control = Control()
+        self._pace = Pace(limit, self.targets, self._control)
+        self._evaluator = Evaluator(workload, objectives, effort, self._control.stopped)
+        self._book = Book(*((None, []) if log is None else log), self._evaluator)
+        self.resumed = len(self.trials)
+        "trials that came from the log"
+        self._lanes: Lanes = Here() if effort.remote is None else Devices(effort.remote)
         self._listeners: list[Callable[[Run], None]] = []
         self._thread: threading.Thread | None = None
         self._status, self._doing, self._error = "ready", "", ""
         self._failure: BaseException | None = None
-        self._races: dict[str, Race] = {}
-        self._begun, self._ended, self._working = 0.0, 0.0, 0.0
-        self._evaluator = Evaluator(workload, objectives, effort, self._control.stopped)
-        for trial in self._trials:
-            self._evaluator.learn(trial)
+        self._verdicts: dict[str, Verdict] = {}
+        self._finishing = 0.0
+        "seconds of checking and racing"
 
     # -- what may be asked
 
@@ -109,8 +102,7 @@ class Run:
     @property
     def trials(self) -> tuple[Trial, ...]:
         """All so far, those of the log first."""
-        with self._lock:
-            return tuple(self._trials)
+        return self._book.trials
 
     @property
     def best_so_far(self) -> tuple[Best, ...]:
@@ -143,27 +135,25 @@ class Run:
         """Seconds that are probably left; None before the first trial of this run, 0 when it is over."""
         if self._status not in ("ready", "running"):
             return 0.0
-        own = self.trials[self.resumed :]
-        if not own or not self._begun:
+        trials, limit = self.trials, self._pace.limit
+        own = trials[self.resumed :][-RECENT:]
+        if not own or not self._pace.begun:
             return None
-        mean = sum(trial.seconds for trial in own[-RECENT:]) / len(own[-RECENT:])
-        most = self.space.size + 1 if self._limit.trials is None else min(self._limit.trials, self.space.size + 1)
-        waiting = max(0, most * len(self.targets) - len(self.trials))
-        return min(waiting * mean, max(0.0, self._limit.seconds - self._elapsed()))
+        mean = sum(trial.seconds for trial in own) / len(own) / max(1, self._lanes.wide)
+        most = self.space.size + 1 if limit.trials is None else min(limit.trials, self.space.size + 1)
+        waiting = max(0, most * len(self.targets) - len(trials))
+        return min(waiting * mean, max(0.0, limit.seconds - self._pace.elapsed))
 
     @property
     def spent(self) -> float:
         """The part of the budget that is spent, from 0 to 1."""
-        return min(1.0, self._elapsed() / self._limit.seconds)
+        return min(1.0, self._pace.elapsed / self._pace.limit.seconds)
 
     @property
     def overhead(self) -> float:
-        """The part of the run so far that went neither into the child process nor into pauses: choosing and keeping."""
-        elapsed = self._elapsed()
-        return max(0.0, elapsed - self._working) / elapsed if elapsed else 0.0
-
-    def _elapsed(self) -> float:
-        return (self._ended or time.perf_counter()) - self._begun if self._begun else 0.0
+        """The part of the run so far in which the search chose and kept trials; the rest went into child processes."""
+        elapsed = self._pace.elapsed
+        return max(0.0, elapsed - self._lanes.waited - self._finishing) / elapsed if elapsed else 0.0
 
     def result(self) -> Result:
         """What is known now; of a run that goes on too.
@@ -175,7 +165,12 @@ class Run:
         """
         if self._failure is not None:
             raise self._failure
-        return Result(self.workload, self.targets, self.objectives, self.trials, self.overhead, dict(self._races))
+        return self.known
+
+    @property
+    def known(self) -> Result:
+        """The same, of a run that failed too."""
+        return Result(self.workload, self.targets, self.objectives, self.trials, self.overhead, dict(self._verdicts))
 
     # -- what may be done
 
@@ -194,7 +189,7 @@ class Run:
         self._tell()
 
     def stop(self) -> None:
-        """End now. The trial in flight is not kept."""
+        """End now. Trials in flight are not kept."""
         self._control.stop()
 
     def start(self) -> Run:
@@ -225,8 +220,11 @@ class Run:
         """
         if self._status != "ready":
             raise WorkbenchError("this run was begun before; wb.tune with the same log= goes on where it ended")
-        self._status, self._begun = "running", time.perf_counter()
+        self._status = "running"
+        self._pace.begin()
         try:
+            if self._effort.remote is not None:
+                self._effort.remote.check()
             finished = all(self._searched(target) for target in self.targets)
             self._status = "done" if finished else "stopped"
         except KeyboardInterrupt:
@@ -236,14 +234,14 @@ class Run:
             self._status, self._error, self._failure = "failed", str(error), error
             raise
         finally:
-            self._ended, self._doing = time.perf_counter(), ""
+            self._pace.end()
+            self._doing = ""
             self._tell()
         return self.result()
 
     def _searched(self, target: str) -> bool:
         """Whether the search for a target came to its end, and was not stopped."""
         try:
-            self._baseline(target)
             self._search(target)
             self._confirm(target)
             self._race(target)
@@ -253,107 +251,79 @@ class Run:
             self._doing = str(lost)
         return not self._control.stopped()
 
-    def _baseline(self, target: str) -> None:
-        """The compiler's own default comes first, whatever the space: the best is compared with it."""
-        if not self._known(target, Config()):
-            self._try(target, {}, Config())
-
     def _search(self, target: str) -> None:
         chooser = search(self.space, len(self.objectives), self._effort.seed, self._method)
-        for trial in self.trials:
-            if trial.target == target and self._evaluator.enough(trial):
-                self._teach(chooser, trial)
-        while self._goes_on(target):
-            chosen = chooser.ask()
-            if chosen is None:
-                return
-            config = self.space.config_for(chosen)
-            known = self._known(target, config)
-            trial = known or self._try(target, chosen, config)
-            chooser.tell(chosen, trial.costs(self.objectives))
+        for trial in self._book.of(target):
+            if self._evaluator.enough(trial):
+                chooser.tell(trial.chosen, trial.costs(self.objectives))
+        flight = Flight(target, self.space, chooser, self._evaluator, self._lanes, self._book, self._pace, self._says)
+        try:
+            flight.fly()
+        except BaseException:
+            # what else is under way ends too, and nothing of it is kept
+            self._control.stop()
+            raise
+        finally:
+            self._lanes.close()
 
-    def _teach(self, chooser: Search, trial: Trial) -> None:
-        chooser.tell(trial.chosen, trial.costs(self.objectives))
-
-    def _goes_on(self, target: str) -> bool:
-        if not self._waited():
-            return False
-        tried = sum(trial.target == target for trial in self.trials)
-        enough = self._limit.trials is not None and tried >= self._limit.trials
-        share = self._limit.seconds * (self.targets.index(target) + 1) / len(self.targets)
-        return not enough and self._elapsed() < share
-
-    def _waited(self) -> bool:
-        """Wait while paused, which is no time of the run; whether to go on."""
-        begun = time.perf_counter()
-        going = self._control.wait()
-        self._begun += time.perf_counter() - begun
-        return going
-
-    def _known(self, target: str, config: Config) -> Trial | None:
-        found = self._by_key.get(key_of(target, config))
-        return found if found is not None and self._evaluator.enough(found) else None
-
-    def _try(self, target: str, chosen: Assignment, config: Config) -> Trial:
-        trials = self.trials
-        number = max((trial.number for trial in trials), default=-1) + 1
-        self._doing = f"Trial {number}: {config.label}"
-        self._tell()
-        trial = self._evaluator.trial(number, target, chosen, config)
-        self._keep(trial)
-        return trial
-
-    def _keep(self, trial: Trial) -> None:
-        """On the disk first: what is not there did not happen."""
-        if self._log is not None:
-            self._log.append(trial)
-        with self._lock:
-            others = [other for other in self._trials if other.number != trial.number]
-            self._trials = sorted([*others, trial], key=lambda each: each.number)
-        self._by_key[trial.key] = trial
-        self._working += trial.working
-        self._evaluator.learn(trial)
+    def _says(self, underway: Sequence[Candidate]) -> None:
+        if underway:
+            numbers = ", ".join(str(candidate.number) for candidate in underway)
+            labels = "; ".join(candidate.config.label for candidate in underway)
+            self._doing = f"Trial{'s' if len(underway) > 1 else ''} {numbers}: {labels}"
         self._tell()
 
     def _confirm(self, target: str) -> None:
         """Build and check what would win by its counts alone, until what wins is right."""
-        while self._effort.check and self._waited():
-            winners = front([t for t in self.trials if t.target == target], self.objectives)
+        while self._effort.check and self._pace.waited():
+            winners = front(self._book.of(target), self.objectives)
             doubtful = next((trial for trial in winners if not trial.checked), None)
-            if doubtful is None:
+            if doubtful is None or not self._checked(doubtful):
                 return
-            self._doing = f"Checking trial {doubtful.number}: {doubtful.config.label}"
-            self._tell()
-            clock = Clock()
-            try:
-                checked = clock.stamped(self._evaluator.built(doubtful, clock))
-            except NoDevice as missing:
-                # its counts are what they are; whether it is right cannot be found out here
-                self._keep(replace(doubtful, reason=f"not checked: {missing}"))
-                return
-            self._keep(replace(checked, seconds=doubtful.seconds + checked.seconds))
+
+    def _checked(self, doubtful: Trial) -> bool:
+        """Keep a trial as it is when it was built and checked; whether that could be done."""
+        self._at(f"Checking trial {doubtful.number}: {doubtful.config.label}")
+        clock = Clock()
+        try:
+            found, could = self._evaluator.built(doubtful, clock), True
+        except (NoDevice, NoServer) as missing:
+            # its counts are what they are; whether it is right cannot be found out here
+            found, could = replace(doubtful, reason=f"not checked: {missing}"), False
+        self._finishing += clock.working
+        self._book.keep(replace(found, seconds=doubtful.seconds + clock.working, working=clock.working))
+        self._tell()
+        return could
 
     def _race(self, target: str) -> None:
-        best = next(iter(front([t for t in self.trials if t.target == target], self.objectives)), None)
-        if not self._race_seconds or "time" not in self.objectives or best is None or not self._waited():
+        if not self._race_seconds or not self._pace.waited():
             return
-        if best.key == key_of(target, Config()) or self._effort.remote is not None:
-            return
-        self._doing = "Racing the best against the default"
-        self._tell()
         begun = time.perf_counter()
-        how = {"timeout": self._effort.timeout, "memory": self._effort.memory, "seed": self._effort.seed}
-        self._races[target] = race(
+        found = decided(self._book.of(target), target, self.objectives, self._raced)
+        self._finishing += time.perf_counter() - begun
+        if found is not None:
+            self._verdicts[target] = found
+
+    def _raced(self, trial: Trial) -> Race:
+        """The default against a trial."""
+        self._at(f"Racing trial {trial.number} against the default")
+        how = self._effort
+        return race(
             self.workload,
             Config(),
-            best.config,
-            target,
+            trial.config,
+            trial.target,
             budget=self._race_seconds,
-            check=self._effort.check,
+            check=how.check,
+            timeout=how.timeout,
+            memory=how.memory,
+            seed=how.seed,
             cancelled=self._control.stopped,
-            **how,
         )
-        self._working += time.perf_counter() - begun
+
+    def _at(self, doing: str) -> None:
+        self._doing = doing
+        self._tell()
 
     def _tell(self) -> None:
         for listener in list(self._listeners):

@@ -23,10 +23,13 @@ Point = tuple[int, ...]
 
 
 class Search(Protocol):
-    """What chooses. It is told of each candidate that it gave, and of those that others tried."""
+    """What chooses. It is told of each candidate that it gave, and of those that others tried.
+
+    Several may be asked for before the first is told of: they are given once all the same.
+    """
 
     def ask(self) -> dict[str, Any] | None:
-        """The next candidate, never one that it was told of; None when all were tried."""
+        """The next candidate, never one that it gave or was told of; None when there is no other."""
         ...
 
     def tell(self, chosen: Assignment, costs: Costs | None) -> None:
@@ -134,6 +137,8 @@ class Guided:
         self._known = 0
         "trials that the study holds"
         self._told: dict[Point, Costs | None] = {}
+        self._given: set[Point] = set()
+        "and not told of yet"
         self._asked: dict[Point, Any] = {}
         self._first = [self._points.default, *self._shuffled(self._points.default)] if begin else []
 
@@ -150,21 +155,29 @@ class Guided:
             logging.set_verbosity(before)
 
     def ask(self) -> dict[str, Any] | None:
-        if len(self._told) >= self._size:
+        if len(self._told) + len(self._given) >= self._size:
             return None
+        point = self._next()
+        self._given.add(point)
+        return self._points.chosen(point)
+
+    def _next(self) -> Point:
         while self._first:
             point = self._first.pop(0)
-            if point not in self._told:
-                return self._points.chosen(point)
+            if self._new(point):
+                return point
         point = None if self._near else self._suggested()
         self._near = max(0, self._near - 1)
-        return self._points.chosen(self._unseen() if point is None else point)
+        return self._unseen() if point is None else point
+
+    def _new(self, point: Point) -> bool:
+        return point not in self._told and point not in self._given
 
     def _suggested(self) -> Point | None:
         """What the estimator suggests, if it is new."""
         trial = self._study.ask(self._choices)
         point = tuple(trial.params[knob.name] for knob in self._points.knobs)
-        if point in self._told:
+        if not self._new(point):
             self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
             self._near = NEAR
             return None
@@ -182,7 +195,7 @@ class Guided:
         seen, ring = {here}, [here]
         while ring:
             ring = list({new: None for point in ring for new in self._points.neighbours(point) if new not in seen})
-            fresh = [point for point in ring if point not in self._told]
+            fresh = [point for point in ring if self._new(point)]
             if fresh:
                 return self._random.choice(fresh)
             seen.update(ring)
@@ -198,6 +211,7 @@ class Guided:
         if point is None or point in self._told:
             return
         self._told[point] = costs
+        self._given.discard(point)
         trial = self._asked.pop(point, None)
         if trial is not None:
             self._study.tell(trial, costs, state=self._state(costs))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from workbench.measure.remote.tracker import Tracker
 from workbench.process.worker import Progress, silent
 from workbench.tune.evaluate import Effort
 from workbench.tune.log import Log, default_path
+from workbench.tune.pace import Limit
 from workbench.tune.result import Result
-from workbench.tune.run import Limit, Run
+from workbench.tune.run import Run
 from workbench.tune.space import Space
 from workbench.tune.trial import objectives_of
 
@@ -66,6 +68,7 @@ def prepared(
     memory: int | None = None,
     store: bool = True,
     remote: Tracker | None = None,
+    executor: Executor | None = None,
     progress: Progress = silent,
 ) -> Run:
     """The run that `wb.tune` makes, not begun: `start()` runs it beside the notebook, where it can be paused and stopped.
@@ -99,8 +102,12 @@ def prepared(
         Whether a candidate's outputs must be those of the reference. Where the objective is counted, those that would win are
         built and checked at the end.
     race
-        Seconds of the final race of the best against the default, where time is an objective; 0 for none.
-    timeout, memory, store, remote
+        Seconds of the final race of the best against the default, where time is an objective; 0 for none. If the best loses,
+        up to two others are raced; if all lose, the default is the best.
+    remote
+        A tracker: as many candidates are tried at once as it has servers, those too that join meanwhile. A server that goes
+        away costs no candidate. What the tracker asks for has the Tracker's priority.
+    timeout, memory, store, executor
         As `wb.measure` takes them.
     progress
         Told of each candidate, in words and with the part of the budget that is spent.
@@ -125,7 +132,7 @@ def prepared(
         targets,
         names,
         Limit(budget, trials),
-        Effort(each, prune, check, timeout, memory, seed, store, remote),
+        Effort(each, prune, check, timeout, memory, seed, store, remote, executor),
         method=method,
         log=opened,
         race=race,

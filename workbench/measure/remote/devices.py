@@ -6,12 +6,16 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import TypeVar
 
 from workbench.measure.remote.tracker import Tracker
 
 MOST = 8
 "devices used at once: each costs this machine a process that has TVM in it"
+_choosing = threading.Lock()
+_taken: set[int] = set()
+"numbers of the child processes that measure on a device now"
 _T = TypeVar("_T")
 Task = Callable[[str, Callable[[], bool]], _T]
 "given the role of its device's child process, and what says whether to stop"
@@ -36,9 +40,8 @@ def spread(tracker: Tracker, tasks: Sequence[Task[_T]]) -> Iterator[tuple[int, _
     for place in range(len(tasks)):
         waiting.put(place)
     with _stopping() as stop:
-        for lane in range(lanes):
-            arguments = (f"device {lane}", tasks, waiting, answers, stop)
-            threading.Thread(target=_lane, args=arguments, daemon=True).start()
+        for _ in range(lanes):
+            threading.Thread(target=_lane, args=(tasks, waiting, answers, stop), daemon=True).start()
         for _ in tasks:
             place, answer, error = answers.get()
             if error is not None:
@@ -47,21 +50,34 @@ def spread(tracker: Tracker, tasks: Sequence[Task[_T]]) -> Iterator[tuple[int, _
 
 
 def _lane(
-    role: str,
     tasks: Sequence[Task[_T]],
     waiting: queue.SimpleQueue[int],
     answers: queue.SimpleQueue[tuple[int, _T | None, BaseException | None]],
     stop: threading.Event,
 ) -> None:
-    while not stop.is_set():
-        try:
-            place = waiting.get_nowait()
-        except queue.Empty:
-            return
-        try:
-            answers.put((place, tasks[place](role, stop.is_set), None))
-        except BaseException as error:  # noqa: BLE001  it is raised in the thread that waits for the rows
-            answers.put((place, None, error))
+    with _role() as role:
+        while not stop.is_set():
+            try:
+                place = waiting.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                answers.put((place, tasks[place](role, stop.is_set), None))
+            except BaseException as error:  # noqa: BLE001  it is raised in the thread that waits for the rows
+                answers.put((place, None, error))
+
+
+@contextmanager
+def _role() -> Iterator[str]:
+    """A child process that no other thread of this notebook uses; those of earlier measurements are used again first."""
+    with _choosing:
+        mine = next(number for number in count() if number not in _taken)
+        _taken.add(mine)
+    try:
+        yield f"device {mine}"
+    finally:
+        with _choosing:
+            _taken.discard(mine)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from tvm import rpc
 
 from workbench.dialects.base import Running, Workload
-from workbench.errors import MeasureError, NoDevice, sentence
+from workbench.errors import MeasureError, NoDevice, NoServer, sentence
 from workbench.measure.remote.tracker import SERVERS, Lent, Tracker
 
 PROBE_SECONDS = 5.0
@@ -86,8 +86,10 @@ def at_device(tracker: Tracker, work: Callable[[Session], _T], *, wait: float, p
 
     Raises
     ------
+    NoServer
+        There is no such device now.
     MeasureError
-        There is no such device, or it failed, or servers went away SERVERS times.
+        It failed, or servers went away SERVERS times.
     """
     lost: list[str] = []
     while len(lost) < SERVERS:
@@ -108,7 +110,7 @@ def _lent(tracker: Tracker, wait: float, *, again: bool) -> Lent:
     while True:
         try:
             tracker.check()
-        except MeasureError:
+        except NoServer:
             if time.monotonic() >= deadline:
                 raise
             time.sleep(0.2)

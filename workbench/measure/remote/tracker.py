@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.errors import MeasureError
+from workbench.errors import MeasureError, NoServer
 
 MAGIC = 0x2F271
 SUCCESS, REQUEST, SUMMARY = 0, 4, 6
@@ -48,7 +48,7 @@ class Tracker:
 
         Raises
         ------
-        MeasureError
+        NoServer
             Nothing answers there as a tracker does.
         """
         return sorted(place for key, place in self._offers() if key == self.key)
@@ -74,7 +74,7 @@ class Tracker:
 
         Raises
         ------
-        MeasureError
+        NoServer
             No server offers the key, or none became free in time.
         """
         deadline = time.monotonic() + wait
@@ -83,7 +83,7 @@ class Tracker:
             while not _readable(line, min(1.0, max(0.0, deadline - time.monotonic()))):
                 self.check()
                 if time.monotonic() >= deadline:
-                    raise MeasureError(
+                    raise NoServer(
                         f"no device with the key {self.key!r} became free within {wait:g} s at the tracker "
                         f"{self.host}:{self.port}; others hold them: wait, or start another server"
                     )
@@ -91,12 +91,12 @@ class Tracker:
         return Lent(str(host), int(port), str(match))
 
     def check(self) -> None:
-        """Raise MeasureError where no server offers the key."""
+        """Raise NoServer where no server offers the key."""
         if self.servers():
             return
         keys = self.keys()
         others = f"it has {', '.join(map(repr, keys))}" if keys else "it has none at all"
-        raise MeasureError(
+        raise NoServer(
             f"no server offers the key {self.key!r} at the tracker {self.host}:{self.port} ({others}); start one with "
             f"`python -m tvm.exec.rpc_server --tracker {self.host}:{self.port} --key {self.key}`"
         )
@@ -127,7 +127,7 @@ def _line(tracker: Tracker) -> Iterator[socket.socket]:
             yield line
     except (OSError, EOFError, ValueError, LookupError, TypeError) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise MeasureError(
+        raise NoServer(
             f"the tracker at {place} does not answer as one ({reason}); start it with "
             f"`python -m tvm.exec.rpc_tracker --port {tracker.port}`, or check host and port"
         ) from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
+import threading
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,8 @@ from workbench.process.worker import worker
 
 _found: weakref.WeakKeyDictionary[Workload, dict[int, Path | str]] = weakref.WeakKeyDictionary()
 _root: list[Path] = []
+_making = threading.Lock()
+"several devices ask for the same one at the same time"
 
 
 def reference(workload: Workload, seed: int, **limits: Any) -> tuple[Path | None, str]:
@@ -35,10 +38,11 @@ def reference(workload: Workload, seed: int, **limits: Any) -> tuple[Path | None
     WorkerLost
         It was cancelled.
     """
-    known = _found.setdefault(workload, {})
-    if seed not in known:
-        known[seed] = _made(workload, seed, limits)
-    found = known[seed]
+    with _making:
+        known = _found.setdefault(workload, {})
+        if seed not in known:
+            known[seed] = _made(workload, seed, limits)
+        found = known[seed]
     return (None, found) if isinstance(found, str) else (found, "")
 
 
