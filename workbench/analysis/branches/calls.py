@@ -51,6 +51,22 @@ class Calls:
         """That function for each node."""
         return tuple(None if node.group is None else self.functions[node.group] for node in self.graph.nodes)
 
+    @cached_property
+    def stretches(self) -> tuple[Hashable, ...]:
+        """For each node the stretch of bindings that a pass looks at together; all of Relay is one."""
+        if self.graph.dialect != "relax":
+            return (None,) * len(self.graph.nodes)
+        turn: dict[Hashable, int] = {}
+        found: list[Hashable] = []
+        for node in self.graph.nodes:
+            arms = (g.id for g in self.graph.ancestors(node.group) if g.kind == "branch" or g.name == CLOSURE)
+            here = self.scopes[node.id], next(arms, None)
+            # a stretch ends at an `if`, and at a call that may do more than compute
+            if node.kind == "if" or (node.kind == "call" and not node.op.startswith("@")):
+                turn[here] = turn.get(here, 0) + 1
+            found.append((*here, turn.get(here, 0)))
+        return tuple(found)
+
     def key(self, source: int, target: int) -> Key:
         """What the argument is for a pass that looks at `target`: equal keys are one object."""
         return self._key(source, self.scopes[target])
@@ -64,9 +80,9 @@ class Calls:
         return ("let", source) if self.is_let(source) else source
 
     def is_let(self, source: int) -> bool:
-        """Whether a let binds the value, so that its uses are uses of a variable."""
+        """Whether a let binds the value, so that its uses are uses of a variable; in Relax every value is bound so."""
         node = self.graph.nodes[source]
-        return bool(node.name) and node.kind != "param"
+        return bool(node.name) and node.kind != "param" and self.graph.dialect != "relax"
 
     def arguments(self, node: int) -> tuple[Key, ...]:
         """The arguments of a call, as keys."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from workbench.analysis.branches.predict import combined, folded
 from workbench.analysis.branches.recipe import Recipe
+from workbench.analysis.branches.relax_kinds import with_kinds
 from workbench.analysis.fusion import explain_fusion
 from workbench.analysis.tensors import nbytes
 from workbench.graph.model import Graph
@@ -19,7 +20,7 @@ class Change:
     ops: int
     "operator calls"
     kernels: int | None
-    "kernels that FuseOps makes, with weights bound and constants folded; None where FuseOps fails on the graph"
+    "kernels that FuseOps makes, with weights bound and constants folded; None where FuseOps fails on the graph or an operator's kind is not known"
     traffic_bytes: int | None
     "bytes that these kernels read and write; None like kernels"
 
@@ -47,7 +48,11 @@ def change(graph: Graph, recipe: Recipe, weights: Sequence[int], apart: Sequence
 
 
 def _fused(graph: Graph) -> tuple[int, int] | None:
-    """Kernels and their traffic in bytes; None where FuseOps fails."""
+    """Kernels and their traffic in bytes; None where FuseOps fails, or where it is not known what it would see."""
+    lowered = with_kinds(graph) if graph.dialect == "relax" else graph
+    if lowered is None:
+        return None
+    graph = lowered
     report = explain_fusion(graph)
     if report.failure:
         return None

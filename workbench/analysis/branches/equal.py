@@ -3,6 +3,9 @@
 The rules are those of src/relay/transforms/eliminate_common_subexpr.cc (TVM 0.17). Two calls are equal when their operator,
 attributes and arguments are; arguments are equal when they are one value, constants of rank 0 with one value, or literal
 tuples whose fields are. Larger constants are equal only when they are one object, and the order of arguments counts.
+Relax's pass of this name (src/relax/transform/eliminate_common_subexpr.cc, 0.27) goes by structure: constants of any rank and
+shapes are equal where their values are. It looks inside one stretch of bindings; what it merges across the arm of an `if`
+and what is around it is not foretold.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ from workbench.analysis.tensors import tensor
 from workbench.graph.identity import frozen
 from workbench.graph.model import Graph, Node
 
-STATEFUL = ("nn.dropout", "memory.kill", "vm.invoke_tvm_op")
+STATEFUL = ("nn.dropout", "memory.kill", "vm.invoke_tvm_op", "relax.print", "relax.assert_op")
+ALLOCATES = ("relax.builtin.", "relax.memory.", "relax.vm.")
 COMMUTATIVE = (
     "add",
     "multiply",
@@ -39,14 +43,23 @@ def representatives(calls: Calls) -> list[int]:
     return found
 
 
+def _is_stateful(op: str) -> bool:
+    return op in STATEFUL or op.startswith(ALLOCATES)
+
+
 def _key(calls: Calls, node: Node, known: Sequence[int]) -> Hashable | None:
     """What equal nodes have in common; None for a node that is merged with none."""
     inputs = calls.graph.inputs[node.id]
     if node.kind == "get_item" and len(inputs) == 1:
-        return ("get_item", node.op, _same(calls, inputs[0], node.id, known))
-    if node.kind != "op" or not inputs or node.op in STATEFUL:
+        return ("get_item", node.op, calls.stretches[node.id], _same(calls, inputs[0], node.id, known))
+    if node.kind != "op" or not inputs or _is_stateful(node.op):
         return None
-    return (node.op, frozen(node.attrs), tuple(_argument(calls, source, node.id, known) for source in inputs))
+    return (
+        node.op,
+        calls.stretches[node.id],
+        frozen(node.attrs),
+        tuple(_argument(calls, source, node.id, known) for source in inputs),
+    )
 
 
 def _argument(calls: Calls, source: int, target: int, known: Sequence[int]) -> Hashable:
@@ -54,14 +67,21 @@ def _argument(calls: Calls, source: int, target: int, known: Sequence[int]) -> H
     here = calls.scopes[source] == calls.scopes[target] and not calls.is_let(source)
     if node.kind == "tuple" and here:
         fields = calls.graph.inputs[source]
-        return ("tuple", *(scalar(calls.graph.nodes[f]) or _same(calls, f, source, known) for f in fields))
-    return scalar(node) or _same(calls, source, target, known)
+        return ("tuple", *(_argument(calls, f, source, known) for f in fields))
+    return _value(calls.graph, node) or _same(calls, source, target, known)
 
 
 def _same(calls: Calls, source: int, target: int, known: Sequence[int]) -> Hashable:
     """The identity of an argument after earlier merging."""
     key = calls.key(source, target)
     return known[source] if key == source else key
+
+
+def _value(graph: Graph, node: Node) -> Hashable | None:
+    """What a constant is compared by, None where it is compared as an object."""
+    if graph.dialect == "relax" and node.kind in ("constant", "shape", "global"):
+        return node.kind, node.type, node.attrs.get("digest", node.op)
+    return scalar(node)
 
 
 def scalar(node: Node) -> Hashable | None:
@@ -111,9 +131,9 @@ def nearly_equal(calls: Calls) -> Iterator[tuple[tuple[int, ...], tuple[Reason, 
     known = representatives(calls)
     alike: dict[Hashable, dict[int, None]] = {}
     for node in calls.graph.ops():
-        inputs = [s for s in calls.graph.inputs[node.id] if calls.graph.nodes[s].kind != "constant"]
+        inputs = [s for s in calls.graph.inputs[node.id] if calls.graph.nodes[s].kind not in ("constant", "shape")]
         values = sorted(repr(_argument(calls, s, node.id, known)) for s in inputs)
-        if values and node.op not in STATEFUL:
+        if values and not _is_stateful(node.op):
             alike.setdefault((node.op, calls.scopes[node.id], tuple(values)), {})[known[node.id]] = None
     for nodes in alike.values():
         chosen = list(nodes)
@@ -136,7 +156,7 @@ def _reason(calls: Calls, a: int, b: int, known: Sequence[int]) -> Reason | None
         )
     if different or len(ours) != len(theirs):
         return None
-    if sorted(map(repr, ours)) == sorted(map(repr, theirs)) and first.op in COMMUTATIVE:
+    if sorted(map(repr, ours)) == sorted(map(repr, theirs)) and first.op.removeprefix("relax.") in COMMUTATIVE:
         return Reason(
             "commuted",
             f"they are {first.op} of the same two values in another order, which TVM does not look at",

@@ -1,0 +1,27 @@
+"""What Relax's passes make of sibling branches: EliminateCommonSubexpr, CombineParallelMatmul, and a pass of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workbench.analysis.branches.calls import Calls
+from workbench.analysis.branches.equal import equal_branches, nearly_equal
+from workbench.analysis.branches.group import BranchGroup, producer
+from workbench.analysis.branches.recipe import Recipe
+from workbench.analysis.branches.relax_conv import conv_groups
+from workbench.analysis.branches.relax_matmul_groups import matmul_groups
+
+SAME = "EliminateCommonSubexpr"
+
+
+def relax_branches(calls: Calls, least: int) -> Iterator[BranchGroup]:
+    """Everything that `parallel_branches` lists of a Relax graph, in no order."""
+    graph = calls.graph
+    for branches in equal_branches(calls):
+        recipe = Recipe(graph, ends={n: ("old", branches[0][i]) for b in branches[1:] for i, n in enumerate(b)})
+        yield BranchGroup("identical", producer(graph, branches), branches, SAME, 1, graph=graph, recipe=recipe)
+    yield from matmul_groups(calls, least)
+    yield from conv_groups(calls, least)
+    for nodes, reasons in nearly_equal(calls):
+        branches = tuple((node,) for node in nodes)
+        yield BranchGroup("near", producer(graph, branches), branches, SAME, 1, reasons, graph=graph)

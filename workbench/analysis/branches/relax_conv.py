@@ -1,0 +1,129 @@
+"""Convolutions of one tensor side by side: which our CombineParallelConv2D makes one, and why not the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from workbench.analysis.branches.calls import Calls, Key
+from workbench.analysis.branches.finder import Reason, attribute
+from workbench.analysis.branches.group import BranchGroup
+from workbench.analysis.branches.recipe import INJECTIVE, Recipe, joined
+from workbench.analysis.branches.rules import attr, type_of
+from workbench.graph.model import Node
+
+CONV = "relax.nn.conv2d"
+
+
+def conv_groups(calls: Calls, least: int) -> Iterator[BranchGroup]:
+    """The groups of the pass, and its near misses."""
+    text = f"CombineParallelConv2D{{min_num_branches={least}}}"
+    for siblings in _siblings(calls):
+        groups, refused = _grouped(calls, siblings)
+        root = calls.graph.inputs[siblings[0]][0]
+        taken = [group for group in groups if len(group) >= least]
+        for group in taken:
+            branches = tuple((node,) for node in group)
+            yield BranchGroup("combinable", root, branches, text, 0, graph=calls.graph, recipe=_recipe(calls, group))
+        left = [group for group in groups if len(group) < least]
+        for group in left:
+            if len(group) > 1:
+                said = f"{len(group)} branches fit together, and {least} are asked for"
+                refused.append(Reason("below-min", said, tuple(group)))
+        alone = tuple((node,) for node in siblings if not any(node in group for group in taken))
+        if alone and refused:
+            yield BranchGroup("near", root, alone, text, 0, tuple(dict.fromkeys(refused)), graph=calls.graph)
+
+
+def _siblings(calls: Calls) -> list[list[int]]:
+    found: dict[tuple[object, Key], list[int]] = {}
+    for node in calls.graph.ops():
+        if node.op == CONV:
+            found.setdefault((calls.stretches[node.id], calls.arguments(node.id)[0]), []).append(node.id)
+    return [nodes for nodes in found.values() if len(nodes) > 1]
+
+
+def _grouped(calls: Calls, siblings: Sequence[int]) -> tuple[list[list[int]], list[Reason]]:
+    """Convolutions that fit together, and why others do not."""
+    groups: list[list[int]] = []
+    refused: list[Reason] = []
+    for node in siblings:
+        alone = _alone(calls, calls.graph.nodes[node])
+        if alone is not None:
+            refused.append(alone)
+            continue
+        for group in groups:
+            reason = _differ(calls, group[0], node)
+            if reason is None:
+                if _needs(calls, node, group):
+                    said = "one branch's filter is made from another one's result"
+                    refused.append(Reason("sibling-dependency", said, (group[0], node)))
+                else:
+                    group.append(node)
+                break
+            refused.append(reason)
+        else:
+            groups.append([node])
+    return groups, refused
+
+
+def _alone(calls: Calls, node: Node) -> Reason | None:
+    """Why a convolution is combined with none."""
+    filters = type_of(calls, calls.graph.inputs[node.id][1])
+    layouts = f"{attr(node, 'kernel_layout', 'OIHW')}{_out(node)}"
+    if not filters.known:
+        return Reason("dynamic-shape", "the filter's shape is not known here", (node.id,))
+    if attr(node, "groups", 1) != 1:
+        return Reason("attr:groups", "only convolutions of groups=1 are combined", (node.id,))
+    if not layouts.isalpha() or "C" not in _out(node):
+        return Reason("packed-layout", "a packed layout is left as it is", (node.id,))
+    return None
+
+
+def _out(node: Node) -> str:
+    return str(attr(node, "out_layout", "") or attr(node, "data_layout", "NCHW"))
+
+
+def _differ(calls: Calls, first: int, other: int) -> Reason | None:
+    nodes, inputs = calls.graph.nodes, calls.graph.inputs
+    different = attribute(nodes[first], nodes[other])
+    if different:
+        shown = " and ".join(str(nodes[n].attrs.get(different, "the default")) for n in (first, other))
+        return Reason(f"attr:{different}", f"they differ in {different}: {shown}", (first, other))
+    ours, theirs = (type_of(calls, inputs[n][1]) for n in (first, other))
+    if ours.dtype != theirs.dtype:
+        return Reason("weight-dtype", f"the filters are {ours} and {theirs}", (first, other))
+    axis = str(attr(nodes[first], "kernel_layout", "OIHW")).index("O")
+    if any(a != b for i, (a, b) in enumerate(zip(ours.shape, theirs.shape, strict=True)) if i != axis):
+        said = f"the filters are {ours} and {theirs}, and only filters of one size are put together"
+        return Reason("kernel-size", said, (first, other))
+    return None
+
+
+def _needs(calls: Calls, node: int, group: Sequence[int]) -> bool:
+    """Whether a node is made from one of these."""
+    seen, stack = set(), list(calls.graph.inputs[node])
+    while stack:
+        current = stack.pop()
+        if current in group:
+            return True
+        if current not in seen and current > group[0]:
+            seen.add(current)
+            stack.extend(calls.graph.inputs[current])
+    return False
+
+
+def _recipe(calls: Calls, group: Sequence[int]) -> Recipe:
+    graph = calls.graph
+    node = graph.nodes[group[0]]
+    recipe = Recipe(graph)
+    data, _ = graph.inputs[node.id][:2]
+    axis = str(attr(node, "kernel_layout", "OIHW")).index("O")
+    kinds = [type_of(calls, graph.inputs[n][1]) for n in group]
+    fields = recipe.tuple([("old", graph.inputs[n][1]) for n in group])
+    filters = recipe.add("op", "relax.concat", [fields], joined(kinds, axis), INJECTIVE)
+    ends = [type_of(calls, n) for n in group]
+    whole = recipe.like(node.id, [("old", data), filters], joined(ends, _out(node).index("C")))
+    parts = recipe.add("op", "relax.split", [whole], f"({', '.join(map(str, ends))})", INJECTIVE)
+    for place, (n, kind) in enumerate(zip(group, ends, strict=True)):
+        recipe.ends[n] = recipe.add("get_item", f".{place}", [parts], kind)
+    return recipe
