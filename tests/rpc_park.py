@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import threading
 import time
 
 from workbench.errors import MeasureError
@@ -54,6 +58,55 @@ class Park:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+
+class Overheard:
+    """A way to a tracker on which every message to it is written down: give `tracker` in its place."""
+
+    def __init__(self, tracker):
+        self._there = (tracker.host, tracker.port)
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.tracker = dataclasses.replace(tracker, host="127.0.0.1", port=self._socket.getsockname()[1])
+        self.messages = []
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def close(self):
+        self._socket.close()
+
+    def _listen(self):
+        with contextlib.suppress(OSError):
+            while True:
+                line, _ = self._socket.accept()
+                there = socket.create_connection(self._there)
+                threading.Thread(target=self._forward, args=(line, there), daemon=True).start()
+                threading.Thread(target=_poured, args=(there, line), daemon=True).start()
+
+    def _forward(self, line, there):
+        with contextlib.suppress(OSError, EOFError):
+            there.sendall(_exactly(line, 4))
+            while True:
+                head = _exactly(line, 4)
+                message = _exactly(line, *struct.unpack("<i", head))
+                self.messages.append(json.loads(message))
+                there.sendall(head + message)
+        there.close()
+
+
+def _poured(source, sink):
+    with contextlib.suppress(OSError):
+        while data := source.recv(4096):
+            sink.sendall(data)
+    sink.close()
+
+
+def _exactly(line, length):
+    data = b""
+    while len(data) < length:
+        part = line.recv(length - len(data))
+        if not part:
+            raise EOFError
+        data += part
+    return data
 
 
 def _started(program, *arguments):

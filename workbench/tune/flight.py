@@ -87,8 +87,12 @@ class Flight:
                 answer = self._lanes.answer()
                 if answer is not None:
                     self._ended(self._underway.pop(answer.number), answer)
-            elif self._over() or not self._pace.rested():
+            elif self._over():
                 return
+            else:
+                self._say()
+                if not self._pace.rested():
+                    return
 
     def _over(self) -> bool:
         if self._waiting:

@@ -271,6 +271,8 @@ class Run:
             numbers = ", ".join(str(candidate.number) for candidate in underway)
             labels = "; ".join(candidate.config.label for candidate in underway)
             self._doing = f"Trial{'s' if len(underway) > 1 else ''} {numbers}: {labels}"
+        elif self._lanes.wide == 0:
+            self._doing = "Waiting for a device"
         self._tell()
 
     def _confirm(self, target: str) -> None:
