@@ -104,7 +104,7 @@ def living_page(browser: Browser, width: int = 1600, height: int = 1100) -> Iter
     page.on("pageerror", lambda error: failed.append(str(error)))
     yield page
     page.close()
-    assert failed == []
+    assert failed == [], failed
 
 
 class Notebook:
