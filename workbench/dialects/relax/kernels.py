@@ -14,6 +14,7 @@ from workbench.dialects.capture import pass_context
 from workbench.dialects.counted import OUTSIDE, Call, Program
 from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.legalized import LEGALIZE, Legalized, known, remember, settings_of
+from workbench.dialects.relax.legalizing import legalize
 from workbench.dialects.relax.target import make_target
 from workbench.graph.model import Graph, Node
 
@@ -27,20 +28,59 @@ FUSED, CALLS = "FuseTIR", "CallTIRRewrite"
 "passes that get a kernel as a function of its operators, and the last module with calls in place of packed functions"
 _SCHEDULES = "ApplyDefaultSchedule"
 "it changes how a kernel computes, and not what is called"
+_LEAVES_OPERATORS = "adreno"
+"key of the targets whose pipeline has LegalizeOps leave some operators as they are"
 
 
 def count(workload: Workload, target: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """What `wb.count` says, from the graph-level passes alone."""
     made = make_target(target)
-    settings, disabled = settings_of(target, config), config.get("disabled", ())
+    settings, disabled = settings_of(target, config), frozenset(config.get("disabled", ()))
     before = known(workload.module, settings, disabled)
+    if before is None and LEGALIZE not in disabled and _LEAVES_OPERATORS not in made.keys:
+        passes, module = _legalized(workload.module, made, config)
+        before = Legalized(workload.module, settings, disabled, passes, module)
+        remember(before)
     watch = Watch(quick=True, before=before)
     with made, pass_context(config, [watch]):
         relax.get_default_pipeline(made)(workload.module if before is None else before.result)
-    if before is None and watch.legalized is not None:
-        passes = frozenset(watch.passes)
-        remember(Legalized(workload.module, settings, frozenset(disabled), passes, watch.legalized))
     return program_of_module(watch.first(CALLS), workload.name).counts()
+
+
+def _legalized(
+    module: tvm.IRModule, target: tvm.target.Target, config: Mapping[str, Any]
+) -> tuple[frozenset[str], tvm.IRModule]:
+    """The passes of the default pipeline that run up to LegalizeOps, and what it has then."""
+    watch = UpTo(LEGALIZE)
+    with target, pass_context(config, [watch]):
+        given = relax.get_default_pipeline(target)(module)
+    with target, pass_context(config, []):
+        return frozenset([*watch.passes, LEGALIZE]), legalize(given)
+
+
+@tvm.ir.instrument.pass_instrument
+class UpTo:
+    """Has the passes run that come before one.
+
+    Parameters
+    ----------
+    last
+        Name of the first pass that does not run, nor does any behind it.
+    """
+
+    def __init__(self, last: str) -> None:
+        self.last = last
+        self.passes: list[str] = []
+        "that ran; not the sequences that they stand in, which go on"
+        self.over = False
+
+    def should_run(self, _module: tvm.IRModule, info: Any) -> bool:
+        self.over = self.over or info.name == self.last
+        return not self.over
+
+    def run_after_pass(self, _module: tvm.IRModule, info: Any) -> None:
+        if not self.over:
+            self.passes.append(str(info.name))
 
 
 @tvm.ir.instrument.pass_instrument
@@ -58,9 +98,6 @@ class Watch:
     def __init__(self, quick: bool = False, before: Legalized | None = None) -> None:
         self.quick = quick
         self.skipped = frozenset[str]() if before is None else before.passes
-        self.passes: list[str] = []
-        "that ran up to LegalizeOps, this one too; not the sequences that they stand in, which go on"
-        self.legalized: tvm.IRModule | None = None
         self.kept: dict[str, tvm.IRModule] = {}
         "name of a pass -> the module that it got first"
         self.split: list[tvm.IRModule] = []
@@ -82,9 +119,6 @@ class Watch:
             self.kept.setdefault(name, module)
 
     def run_after_pass(self, module: tvm.IRModule, info: Any) -> None:
-        if self.quick and self.legalized is None:
-            self.passes.append(str(info.name))
-            self.legalized = module if info.name == LEGALIZE else None
         if str(info.name).endswith(".SplitHostDevice"):
             self.split.append(module)
 
