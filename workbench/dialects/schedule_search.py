@@ -91,7 +91,7 @@ def search(
         left -= 1
     if left < 1:
         return
-    told("finding out how it may be written")
+    told("finding out which schedules it may have")
     context = ms.TuneContext(
         mod=module,
         target=bench.target,

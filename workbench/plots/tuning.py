@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pandas as pd
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from workbench.plots.style import (
     LIGHT,
@@ -31,6 +31,8 @@ NOUNS = {
 }
 ROWS = 6
 "as high as so many bars"
+WIDE = 20
+"times the best value, from which on the axis is logarithmic"
 
 
 def tuning_progress(
@@ -43,7 +45,8 @@ def tuning_progress(
     Parameters
     ----------
     data
-        As the `table` of what `wb.tune` gives: columns `number`, `status`, `like` and the value's, of one target.
+        As the `table` of what `wb.tune` gives: columns `number`, `status` and the value's, of one target; or as the `table` of
+        a run of `wb.prepared_schedules`, of one function.
     value
         What is made small: `median_us` (microseconds), `kernels`, `handover_bytes` (bytes) or `build_seconds`.
     """
@@ -63,7 +66,13 @@ def tuning_progress(
     # what cannot win has no place on the axis of values: it stands at the edge
     ax.plot(out, [0.03] * len(out), "x", color=theme.bad, markersize=6, transform=ax.get_xaxis_transform(), zorder=2)
     _words(ax, values, best, len(tried), theme)
-    ax.yaxis.set_major_locator(MaxNLocator(5, integer=value == "kernels"))
+    if values.max() > WIDE * values.min() > 0:
+        # on a plain scale the best ones would lie on one line
+        ax.set_yscale("log")
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda shown, _place: figures(shown)))
+        ax.yaxis.set_minor_formatter(NullFormatter())
+    else:
+        ax.yaxis.set_major_locator(MaxNLocator(5, integer=value == "kernels"))
     ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
     ax.set_xlim(0.3, max(len(tried), 2) * 1.12)
     ax.margins(y=0.2)

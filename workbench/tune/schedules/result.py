@@ -160,7 +160,8 @@ class TunedSchedules:
             lines.append("measurements are not kept, so the schedules go with this process")
         lines.append(str(self.race) if self.race else "stopped before it was compared; run it again to go on")
         if self.race and not self.faster:
-            lines.append(f"so keep {self.base.label}{self._why()}")
+            why = self._why() if self.race.answer == "no" else ""
+            lines.append(f"so keep {self.base.label}{why}")
         return "; ".join(lines)
 
     def _why(self) -> str:
