@@ -19,7 +19,8 @@ from workbench.errors import PipelineError, WorkbenchError
 FUSED = "SimplifyInference,FuseOps{fuse_opt_level=2}"
 
 
-@pytest.fixture(params=sorted(SMALL))
+# resnet18 is long: conv_bias_batch_norm and branches have its kinds of operators and its joins
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.long] * (name == "resnet18")) for name in sorted(SMALL)])
 def sample(request):
     return wb.samples.load(request.param, **SMALL[request.param])
 
