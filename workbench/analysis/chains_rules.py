@@ -10,6 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from workbench.graph.model import Node
+
 ADDS, MULTIPLIES, WITHOUT_RULE = ("add", "nn.bias_add"), ("multiply",), ("subtract", "divide")
 ARITHMETIC = (*ADDS, *MULTIPLIES, *WITHOUT_RULE)
 _LIMITS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-(2**15), 2**15 - 1), "uint16": (0, 2**16 - 1)}
@@ -61,6 +63,12 @@ def arithmetic_left(steps: Sequence[Step]) -> int:
         if step.shared:
             left, adds, multiplies = left + min(adds, 1) + min(multiplies, 1), 0, 0
     return left + min(adds, 1) + min(multiplies, 1)
+
+
+def canonical(run: Sequence[Node]) -> bool:
+    """Whether adds and multiplies, and what undoes them, are in no shorter form: one of each at most."""
+    adds = sum(node.op in (*ADDS, "subtract") for node in run)
+    return adds <= 1 and len(run) - adds <= 1
 
 
 def casts_left(source: str, steps: Sequence[Step]) -> tuple[int, bool]:
