@@ -9,7 +9,7 @@ import pytest
 from rpc_park import Park
 
 import workbench as wb
-from workbench.errors import MeasureError
+from workbench.errors import MeasureError, NoServer
 from workbench.measure.rows import COLUMNS
 
 LOADING = "Loading on "
@@ -130,3 +130,20 @@ def test_the_last_server_gone_is_said_for_each_row_that_is_left(park, small):
     rows = wb.measure(small, [0, 3], budget=0.02, remote=park.tracker, check=False, progress=Watch(1, park.kill))
     assert list(rows["status"]) == ["no server"] * 2
     assert all("no server offers the key" in message for message in rows["message"])
+
+
+@pytest.mark.long
+def test_a_race_runs_both_on_one_device_in_turn(park, small, tell):
+    park.with_servers(1)
+    loading = []
+    raced = wb.race(small, 0, 3, budget=0.3, remote=park.tracker, progress=lambda what, fraction: loading.append(what))
+    assert raced.rounds >= 10
+    assert raced.target == "llvm -mcpu=generic"
+    assert raced.low <= raced.ratio <= raced.high
+    assert any(what == f"Racing on {server}" for what in loading for server in park.offered())
+    assert not raced.note, "both outputs were checked"
+    tell(f"on a device: {raced}")
+    with pytest.raises(MeasureError, match="write the architecture"):
+        wb.race(small, 0, 3, "cuda", remote=park.tracker)
+    with pytest.raises(NoServer, match="no server offers the key 'nothing'"):
+        wb.race(small, 0, 3, remote=dataclasses.replace(park.tracker, key="nothing"))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from rpc_park import Overheard, Park
@@ -12,6 +14,7 @@ from rpc_park import Overheard, Park
 import workbench as wb
 from workbench.errors import NoServer
 from workbench.measure.remote.tracker import REQUEST
+from workbench.process.worker import Worker, worker
 from workbench.tune import evaluate
 from workbench.tune.tuning import prepared
 
@@ -48,7 +51,9 @@ def sessions(monkeypatch):
     usual, lock = evaluate.measure, threading.Lock()
 
     class Sessions(list):
-        acts = {}
+        def __init__(self):
+            super().__init__()
+            self.acts = {}
 
         def __call__(self, what, fraction):
             if what.startswith(LOADING):
@@ -147,7 +152,7 @@ def test_pause_begins_no_new_one_and_stop_gives_up_those_under_way(park, small, 
 
 def test_a_key_that_nobody_offers_ends_the_run_at_once_with_those_there_are(park, small):
     park.with_servers(1)
-    with pytest.raises(NoServer, match="no server offers the key 'nothing' .*it has 'board'"):
+    with pytest.raises(NoServer, match=r"no server offers the key 'nothing' .*it has 'board'"):
         wb.tune(small, remote=dataclasses.replace(park.tracker, key="nothing"), **QUICK)
 
 
@@ -156,7 +161,7 @@ def test_of_two_users_of_one_server_the_one_with_the_higher_priority_is_served_f
     """Both have a candidate waiting while a third user has the only server."""
     from tvm import rpc
 
-    first, *others = park.with_servers(1)
+    _first, *others = park.with_servers(1)
     for server in others:
         park.kill(server)
     overheard = [Overheard(dataclasses.replace(park.tracker, priority=priority)) for priority in (1, 9)]
@@ -192,3 +197,43 @@ def test_builds_of_a_farm_run_on_dask(park, small, sessions):
     assert len(sessions) == 4
     assert here.table["status"].tolist() == ["ok"] * 2, here.table["reason"].tolist()
     assert here.table["kernels"].tolist() == found.table["kernels"].tolist()[:2]
+
+
+@pytest.fixture
+def sleeping(monkeypatch):
+    """Devices sleep rather than compute, so that this machine's two cores are not what is shared."""
+    places = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(places))
+    usual = Worker.run
+
+    def run(self, job, *given, **how):
+        return usual(self, job.replace("workbench.measure.remote.jobs:run", "sleeping_jobs:run"), *given, **how)
+
+    monkeypatch.setattr(Worker, "run", run)
+    for role in ("device 0", "device 1"):
+        worker(role).stop()
+
+
+@pytest.mark.long
+def test_two_servers_take_half_the_time_of_one(park, small, sleeping, tell):
+    space = of_different_programs()
+
+    def seconds():
+        begun = time.perf_counter()
+        found = wb.tune(small, space, remote=park.tracker, budget=600, **QUICK)
+        assert found.table["status"].tolist() == ["ok"] * 8, found.table["reason"].tolist()
+        return time.perf_counter() - begun
+
+    one, *others = park.with_servers(2)
+    # the children that serve the devices start once a notebook
+    wb.tune(small, space, trials=2, remote=park.tracker, **QUICK)
+    both = seconds()
+    for server in others:
+        park.kill(server)
+    assert park.offered() == [one]
+    alone = seconds()
+    told = (
+        f"8 candidates in {alone:.1f} s on one server and {both:.1f} s on two, {alone / both:.2f} times the throughput"
+    )
+    tell(f"{small.dialect}, devices that sleep: {told}")
+    assert alone / both >= 1.8

@@ -66,7 +66,7 @@ def decided(
     except MeasureError as error:
         if getattr(error, "status", "") == "cancelled":
             raise
-        return Verdict(tuple(races), note=f"no race: {error}")
+        return Verdict(tuple(races), default.number if races else None, f"no {'other ' if races else ''}race: {error}")
     winner = races[-1][0] if races[-1][1].answer != "no" else default.number
     return Verdict(tuple(races), winner if leads else None)
 

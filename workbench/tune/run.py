@@ -320,6 +320,7 @@ class Run:
             timeout=how.timeout,
             memory=how.memory,
             seed=how.seed,
+            remote=how.remote,
             cancelled=self._control.stopped,
         )
 

@@ -55,7 +55,7 @@ def _lane(
     answers: queue.SimpleQueue[tuple[int, _T | None, BaseException | None]],
     stop: threading.Event,
 ) -> None:
-    with _role() as role:
+    with own_role() as role:
         while not stop.is_set():
             try:
                 place = waiting.get_nowait()
@@ -68,7 +68,7 @@ def _lane(
 
 
 @contextmanager
-def _role() -> Iterator[str]:
+def own_role() -> Iterator[str]:
     """A child process that no other thread of this notebook uses; those of earlier measurements are used again first."""
     with _choosing:
         mine = next(number for number in count() if number not in _taken)

@@ -14,8 +14,8 @@ from typing import Any
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost
 from workbench.measure.remote.builders import submitted
 from workbench.measure.remote.devices import spread
+from workbench.measure.remote.targets import target_there
 from workbench.measure.remote.tracker import Tracker
-from workbench.measure.rows import device_of
 from workbench.measure.status import status_of
 from workbench.measure.timing.reference import reference
 from workbench.measure.timing.subject import Limits, Subject, measured
@@ -147,10 +147,7 @@ def _ordered(executor: Executor, part: Part, how: Limits, folder: Path) -> Futur
 def _remote(part: Part, tracker: Tracker) -> Part:
     """The row of a device that isn't this machine, and its target, which gets nothing from this machine's CPU or GPU."""
     row = {**part.row, **dict.fromkeys(ELSEWHERE), "remote": str(tracker)}
-    words = part.target.split()
-    if words[:1] == ["llvm"] and "-mcpu" not in part.target and "-mtriple" not in part.target:
-        return Part(row, part.subject, f"{part.target} -mcpu=generic")
-    if device_of(part.target) == "cuda" and "-arch" not in part.target:
-        message = "write the architecture of the device's GPU: cuda -arch=sm_..; this machine's own says nothing of it"
-        return Part({**row, "status": "failed", "message": message}, None, part.target)
-    return Part(row, part.subject, part.target)
+    try:
+        return Part(row, part.subject, target_there(part.target))
+    except MeasureError as error:
+        return Part({**row, "status": status_of(error), "message": str(error)}, None, part.target)

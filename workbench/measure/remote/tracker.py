@@ -64,6 +64,14 @@ class Tracker:
             found = [(server["key"], *server["addr"]) for server in summary["server_info"]]
             return [(key.removeprefix("server:"), f"{host}:{port}") for key, host, port in found]
 
+    def for_job(self, wait: float) -> dict[str, Any]:
+        """What a job in a child takes as `tracker`: the fields, and how many seconds to wait for a device."""
+        return {**vars(self), "wait": wait}
+
+    def patience(self, timeout: float) -> float:
+        """Seconds after which a job is lost that may take `timeout` itself: the tracker's own limits come first, and say more."""
+        return timeout + SERVERS * (self.session_timeout + 30)
+
     def lent(self, wait: float) -> Lent:
         """A device, once one is free.
 

@@ -10,6 +10,9 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice
+from workbench.measure.remote.devices import own_role
+from workbench.measure.remote.targets import target_there
+from workbench.measure.remote.tracker import Tracker
 from workbench.measure.timing.ratio import compared
 from workbench.measure.timing.reference import reference
 from workbench.measure.timing.subject import JOBS, Limits, no_device
@@ -74,6 +77,7 @@ def race(
     memory: int | None = None,
     seed: int = 0,
     check: bool = True,
+    remote: Tracker | None = None,
     progress: Progress = silent,
     cancelled: Callable[[], bool] = never,
 ) -> Race:
@@ -89,6 +93,8 @@ def race(
         Seconds of runs after the warm-up.
     timeout, memory, seed, check
         As `wb.measure` takes them.
+    remote
+        Race on a device of this tracker: both on the same one, in one session.
 
     Raises
     ------
@@ -99,9 +105,13 @@ def race(
     configs = [Config.of(each) for each in (a, b)]
     for config in configs:
         legal(workload, config)
-    missing = no_device(workload, target, how)
-    if missing:
-        raise NoDevice(missing)
+    if remote is not None:
+        remote.check()
+        target = target_there(target)
+    else:
+        missing = no_device(workload, target, how)
+        if missing:
+            raise NoDevice(missing)
     expected, unchecked = reference(workload, seed, **how.of_a_job) if check else (None, "")
     arguments = {
         "target": target,
@@ -110,8 +120,17 @@ def race(
         "seed": seed,
         "reference": None if expected is None else str(expected),
     }
-    found = worker().run(f"{JOBS}:race", workload, arguments, **how.of_a_job)
+    found = _run(workload, arguments, how, remote)
     return judged(configs[0].label, configs[1].label, found, unchecked and f"the outputs were not checked: {unchecked}")
+
+
+def _run(workload: Workload, arguments: dict[str, Any], how: Limits, remote: Tracker | None) -> dict[str, Any]:
+    if remote is None:
+        return worker().run(f"{JOBS}:race", workload, arguments, **how.of_a_job)
+    there = {**arguments, "tracker": remote.for_job(how.timeout)}
+    limits = {**how.of_a_job, "timeout": remote.patience(how.timeout)}
+    with own_role() as role:
+        return worker(role).run("workbench.measure.remote.racing:race", workload, there, **limits)
 
 
 def judged(a: str, b: str, found: dict[str, Any], note: str = "") -> Race:

@@ -11,7 +11,7 @@ from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, WorkbenchError
 from workbench.measure.kernels.kernels import from_result
 from workbench.measure.remote.builders import counts_in
-from workbench.measure.remote.tracker import SERVERS, Tracker
+from workbench.measure.remote.tracker import Tracker
 from workbench.measure.rows import counted, device_of, timed
 from workbench.measure.status import status_of
 from workbench.measure.timing.reference import reference
@@ -126,9 +126,8 @@ def ran(subject: Subject, target: str, how: Limits) -> dict[str, Any]:
     arguments["folder"] = None if subject.folder is None else str(subject.folder)
     arguments["tracker"] = None
     if how.tracker is not None:
-        arguments["tracker"] = {**vars(how.tracker), "wait": how.timeout}
-        # the tracker's own limits come first, and say more
-        limits["timeout"] += SERVERS * (how.tracker.session_timeout + 30)
+        arguments["tracker"] = how.tracker.for_job(how.timeout)
+        limits["timeout"] = how.tracker.patience(how.timeout)
     answer = worker(how.role).run("workbench.measure.remote.jobs:run", subject.program, arguments, **limits)
     return {**timed(answer, why), **answer["conditions"]}
 
