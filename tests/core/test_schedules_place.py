@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,11 @@ from workbench.dialects.base import Workload
 from workbench.dialects.schedule_search import best_cost_model, reason
 from workbench.dialects.scheduling import RECORDS, WORKLOADS
 from workbench.errors import StoreError, UnknownName, UnknownNode, WorkbenchError
+from workbench.measure.timing.race import Race
 from workbench.pipeline.config import Config
 from workbench.tune.schedules.link import plain, selected, tasks_of
 from workbench.tune.schedules.place import begun, done, folder_for, locked, mend, note_done
+from workbench.tune.schedules.result import TunedSchedules
 
 HERE = {"dialect": "relay", "tvm": "1", "machine": "m", "target": "llvm", "cores": 2}
 CALLS = [
@@ -117,6 +120,22 @@ def test_kernels_are_chosen_by_name_call_or_node() -> None:
 def test_failures_are_counted_by_their_last_line() -> None:
     assert reason("LocalRunner: Timeout, killed after 30 seconds\n") == "it ran for more than 30 s"
     assert reason("a stack\n  of calls\nTVMError: no memory\n") == "TVMError: no memory"
+
+
+def test_schedules_that_did_not_win_are_not_recommended() -> None:
+    def result(answer: str) -> TunedSchedules:
+        raced = Race("opt 3", "tuned", "llvm", 0.5, 0.4, 0.6, answer, (), ())
+        dense, add = tasks_of(ANSWER, BEFORE)
+        tasks = (replace(dense, after_us=20.0), replace(add, after_us=2.0, status="tuned"))
+        folder = Path("there")
+        return TunedSchedules(WORKLOAD, Config(), "llvm", folder, tasks, (), {}, "random", race=raced, before={})
+
+    won, lost, unsure = (result(answer) for answer in ("yes", "no", "can't tell"))
+    assert won.best == won.config == Config(schedules="there")
+    assert lost.best == unsure.best == Config()
+    assert "keep opt 3" not in str(won)
+    assert "so keep opt 3: tvmgen_default_fused_nn_dense takes 20 us for 8 us before, which is not tuned" in str(lost)
+    assert str(unsure).endswith("so keep opt 3")
 
 
 def test_a_configuration_with_schedules_says_so_and_keeps_them() -> None:

@@ -109,6 +109,6 @@ def _model(asked: str | None, dialect: str) -> str:
     if asked not in (None, "xgb", "random"):
         raise WorkbenchError(f"there is no cost model {asked!r}; give xgb or random")
     if asked == "xgb" and best != asked:
-        older = " that still has its module rabit" if dialect == "relay" else ""
-        raise WorkbenchError(f"the cost model xgb needs xgboost{older}; install it, or give random")
+        needs = "an xgboost that still has its module rabit" if dialect == "relay" else "tvm-workbench[schedules]"
+        raise WorkbenchError(f"the cost model xgb needs {needs}; install it, or give random")
     return asked or best
