@@ -43,14 +43,28 @@ def test_a_cut_is_one_kernel_more_and_is_measured_with_the_same_outputs() -> Non
     assert "failed" not in said
 
 
-def test_reasons_and_regions_are_there_and_what_relax_has_for_branches_is_said() -> None:
+def test_reasons_and_regions_are_there_and_when_branches_are_combined_is_said() -> None:
     view = wb.FusionInspector(wb.samples.load("attention"), before=KINDS)
     split = next(n.id for n in view.fused.graph.nodes if n.op == "split")
     view.selection = [split]
     view.region = split
     assert "The region" in texts(view.panels["card"])
     view.tab = "branches"
-    assert "Relax has CombineParallelMatmul" in texts(view.panels["tab"])
+    assert view.wait(60)
+    assert "combined before LegalizeOps" in texts(view.panels["tab"])
+
+
+def test_branches_and_chains_are_listed_and_marked() -> None:
+    view = wb.FusionInspector(wb.samples.load("bert", dialect="relax", layers=1, hidden=32, seq=8, heads=2))
+    view.tab = "branches"
+    assert view.wait(60)
+    assert "CombineParallelMatmul" in str(view.panels["tab"])
+    marked = {node: sign for node, sign, *_ in view.marks["signs"]}
+    (group,) = (g for g in view.branches if g.kind == "combinable")
+    assert {marked[node] for branch in group.branches for node in branch} == {"a"}
+    view.tab = "chains"
+    assert "nothing folds it" in str(view.panels["tab"])
+    assert view.marks["signs"]
 
 
 def test_its_picture_is_of_the_graph_behind_the_passes_that_run_first(tmp_path: Path) -> None:

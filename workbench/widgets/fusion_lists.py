@@ -12,6 +12,7 @@ from workbench.analysis.branches import BranchGroup
 from workbench.analysis.chains import ConstantChain
 from workbench.analysis.fusion.decision import Decision
 from workbench.analysis.fusion.reasons import REASONS
+from workbench.graph.model import Graph
 from workbench.widgets.blocks import Block, action, entry, row, rows, signed, size, table, words
 from workbench.widgets.fusion_bench import Fused
 from workbench.widgets.fusion_source import Edit
@@ -113,9 +114,18 @@ def _measured(measured: Sequence[dict[str, Any]], said: str) -> list[Block]:
     return [table(["", "kernels built", "median", "quartiles"], lines, "measured"), words(said, name="outputs")]
 
 
-def branches(groups: Sequence[BranchGroup], least: int, chosen: int, patience: float = PATIENCE) -> list[Block]:
+def is_lowered(graph: Graph) -> bool:
+    """Whether Relax's operators are PrimFuncs already, which no combiner looks at."""
+    return graph.dialect == "relax" and any(node.kind == "op" and node.pattern is not None for node in graph.nodes)
+
+
+def branches(
+    groups: Sequence[BranchGroup], least: int, chosen: int, patience: float = PATIENCE, *, lowered: bool = False
+) -> list[Block]:
     """Sibling branches that could be merged, nearly could, or must not be."""
     made = [entry("range", "min_branches", "at least", least, min=2, max=8, show=f"{least} branches")]
+    if lowered:
+        made.append(words("Products and convolutions are combined before LegalizeOps: look at the program without it."))
     if not groups:
         return [*made, words("No sibling branches that are equal, can be combined, or nearly can.", name="branches")]
     ends, letters, listed = time.monotonic() + patience, marks(groups), []

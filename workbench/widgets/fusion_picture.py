@@ -17,7 +17,7 @@ from workbench.widgets.blocks import Block, sendable, words
 from workbench.widgets.fusion_bench import Fused, Settings
 from workbench.widgets.fusion_cards import card, region_card
 from workbench.widgets.fusion_code import code_blocks
-from workbench.widgets.fusion_lists import Filter, branches, chains, head, player, what_if
+from workbench.widgets.fusion_lists import Filter, branches, chains, head, is_lowered, player, what_if
 from workbench.widgets.fusion_source import followed
 from workbench.widgets.fusion_traits import FusionTraits
 from workbench.widgets.payload import encode_graph
@@ -118,7 +118,7 @@ class FusionPicture(FusionTraits):
 
     def _show_tab(self) -> None:
         with self._lock:
-            looking = self.tab == "branches" and not self._knows_branches and self.fused.graph.dialect == "relay"
+            looking = self.tab == "branches" and not self._knows_branches
             said = [words("Looking for parallel branches …", "small")] if looking else self._tab_blocks()
             self._say(head=head(self.fused, self._base, self.before), tab=said)
             self._mark()
@@ -133,7 +133,7 @@ class FusionPicture(FusionTraits):
             if self.fused is fused:
                 self._found[f"branches {least}"] = found
         if task.wanted:
-            said = branches(found, least, self._branch)
+            said = branches(found, least, self._branch, lowered=is_lowered(fused.graph))
             with self._lock:
                 if task.wanted and self.fused is fused and self.tab == "branches" and self.min_branches == least:
                     self._say(tab=said)
@@ -147,7 +147,7 @@ class FusionPicture(FusionTraits):
         fused = self.fused
         try:
             if self.tab == "branches":
-                return branches(self.branches, self.min_branches, self._branch)
+                return branches(self.branches, self.min_branches, self._branch, lowered=is_lowered(fused.graph))
             if self.tab == "chains":
                 return chains(self.chains)
         except WorkbenchError as error:
@@ -166,7 +166,7 @@ class FusionPicture(FusionTraits):
             marks = fusion_marks.decision(fused, frames[min(self.frame, len(frames) - 1)])
         elif self.tab == "branches" and self._knows_branches:
             marks = fusion_marks.branches(self.branches)
-        elif self.tab == "chains" and fused.graph.dialect == "relay":
+        elif self.tab == "chains":
             marks = fusion_marks.chains(self.chains)
         nest = fused.nest(self.region) if self.region >= 0 else []
         self.marks = marks | (fusion_marks.region(nest[min(self.outward, len(nest) - 1)]) if nest else {})
