@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from browser.lab import BRIEFLY, Lab, Notebook
 from browser.views import notebook
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 # A search that would go on for minutes: what is pressed is pressed in time, however slow the machine is.
 MAKE = """
@@ -22,6 +24,17 @@ panel
 SOME = re.compile(r"\b([2-9]|[1-9]\d+) candidates tried")
 LOST = re.compile("Cancell?ed( future for .*)?")
 "what JupyterLab itself says of its questions to a kernel that is restarted"
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page in which nothing of ours may fail."""
+    page = browser.new_page(viewport={"width": 1600, "height": 1100})
+    failed: list[str] = []
+    page.on("pageerror", lambda error: failed.append(str(error)))
+    yield page
+    page.close()
+    assert [each for each in failed if not LOST.fullmatch(each)] == [], failed
 
 
 def logged(log: Path) -> list[str]:
@@ -39,9 +52,7 @@ def restart_and_run_again(opened: Notebook) -> None:
     opened.page.evaluate(command, "notebook:run-cell")
 
 
-def test_a_search_is_started_paused_gone_on_with_after_a_restart_and_applied(
-    lab: Lab, page: Page, failures: list[str]
-) -> None:
+def test_a_search_is_started_paused_gone_on_with_after_a_restart_and_applied(lab: Lab, page: Page) -> None:
     opened = notebook(lab, page)
     log = lab.folder / "cast.jsonl"
     opened.run_cell(MAKE)
@@ -83,4 +94,3 @@ def test_a_search_is_started_paused_gone_on_with_after_a_restart_and_applied(
     row.get_by_role("button").click()
     expect(opened.page.locator(".wb-tune h4")).to_contain_text(f"Candidate {number}:")
     expect(opened.part("tune-curve").locator("img:visible")).to_have_count(1)
-    assert [failure for failure in failures if not LOST.fullmatch(failure)] == []

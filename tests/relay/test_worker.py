@@ -145,5 +145,15 @@ def test_closing_ends_the_process_and_removes_the_folder(small):
     assert not root.exists()
 
 
+def test_the_end_of_the_notebook_cancels_the_job_under_way_and_begins_no_other(small):
+    mine = Worker()
+    for _ in range(2):
+        with pytest.raises(WorkerLost, match="the notebook has ended") as lost:
+            mine.run(KERNELS, small, job(), progress=lambda what, fraction: mine.close())
+        # not `crashed`: a tuning log must not hold it against the candidate
+        assert lost.value.status == "cancelled"
+    assert not mine._root.exists()
+
+
 def test_there_is_one_worker_a_notebook():
     assert worker() is worker()

@@ -20,6 +20,7 @@ from workbench.process.launch import Child
 
 Progress = Callable[[str, "float | None"], None]
 POLL_SECONDS = 0.05
+ENDED = "the notebook has ended, and what was under way with it"
 
 
 def silent(_what: str, _fraction: float | None) -> None:
@@ -37,6 +38,7 @@ class Worker:
     def __init__(self) -> None:
         self._turn = threading.Lock()
         self._child: Child | None = None
+        self._closed = False
         self._folders: weakref.WeakKeyDictionary[Workload, Path] = weakref.WeakKeyDictionary()
         self._root = Path(tempfile.mkdtemp(prefix="tvm-workbench-"))
         atexit.register(self.close)
@@ -66,10 +68,12 @@ class Worker:
         MeasureError
             The job failed; the message says why. OutOfMemory if it was refused more memory.
         WorkerLost
-            The child crashed, took longer than `timeout` seconds or more than `memory` bytes, or was cancelled; its
-            `status` tells which. The next job starts a new one.
+            The child crashed, took longer than `timeout` seconds or more than `memory` bytes, or was cancelled, as by the
+            end of the notebook; its `status` tells which. The next job starts a new one.
         """
         with self._turn:
+            if self._closed:
+                raise WorkerLost(ENDED, "cancelled")
             child = self._started()
             most = amounts.limit(memory, amounts.resident(child.process.pid))
             message = {
@@ -87,6 +91,8 @@ class Worker:
                 raise
             except (EOFError, OSError):
                 self._child = None
+                if self._closed:
+                    raise WorkerLost(ENDED, "cancelled") from None
                 raise child.obituary(job.rpartition(":")[2]) from None
             except BaseException:
                 # Ctrl-C: the child is still at work, and its answer must not be taken for that of the next job
@@ -120,7 +126,8 @@ class Worker:
             child.end()
 
     def close(self) -> None:
-        """End the child and remove what was written for it."""
+        """End the child and remove what was written for it. A job that is under way in another thread is cancelled by it."""
+        self._closed = True
         self.stop()
         shutil.rmtree(self._root, ignore_errors=True)
 

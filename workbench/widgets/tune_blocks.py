@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.plots import figures, time_unit
 from workbench.tune.result import Result
 from workbench.tune.run import Run
@@ -29,13 +30,34 @@ def choice(trial: Trial, space: Space) -> str:
         return "the compiler's default"
     usual = space.default
     parts = [_knob(name, value) for name, value in trial.chosen.items() if name not in usual or value != usual[name]]
-    return " ".join(parts) or "nothing changed"
+    return " ".join(parts) or ("the pipeline as it is" if space.pipeline else "nothing changed")
 
 
 def _knob(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return f"{'+' if value else '-'}{name}"
-    return str(value) if name == "edit" else f"{name.removeprefix('relay.').removeprefix('relax.')}={value}"
+    return _edit(value) if name == "edit" else f"{name.removeprefix('relay.').removeprefix('relax.')}={value}"
+
+
+def _edit(text: str | None) -> str:
+    """Cuts and forces in words; what isn't one of these as it stands.
+
+    >>> _edit("CutFusion{edges=[(5, 8, 0)],ops=['nn.dense', 'add']}")
+    'cut nn.dense 5 → add 8'
+    >>> _edit("ForceFusion{nodes=[3, 4, 7],ops=['cast', 'add', 'nn.relu']}")
+    'one kernel of cast 3 … nn.relu 7 (3 operators)'
+    """
+    return " + ".join(_step(step) for step in Pipeline.parse(text or "")) or "no edit"
+
+
+def _step(step: PassStep) -> str:
+    ops, nodes, edges = (list(step.options.get(name, ())) for name in ("ops", "nodes", "edges"))
+    if step.name == "ForceFusion" and len(ops) == len(nodes) > 0:
+        return f"one kernel of {ops[0]} {nodes[0]} … {ops[-1]} {nodes[-1]} ({len(nodes)} operators)"
+    if step.name == "CutFusion" and len(ops) == 2 * len(edges) > 0:
+        cuts = [f"{ops[2 * i]} {edge[0]} → {ops[2 * i + 1]} {edge[1]}" for i, edge in enumerate(edges)]
+        return f"cut {', '.join(cuts)}"
+    return str(step)
 
 
 def value_of(trial: Trial, objective: str) -> str:
@@ -68,7 +90,7 @@ def progress(run: Run) -> str:
     likes = sum(trial.like is not None for trial in trials)
     if likes:
         said.append(f"{likes} like another and not measured again")
-    if run.status in ("running", "paused") and run.left is not None:
+    if run.status == "running" and run.left is not None:
         said.append(f"at most {seconds(run.left)} left")
     return ", ".join(said)
 
