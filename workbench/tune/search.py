@@ -5,9 +5,11 @@ from __future__ import annotations
 import heapq
 import random
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, Protocol
 
 from workbench.errors import WorkbenchError
+from workbench.tune.estimator import load_beside, one_of, optuna
 from workbench.tune.space import Assignment, Space
 
 SMALL = 64
@@ -125,13 +127,8 @@ class Guided:
         self._points = Points(space)
         self._size = space.size
         self._random = random.Random(seed)
-        self._optuna = _optuna()
-        self._choices = {
-            knob.name: self._optuna.distributions.CategoricalDistribution(tuple(range(len(knob.choices))))
-            for knob in space.knobs
-        }
+        load_beside()
         self._objectives = objectives
-        self._study = self._made()
         self._near = 0
         "how many of the next candidates are neighbours of the best"
         self._known = 0
@@ -139,8 +136,22 @@ class Guided:
         self._told: dict[Point, Costs | None] = {}
         self._given: set[Point] = set()
         "and not told of yet"
+        self._untaught: list[Point] = []
+        "told of, and the study does not know it"
         self._asked: dict[Point, Any] = {}
         self._first = [self._points.default, *self._shuffled(self._points.default)] if begin else []
+
+    @cached_property
+    def _optuna(self) -> Any:
+        return optuna()
+
+    @cached_property
+    def _choices(self) -> dict[str, Any]:
+        return {knob.name: one_of(len(knob.choices)) for knob in self._points.knobs}
+
+    @cached_property
+    def _study(self) -> Any:
+        return self._made()
 
     def _made(self) -> Any:
         # another study draws other numbers, and the same ones each time the search is repeated
@@ -175,6 +186,7 @@ class Guided:
 
     def _suggested(self) -> Point | None:
         """What the estimator suggests, if it is new."""
+        self._taught()
         trial = self._study.ask(self._choices)
         point = tuple(trial.params[knob.name] for knob in self._points.knobs)
         if not self._new(point):
@@ -212,14 +224,24 @@ class Guided:
             return
         self._told[point] = costs
         self._given.discard(point)
+        self._untaught.append(point)
+
+    def _taught(self) -> None:
+        """Tell the study what it was not told yet: it costs time, and only who asks the study needs it."""
+        untaught, self._untaught = self._untaught, []
+        if self._known + len(untaught) > MOST:
+            self._forget()
+            return
+        for point in untaught:
+            self._teach(point, self._told[point])
+            self._known += 1
+
+    def _teach(self, point: Point, costs: Costs | None) -> None:
         trial = self._asked.pop(point, None)
         if trial is not None:
             self._study.tell(trial, costs, state=self._state(costs))
         else:
             self._add(point, costs)
-        self._known += 1
-        if self._known > MOST:
-            self._forget()
 
     def _add(self, point: Point, costs: Costs | None) -> None:
         params = {knob.name: place for knob, place in zip(self._points.knobs, point, strict=True)}
@@ -240,13 +262,3 @@ class Guided:
         # pruned ones teach the estimator what to keep away from; with several objectives Optuna knows failed ones only
         alone = self._objectives == 1
         return states.COMPLETE if costs is not None else states.PRUNED if alone else states.FAIL
-
-
-def _optuna() -> Any:
-    try:
-        import optuna
-    except ModuleNotFoundError:
-        raise WorkbenchError(
-            "a guided search needs Optuna: pip install 'tvm-workbench[tune]', or give method='exhaustive' or a smaller space"
-        ) from None
-    return optuna

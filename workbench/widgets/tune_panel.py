@@ -210,7 +210,7 @@ class TunePanel(View):
 
     def _found(self, run: Run, tried: int) -> list[Block]:
         target, looking = self._targets[0], self._looking
-        known = Result(run.workload, run.targets, run.objectives, run.trials)
+        known = run.known
         marked = known.pareto_for(target)
         return [
             tell.best_line(known, target, run.space),

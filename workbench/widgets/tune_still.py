@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-from workbench.tune.result import Result
 from workbench.tune.run import Run
 from workbench.tune.trial import Trial
 from workbench.widgets import tune_blocks as tell
@@ -17,7 +16,7 @@ def still(run: Run | None, target: str, listed: Sequence[Trial]) -> str:
     """Markup in which every text of the search is only text."""
     if run is None or not listed:
         return f"<p>{NOT_BEGUN}</p>"
-    known = Result(run.workload, run.targets, run.objectives, run.trials)
+    known = run.known
     best = tell.best_line(known, target, run.space)["text"]
     found = tell.candidates(listed, run.objectives, known.pareto_for(target), run.space)
     head, *lines = found["rows"]
