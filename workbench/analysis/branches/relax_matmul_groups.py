@@ -205,7 +205,7 @@ def _why(function: Foretold, left: int, products: Sequence[int]) -> list[Reason]
         said = "a second factor is the shared value itself or another of the products"
         found.append(Reason("weight-is-left", said, tuple(s for s in right if s == left or s in products)))
     ranks = {len(type_of(calls, s).shape) for s in right}
-    if len(ranks) > 1:
+    if len(ranks) > 1 and not found:
         said = f"the second factors have ranks {' and '.join(map(str, sorted(ranks)))}, and only factors of one rank are joined"
         found.append(Reason("weight-rank", said, tuple(right)))
     if len({calls.stretches[product] for product in products}) > 1:

@@ -1,0 +1,212 @@
+"""Each reason that `parallel_branches` gives on Relax, on the smallest program that has it, beside what TVM does there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tvm import relax, tirx
+
+import workbench as wb
+from workbench.analysis.branches.relax_kinds import KINDS
+
+op = relax.op
+MATMUL = "CombineParallelMatmul"
+
+
+def var(name, *shape):
+    return relax.Var(name, relax.TensorType(shape, "float32"))
+
+
+def constant(*shape):
+    return relax.const(np.ones(shape, "float32"))
+
+
+def load(params, body):
+    """A program of one dataflow block; `body` is given `emit` and gives the results."""
+    builder = relax.BlockBuilder()
+    with builder.function("main", params):
+        with builder.dataflow():
+            result = builder.emit_output(relax.Tuple(list(body(builder.emit))))
+        builder.emit_func_output(result)
+    return wb.load(builder.get())
+
+
+X, A, B, C = var("x", 4, 8), var("a", 8, 3), var("b", 8, 5), var("c", 8, 3)
+WIDE, WIDER = var("wide", 2, 8, 3), var("wider", 3, 8, 3)
+P, Q, R = var("p", 3), var("q", 5), var("r", 3)
+ROWS = var("y", tirx.Var("n", "int64"), 8)
+
+
+def product(left, *right):
+    return lambda emit: [emit(op.matmul(left, each)) for each in right]
+
+
+def shared_bias(emit):
+    return [emit(op.add(emit(op.matmul(X, A)), P)), emit(op.add(emit(op.matmul(X, C)), P))]
+
+
+def commuted(emit):
+    return [emit(op.add(P, emit(op.matmul(X, A)))), emit(op.add(Q, emit(op.matmul(X, B))))]
+
+
+def constant_bias(emit):
+    return [emit(op.add(emit(op.matmul(X, A)), constant(3))), emit(op.add(emit(op.matmul(X, B)), Q))]
+
+
+def unlike(emit):
+    return [emit(op.add(emit(op.matmul(X, A)), P)), emit(op.nn.relu(emit(op.matmul(X, B))))]
+
+
+def used_elsewhere(emit):
+    first = emit(op.matmul(X, A))
+    return [first, emit(op.nn.relu(first)), emit(op.nn.relu(emit(op.matmul(X, B))))]
+
+
+Y = var("z", 4, 8)
+
+
+def ended(emit):
+    return [*product(Y, WIDE, A)(emit), *product(X, A, B)(emit)]
+
+
+NEAR = {
+    "weight-constant": ([X, A], product(X, A, constant(8, 3))),
+    "weight-shared": ([X, A], product(X, A, A)),
+    "weight-rank": ([X, A, WIDE], product(X, A, WIDE)),
+    "bias-shared": ([X, A, C, P], shared_bias),
+    "commuted": ([X, A, B, P, Q], commuted),
+    "bias-constant": ([X, A, B, Q], constant_bias),
+    "batch-shape": ([X, WIDE, WIDER], product(X, WIDE, WIDER)),
+    "search-ended": ([Y, WIDE, A, X, B], ended),
+}
+
+
+def alike(code, params, body):
+    graph = load(params, body).graph()
+    return [group for group in wb.parallel_branches(graph) if group.passes == MATMUL and code in group.codes]
+
+
+@pytest.mark.parametrize("code", NEAR)
+def test_what_is_not_combined_has_its_reason_and_tvm_leaves_it(code):
+    params, body = NEAR[code]
+    (group, *_) = alike(code, params, body)
+    assert group.kind == "near", str(group)
+    assert all(reason.sentence for reason in group.reasons)
+    step = wb.trace(load(params, body), MATMUL).steps[0]
+    assert not step.changed
+
+
+@pytest.mark.parametrize(("code", "body"), [("level-op", unlike), ("used-elsewhere", used_elsewhere)])
+def test_what_is_combined_says_what_is_left_over(code, body):
+    (group,) = alike(code, [X, A, B, P, Q], body)
+    assert group.kind == "combinable"
+
+
+def dependent(emit):
+    first = emit(op.matmul(X, A))
+    return [first, emit(op.matmul(X, emit(op.add(B, emit(op.sum(first))))))]
+
+
+S, T = var("s"), var("t")
+
+
+def scalar_bias(emit):
+    return [emit(op.add(emit(op.matmul(X, each)), bias)) for each, bias in ((A, S), (B, T))]
+
+
+VECTOR = var("v", 8)
+HAZARDS = {
+    "sibling-dependency": ([X, A, B], dependent),
+    "left-vector": ([VECTOR, A, B], product(VECTOR, A, B)),
+    "weight-vector": ([X, VECTOR, P8 := var("p8", 8)], product(X, VECTOR, P8)),
+    "symbol-for-constant": ([ROWS, A], product(ROWS, A, constant(8, 3))),
+    "bias-scalar": ([X, A, B, S, T], scalar_bias),
+}
+
+
+@pytest.mark.parametrize("code", HAZARDS)
+def test_a_hazard_is_foretold_where_tvm_raises(code):
+    params, body = HAZARDS[code]
+    (group,) = alike(code, params, body)
+    assert group.kind == "hazard"
+    assert wb.trace(load(params, body), MATMUL).steps[0].status == "error"
+
+
+def test_a_constant_first_factor_makes_the_pass_raise():
+    body = product(constant(4, 8), A, B)
+    graph = load([A, B], body).graph()
+    assert wb.trace(load([A, B], body), MATMUL).steps[0].status == "error"
+    groups = wb.parallel_branches(graph)
+    assert all(group.kind == "hazard" for group in groups if group.passes == MATMUL)
+
+
+def test_a_bias_of_other_widths_gives_other_shapes_or_values():
+    one, five, a, b = var("one", 8, 1), var("five", 8, 5), var("a5", 5), var("b1", 1)
+
+    def body(emit):
+        return [emit(op.add(emit(op.matmul(X, one)), a)), emit(op.add(emit(op.matmul(X, five)), b))]
+
+    (group,) = alike("bias-width", [X, one, five, a, b], body)
+    assert group.kind == "hazard"
+
+
+def test_two_branches_where_three_are_asked_for_are_combined_all_the_same():
+    w = load([X, A, B], product(X, A, B))
+    (group,) = wb.parallel_branches(w.graph(), 3)
+    assert (group.kind, group.codes) == ("near", ("below-min",))
+    assert wb.trace(w, MATMUL).steps[0].changed
+
+
+def test_products_that_share_only_the_second_factor_are_told():
+    (group,) = wb.parallel_branches(load([X, Y, A], lambda e: [e(op.matmul(X, A)), e(op.matmul(Y, A))]).graph())
+    assert (group.kind, group.codes) == ("near", ("not-arg0",))
+
+
+IMAGE, FILTER, SMALL = var("i", 1, 4, 6, 6), var("f", 4, 4, 3, 3), var("g", 4, 4, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("code", "options"),
+    [("kernel-size", ({}, {})), ("attr:strides", ({}, {"strides": 2})), ("attr:groups", ({}, {"groups": 2}))],
+)
+def test_convolutions_that_differ_are_told(code, options):
+    other = SMALL if code == "kernel-size" else var("h", 4, 2 if code == "attr:groups" else 4, 3, 3)
+
+    def body(emit):
+        return [emit(op.nn.conv2d(IMAGE, FILTER, **options[0])), emit(op.nn.conv2d(IMAGE, other, **options[1]))]
+
+    groups = wb.parallel_branches(load([IMAGE, FILTER, other], body).graph())
+    assert any(group.kind == "near" and code in group.codes for group in groups)
+
+
+def case(name):
+    """A call of an operator with arguments of usual shapes."""
+    made = getattr(op.nn, name.removeprefix("relax.nn."), None) if ".nn." in name else getattr(op, name[6:], None)
+    table, row = var("x", 8, 8), var("w", 8)
+    two = {"add", "subtract", "multiply", "divide", "maximum", "minimum", "power", "equal", "less", "greater", "matmul"}
+    if name[6:] in two:
+        return [table, second := var("m", 8, 8) if name == "relax.matmul" else row], made(table, second)
+    special = {
+        "relax.clip": lambda: made(table, 0, 6),
+        "relax.astype": lambda: made(table, "int8"),
+        "relax.reshape": lambda: made(table, (64,)),
+        "relax.expand_dims": lambda: made(table, 0),
+        "relax.concat": lambda: made((table, table), 1),
+        "relax.split": lambda: made(table, 2, 1),
+    }
+    return [table], special.get(name, lambda: made(table))()
+
+
+ASKED = (
+    "exp sigmoid tanh nn.relu nn.gelu nn.gelu_tanh nn.silu add multiply maximum clip astype matmul nn.softmax sum max mean "
+    "permute_dims reshape expand_dims concat split"
+)
+
+
+@pytest.mark.parametrize("name", [f"relax.{each}" for each in ASKED.split()])
+def test_the_kinds_of_operators_are_those_that_tvm_finds(name):
+    params, call = case(name)
+    w = load(params, lambda emit: [emit(call)])
+    trace = wb.trace(w, "LegalizeOps,AnnotateTIROpPattern")
+    (node,) = wb.load(trace.result).graph().ops()
+    assert node.pattern == KINDS[name]
