@@ -45,16 +45,18 @@ def test_a_pass_that_only_python_can_make_is_refused_with_its_reason(bench):
 
 
 def test_a_pass_that_lacks_an_option_is_added_switched_off_and_says_what_it_needs(bench, dialect, monkeypatch):
-    name = {"relay": "CombineParallelOps", "relax": "Gradient"}[dialect]
-    bench._infos = {**bench._infos, name: dataclasses.replace(bench._infos[name], example={})}
-    says(bench, type="add", name=name, index=0)
+    infos = (info for info in wb.passes(dialect) if info.example)
+    info = next(info for info in infos if any(option.required and option.type == "str" for option in info.options))
+    ((field, value),) = info.example.items()
+    bench._infos = {**bench._infos, info.name: dataclasses.replace(info, example={})}
+    says(bench, type="add", name=info.name, index=0)
     assert statuses(bench)[0] == "off"
     needs = bench.state["refused"]
-    assert (needs["form"], needs["field"]) == ("pass 0", {"relay": "op", "relax": "func_name"}[dialect])
+    assert (needs["form"], needs["field"]) == ("pass 0", field)
     assert "needs" in needs["text"]
-    says(bench, type="option", index=0, name=needs["field"], text={"relay": "nn.dense", "relax": "main"}[dialect])
+    says(bench, type="option", index=0, name=field, text=value)
     assert bench.state["refused"] is None
-    assert bench.state["passes"][0]["options"][needs["field"]] in ("nn.dense", "main")
+    assert bench.state["passes"][0]["options"][field] == value
 
 
 def test_an_option_is_set_by_its_type_and_an_empty_field_is_its_default(bench):
