@@ -4,41 +4,26 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 from workbench.dialects.base import Workload
-from workbench.errors import NoDevice, NoServer, WorkbenchError, WorkerLost
-from workbench.measure.timing.race import Race, race
-from workbench.pipeline.config import Config
+from workbench.errors import WorkbenchError, WorkerLost
 from workbench.tune.book import Book
 from workbench.tune.control import Control
-from workbench.tune.evaluate import Clock, Effort, Evaluator
+from workbench.tune.evaluate import Effort, Evaluator
+from workbench.tune.finish import Finish
 from workbench.tune.flight import Candidate, Flight
 from workbench.tune.lanes import Devices, Here, Lanes
 from workbench.tune.log import Log
 from workbench.tune.pace import Limit, Pace
-from workbench.tune.racing import Verdict, decided
 from workbench.tune.result import Result
 from workbench.tune.search import search
 from workbench.tune.space import Space
-from workbench.tune.trial import Trial, front
+from workbench.tune.standing import Best, best_of, failures
+from workbench.tune.trial import Trial
 
 RECENT = 20
 "trials whose mean says how long the next will take"
-
-
-@dataclass(frozen=True)
-class Best:
-    """The best so far after a trial."""
-
-    seconds: float
-    "that all trials up to it took"
-    trial: int
-    value: float
-    "of the first objective"
 
 
 class Run:
@@ -66,7 +51,7 @@ class Run:
         race: float = 4.0,
     ) -> None:
         self.workload, self.space, self.targets, self.objectives = workload, space, tuple(targets), objectives
-        self._effort, self._method, self._race_seconds = effort, method, race
+        self._effort, self._method = effort, method
         self._control = Control()
         self._pace = Pace(limit, self.targets, self._control)
         self._evaluator = Evaluator(workload, objectives, effort, self._control.stopped)
@@ -78,9 +63,7 @@ class Run:
         self._thread: threading.Thread | None = None
         self._status, self._doing, self._error = "ready", "", ""
         self._failure: BaseException | None = None
-        self._verdicts: dict[str, Verdict] = {}
-        self._finishing = 0.0
-        "seconds of checking and racing"
+        self._finish = Finish(self._evaluator, self._book, self._pace, race, self._at)
 
     # -- what may be asked
 
@@ -111,24 +94,12 @@ class Run:
 
     def best_of(self, target: str) -> tuple[Best, ...]:
         """The same for any target."""
-        found: list[Best] = []
-        spent = 0.0
-        for trial in self.trials:
-            spent += trial.seconds
-            costs = trial.costs(self.objectives[:1]) if trial.target == target else None
-            if costs is not None and (not found or costs[0] < found[-1].value):
-                found.append(Best(spent, trial.number, costs[0]))
-        return tuple(found)
+        return best_of(self.trials, target, self.objectives)
 
     @property
     def failures(self) -> dict[str, int]:
         """How many trials may not win, by status and reason, the most frequent first."""
-        reasons = Counter(
-            trial.status if trial.status == "pruned" else f"{trial.status}: {trial.reason}"
-            for trial in self.trials
-            if not trial.ok
-        )
-        return dict(reasons.most_common())
+        return failures(self.trials)
 
     @property
     def left(self) -> float | None:
@@ -153,7 +124,7 @@ class Run:
     def overhead(self) -> float:
         """The part of the run so far in which the search chose and kept trials; the rest went into child processes."""
         elapsed = self._pace.elapsed
-        return max(0.0, elapsed - self._lanes.waited - self._finishing) / elapsed if elapsed else 0.0
+        return max(0.0, elapsed - self._lanes.waited - self._finish.seconds) / elapsed if elapsed else 0.0
 
     def result(self) -> Result:
         """What is known now; of a run that goes on too.
@@ -170,7 +141,9 @@ class Run:
     @property
     def known(self) -> Result:
         """The same, of a run that failed too."""
-        return Result(self.workload, self.targets, self.objectives, self.trials, self.overhead, dict(self._verdicts))
+        return Result(
+            self.workload, self.targets, self.objectives, self.trials, self.overhead, dict(self._finish.verdicts)
+        )
 
     # -- what may be done
 
@@ -243,8 +216,7 @@ class Run:
         """Whether the search for a target came to its end, and was not stopped."""
         try:
             self._search(target)
-            self._confirm(target)
-            self._race(target)
+            self._finish.of(target)
         except WorkerLost as lost:
             if not self._control.stopped():
                 raise
@@ -274,55 +246,6 @@ class Run:
         elif self._lanes.wide == 0:
             self._doing = "Waiting for a device"
         self._tell()
-
-    def _confirm(self, target: str) -> None:
-        """Build and check what would win by its counts alone, until what wins is right."""
-        while self._effort.check and self._pace.waited():
-            winners = front(self._book.of(target), self.objectives)
-            doubtful = next((trial for trial in winners if not trial.checked), None)
-            if doubtful is None or not self._checked(doubtful):
-                return
-
-    def _checked(self, doubtful: Trial) -> bool:
-        """Keep a trial as it is when it was built and checked; whether that could be done."""
-        self._at(f"Checking trial {doubtful.number}: {doubtful.config.label}")
-        clock = Clock()
-        try:
-            found, could = self._evaluator.built(doubtful, clock), True
-        except (NoDevice, NoServer) as missing:
-            # its counts are what they are; whether it is right cannot be found out here
-            found, could = replace(doubtful, reason=f"not checked: {missing}"), False
-        self._finishing += clock.working
-        self._book.keep(replace(found, seconds=doubtful.seconds + clock.working, working=clock.working))
-        self._tell()
-        return could
-
-    def _race(self, target: str) -> None:
-        if not self._race_seconds or not self._pace.waited():
-            return
-        begun = time.perf_counter()
-        found = decided(self._book.of(target), target, self.objectives, self._raced)
-        self._finishing += time.perf_counter() - begun
-        if found is not None:
-            self._verdicts[target] = found
-
-    def _raced(self, trial: Trial) -> Race:
-        """The default against a trial."""
-        self._at(f"Racing trial {trial.number} against the default")
-        how = self._effort
-        return race(
-            self.workload,
-            Config(),
-            trial.config,
-            trial.target,
-            budget=self._race_seconds,
-            check=how.check,
-            timeout=how.timeout,
-            memory=how.memory,
-            seed=how.seed,
-            remote=how.remote,
-            cancelled=self._control.stopped,
-        )
 
     def _at(self, doing: str) -> None:
         self._doing = doing

@@ -8,7 +8,7 @@ from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.pipeline.code import build_code
 from workbench.tune.run import Run
-from workbench.tune.trial import Trial, front
+from workbench.tune.trial import Trial
 from workbench.widgets import tune_blocks as tell
 from workbench.widgets.background import Background
 
@@ -71,7 +71,7 @@ class Looking:
         picked = next((trial for trial in tried if trial.number == self._picked), None)
         if picked is not None or run is None:
             return picked, picked is not None
-        return next(iter(front(tried, run.objectives)), None), False
+        return next(iter(run.known.pareto_for(self.target)), None), False
 
     def python(self, trial: Trial) -> str:
         """The candidate's code without the workbench; empty while it is not asked for or being made."""
