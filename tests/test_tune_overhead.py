@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 import workbench as wb
@@ -9,13 +11,20 @@ import workbench as wb
 
 @pytest.mark.long
 def test_choosing_and_keeping_take_less_than_a_twentieth_of_a_run(dialect, tmp_path, tell):
+    """In processor time of the run's own thread, which others on this machine do not stretch; what waits for the child takes none."""
     workload = wb.samples.load("mlp")
-    how = {"method": "guided", "race": 0, "prune": None, "budget": 600, "store": False}
-    timed = wb.tune(workload, each=0.1, trials=60, log=tmp_path / "timed", **how)
-    assert len(timed.trials) == 60
-    counted = wb.tune(workload, objective="kernels", trials=60, check=False, log=tmp_path / "counted", **how)
-    parts = (
-        f"{timed.overhead:.1%} of a run that builds and times, {counted.overhead:.1%} of one that only counts kernels"
-    )
-    tell(f"{dialect}, guided search of mlp: choosing and keeping took {parts}")
-    assert timed.overhead < 0.05
+
+    def tuned(**how):
+        begun, used = time.perf_counter(), time.thread_time()
+        how |= {"method": "guided", "race": 0, "prune": None, "budget": 600, "store": False, "trials": 30}
+        found = wb.tune(workload, **how)
+        assert len(found.trials) == 30
+        return (time.thread_time() - used) / (time.perf_counter() - begun), found.overhead
+
+    tuned(objective="kernels", check=False)  # the child and Optuna are there from now on
+    timed, counted = tuned(each=0.1, log=tmp_path / "timed"), tuned(objective="kernels", check=False)
+    for share, what in ((timed, "that builds and times"), (counted, "that only counts kernels")):
+        tell(
+            f"{dialect}, guided search of mlp {what}: {share[0]:.1%} processor beside the child, {share[1]:.1%} of the clock"
+        )
+    assert timed[0] < 0.05
