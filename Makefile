@@ -9,7 +9,7 @@ PYTHON ?= python3
 MAIN   := .venv
 RELAY  := .venv-relay
 TORCH  := .torch
-RELAX_OLD := .venv-relax-0.25
+RELAX_OLD := .venv-relax-0.25 .venv-relax-0.26
 BUNDLE := workbench/widgets/static/workbench.js
 
 # The bundle is built here, once, so that the two environments' installations do not build it at the same time.
@@ -21,7 +21,7 @@ hash       = $(shell cat $(1) 2>/dev/null | sha256sum | cut -c1-12)
 js_sources := $(shell find js \( -name node_modules -o -name '.*' \) -prune -o -type f -print 2>/dev/null | sort)
 main_made  := $(MAIN)/.made-$(call hash,pyproject.toml)
 torch_made := $(TORCH)/.made-2.13.0
-relax_old_made := $(RELAX_OLD)/.made-$(call hash,pyproject.toml)
+relax_old_made := $(addsuffix /.made-$(call hash,pyproject.toml),$(RELAX_OLD))
 npm_made   := js/node_modules/.made-$(call hash,js/package.json js/package-lock.json)
 js_made    := workbench/widgets/static/.made-$(call hash,$(js_sources))
 
@@ -62,14 +62,16 @@ $(torch_made): | $(main_made)
 	$(MAIN)/bin/python -m pip install -q --no-input --target $(TORCH) 'torch==2.13.0' onnxscript
 	touch $@
 
-# The oldest TVM that the Relax dialect knows. It needs an apache-tvm-ffi of its own: with a newer one it does not load.
-relax-old: $(relax_old_made)  ## make the environment of the smoke tests on apache-tvm 0.25
+# The older TVMs that the Relax dialect knows. 0.25 needs an apache-tvm-ffi of its own, with a newer one it does not load; 0.26
+# loads with any, and gets the main environment's, because tvm.ir.save_json ends the process with a newer one.
+relax-old: $(relax_old_made)  ## make the environments of the smoke tests on apache-tvm 0.25 and 0.26
+.venv-relax-0.25/.made-%: tvm := 'apache-tvm==0.25.0.post1' 'apache-tvm-ffi==0.1.12'
+.venv-relax-0.26/.made-%: tvm := 'apache-tvm==0.26.0' 'apache-tvm-ffi==0.1.14.post1'
 $(relax_old_made): | $(main_made)
-	@echo "[relax 0.25] installing apache-tvm 0.25 into $(RELAX_OLD)"
-	test -x $(RELAX_OLD)/bin/python || $(PYTHON) -m venv $(RELAX_OLD)
-	$(RELAX_OLD)/bin/python -m pip install -q --no-input -e '.[remote]' 'apache-tvm==0.25.0.post1' 'apache-tvm-ffi==0.1.12' \
-	  'hypothesis>=6.100' 'pytest>=8'
-	rm -f $(RELAX_OLD)/.made-*
+	@echo "[relax] installing $(tvm) into $(@D)"
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install -q --no-input -e '.[remote]' $(tvm) 'hypothesis>=6.100' 'pytest>=8'
+	rm -f $(@D)/.made-*
 	touch $@
 
 # --- the widgets --------------------------------------------------------------------------------------------------

@@ -48,6 +48,11 @@ def warn_of_unknown(version: str = tvm.__version__) -> None:
         )
 
 
+def number(value: float) -> Any:
+    """A number as an operand; until 0.25 it is an expression of Relax."""
+    return relax.PrimValue(value) if hasattr(relax, "PrimValue") else value
+
+
 def tensor_type(shape: tuple[Any, ...], dtype: str) -> Any:
     """The type of a tensor."""
     return _TensorType(shape, dtype)

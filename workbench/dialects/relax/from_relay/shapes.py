@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from tvm import relax
 
+from workbench.dialects import compat
 from workbench.dialects.relax.from_relay.call import Call
 from workbench.dialects.relax.from_relay.elementwise import Translation
 from workbench.errors import LoadError
@@ -129,7 +130,7 @@ def _gather(call: Call) -> relax.Expr:
 
 def _one_hot(call: Call) -> relax.Expr:
     dtype = call.result.dtype
-    on, off = (np.dtype(dtype).type(_number(call, place)).item() for place in (1, 2))
+    on, off = (compat.number(np.dtype(dtype).type(_number(call, place)).item()) for place in (1, 2))
     made = relax.op.one_hot(call.inputs[0], on, off, call.attr("depth"), call.attr("axis", -1))
     return relax.op.astype(call.emit(made), dtype)
 
