@@ -11,7 +11,8 @@ import workbench as wb
 
 @pytest.mark.long
 def test_choosing_and_keeping_take_less_than_a_twentieth_of_a_run(dialect, tmp_path, tell):
-    """In processor time of the run's own thread, which others on this machine do not stretch; what waits for the child takes none."""
+    """Two upper bounds: the clock is stretched by others on this machine; the processor time of the run's own thread is not,
+    and has in it what asking the child takes."""
     workload = wb.samples.load("mlp")
 
     def tuned(**how):
@@ -27,4 +28,4 @@ def test_choosing_and_keeping_take_less_than_a_twentieth_of_a_run(dialect, tmp_p
         tell(
             f"{dialect}, guided search of mlp {what}: {share[0]:.1%} processor beside the child, {share[1]:.1%} of the clock"
         )
-    assert timed[0] < 0.05
+    assert min(timed) < 0.05
