@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -18,9 +19,10 @@ SMALL: dict[str, dict[str, int]] = {
     "bert": {"layers": 1, "hidden": 16, "seq": 8, "heads": 2},
 }
 # What runs the text: it may not see the workbench.
+ALONE = 'sys.modules["workbench"] = None'
 RUN = """
 import importlib.util, json, sys
-sys.modules["workbench"] = None
+{alone}
 import tvm
 params = dict(tvm.runtime.load_param_dict(open({params!r}, "rb").read()))
 mod = tvm.ir.load_json(open({module!r}).read())
@@ -32,7 +34,9 @@ open({result!r}, "w").write(tvm.ir.save_json(result))
 """
 
 
-def replayed(workload: wb.Workload, text: str, folder: Path, call: str = "transformed(mod, params)") -> Any:
+def replayed(
+    workload: wb.Workload, text: str, folder: Path, call: str = "transformed(mod, params)", alone: str = ALONE
+) -> Any:
     """The module that the text makes, in a process without the workbench."""
     import tvm
 
@@ -43,7 +47,11 @@ def replayed(workload: wb.Workload, text: str, folder: Path, call: str = "transf
     Path(paths["params"]).write_bytes(tvm.runtime.save_param_dict(workload.params))
     Path(paths["code"]).write_text(text)
     done = subprocess.run(
-        [sys.executable, "-c", RUN.format(call=call, **paths)], capture_output=True, text=True, check=False, cwd=folder
+        [sys.executable, "-c", RUN.format(call=call, alone=alone, **paths)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return tvm.ir.load_json(Path(paths["result"]).read_text())
@@ -60,6 +68,27 @@ def test_a_pipelines_code_makes_an_equal_module(name: str, place: int, dialect: 
     t = wb.trace(w, passes_of(dialect, place))
     assert t.failed is None
     assert door(dialect).same(replayed(w, t.code(), tmp_path), t.result)
+
+
+def test_passes_of_ours_are_imported_and_no_others(dialect: str, tmp_path: Path) -> None:
+    *before, fuse = wb.Pipeline.parse(door(dialect).fusing())
+    made = wb.trace(wb.samples.load("mlp", dialect=dialect, layers=1, width=4), wb.Pipeline(before))
+    w = wb.load(made.result)
+    kernel = next(kernel for kernel in wb.explain_fusion(w).kernels if len(kernel.ops) > 1)
+    edge = next((s, n) for n in kernel.nodes for s in w.graph().inputs[n] if s in kernel.nodes)
+    cut = wb.cut(w, edge).edits
+    t = wb.trace(w, f"{cut},{fuse}")
+    assert t.failed is None
+    assert len([line for line in t.code().splitlines() if line.endswith("import CutFusion")]) == 1
+    assert door(dialect).same(replayed(w, t.code(), tmp_path, alone=""), t.result)
+    assert "workbench" not in wb.trace(w, f"-{cut},{fuse}").code()
+
+
+def test_the_passes_of_ours_that_code_knows_are_those_there_are(dialect: str) -> None:
+    words = importlib.import_module(f"workbench.dialects.{dialect}.code")
+    ours = {info.name for info in wb.passes(dialect) if info.ours}
+    # the code of a trace has BindParams as a function of its own
+    assert set(words.OURS) == ours - {"BindParams"}
 
 
 def test_options_switches_and_levels_are_kept(dialect: str, tmp_path: Path) -> None:

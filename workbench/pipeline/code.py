@@ -1,4 +1,4 @@
-"""`t.code()`: the Python that does with TVM alone what a trace did."""
+"""`t.code()`: the Python that does with TVM what a trace did; alone, unless the trace has passes of ours."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from workbench.pipeline.run import trace
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.trace import State, Step, Trace
 
+LEFT_OUT = ("off", "error", "skipped")
+"how steps end that did nothing"
 _OURS = ("tvm", "relay", "relax", "run", "each", "mod", "params", "passes", "transformed", "bind_params")
 
 
@@ -39,7 +41,9 @@ def _build(trace: Trace, words: Any) -> str:
 
 
 def build_code(workload: Workload, config: Config, target: str) -> str:
-    """Python that builds a workload as a Config says with TVM alone: a module with `built(mod, params)`.
+    """Python that builds a workload as a Config says: a module with `built(mod, params)`.
+
+    It needs TVM alone, unless the Config has passes of ours, such as CutFusion, which it imports.
 
     Parameters
     ----------
@@ -111,13 +115,22 @@ def _pipeline(trace: Trace, words: Any) -> str:
     )
     return _joined(
         f'"""{_words(trace.name)} after {len(trace.steps)} passes at opt_level {trace.opt_level}."""',
-        # a function's annotations may name what only its notebook imported
-        f"from __future__ import annotations\n\n{words.IMPORTS}" if sources else words.IMPORTS,
+        _imports(trace, words, bool(sources)),
         *sources.values(),
         words.RUN,
         *([words.BIND] if binds else []),
         transformed,
     )
+
+
+def _imports(trace: Trace, words: Any, functions: bool) -> str:
+    named = [step.name for step in trace.steps if step.status not in LEFT_OUT and not step.name.startswith("<")]
+    ours = sorted({Pipeline.parse(name)[0].name for name in named}.intersection(words.OURS))
+    text = words.IMPORTS
+    if ours:
+        text += f"\n\n# of tvm-workbench: TVM has no such passes\nfrom {words.PASSES} import {', '.join(ours)}"
+    # a function's annotations may name what only its notebook imported
+    return f"from __future__ import annotations\n\n{text}" if functions else text
 
 
 def _needs(given: list[str]) -> str:
@@ -132,7 +145,7 @@ def _joined(head: str, imports: str, *parts: str) -> str:
 
 def _line(step: Step, words: Any, sources: dict[str, str], given: list[str]) -> str:
     call = _call(step, words, sources, given)
-    if step.status in ("off", "error", "skipped"):
+    if step.status in LEFT_OUT:
         why = {"off": "switched off", "skipped": step.detail, "error": f"failed: {step.error}"}[step.status]
         # a name of a notebook's pass that isn't run must not be asked for either
         return f"# {_words(call)},  # {_words(why)}"
@@ -142,7 +155,7 @@ def _line(step: Step, words: Any, sources: dict[str, str], given: list[str]) -> 
 def _call(step: Step, words: Any, sources: dict[str, str], given: list[str]) -> str:
     if step.name.startswith("<"):
         name = _identifier(step.name.strip("<>"))
-        if step.status in ("off", "error", "skipped"):
+        if step.status in LEFT_OUT:
             return name
         source = _source(step.run) if name == getattr(step.run, "__name__", "") else None
         if source is not None and sources.setdefault(name, source) == source:

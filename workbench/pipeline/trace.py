@@ -212,9 +212,9 @@ class Trace:
         return check(self, steps, seed=seed, timeout=timeout, progress=progress, cancelled=cancelled)
 
     def code(self) -> str:
-        """Python that does with TVM alone what this trace did, as the text of a module.
+        """Python that does what this trace did, as the text of a module.
 
-        A pipeline's has a function `transformed(mod, params)`, whose result is structurally equal to `result`; a build's has
+        It needs TVM alone, unless the trace has passes of ours, such as CutFusion, which it imports. A pipeline's has a function `transformed(mod, params)`, whose result is structurally equal to `result`; a build's has
         `built(mod, params)`, and `optimized`, the graph-level part of it.
         """
         from workbench.pipeline.code import code

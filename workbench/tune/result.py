@@ -114,7 +114,10 @@ class Result:
         return as_it_stands(self.workload, self.best_for(self.targets[0] if target is None else target).config)
 
     def code(self, target: str | None = None) -> str:
-        """Python that builds the winner with TVM alone, as the text of a module with `built(mod, params)`."""
+        """Python that builds the winner, as the text of a module with `built(mod, params)`.
+
+        It needs TVM alone, unless a boundary was moved: CutFusion and ForceFusion are passes of ours, which it imports.
+        """
         target = self.targets[0] if target is None else target
         return build_code(self.workload, self.best_for(target).config, target)
 

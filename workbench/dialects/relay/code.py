@@ -6,6 +6,10 @@ IMPORTS = """\
 import tvm
 from tvm import relay"""
 
+OURS = ("CombineParallelOps", "CutFusion", "ForceFusion", "MergeIdenticalKernels", "OutlineRegion")
+"passes of `PASSES`, which TVM has not"
+PASSES = "workbench.dialects.relay.passes"
+
 RUN = """\
 def run(mod, each):
     \"\"\"One pass, with types inferred around it.\"\"\"
@@ -41,7 +45,9 @@ def built(mod, params):
 
 
 def constructor(name: str) -> str:
-    """What makes the pass of that name."""
+    """What makes the pass of that name; one of ours is imported by its name."""
+    if name in OURS:
+        return name
     return f"relay.qnn.transform.{name[4:]}" if name.startswith("qnn.") else f"relay.transform.{name}"
 
 
