@@ -199,7 +199,7 @@ def test_a_listener_that_fails_ends_nothing(evaluated, caplog):
     run = made()
     run.listen(lambda run: 1 / 0)
     assert len(run.run().trials) == SPACE.size
-    assert "a listener of a tuning run failed" in caplog.text
+    assert "a listener of a run failed" in caplog.text
 
 
 def test_500_logged_trials_reopen_while_somebody_waits(evaluated, tmp_path, tell):

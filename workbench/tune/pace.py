@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from workbench.tune.control import Control
 
+RECENT = 20
+"trials whose mean says how long the next will take"
 REST_SECONDS = 0.2
 "between two looks for a device where there is none"
 

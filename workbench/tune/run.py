@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import logging
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from workbench.dialects.base import Workload
-from workbench.errors import WorkbenchError, WorkerLost
+from workbench.errors import WorkerLost
+from workbench.tune.beside import Beside
 from workbench.tune.book import Book
-from workbench.tune.control import Control
 from workbench.tune.evaluate import Effort, Evaluator
 from workbench.tune.finish import Finish
 from workbench.tune.flight import Candidate, Flight
 from workbench.tune.lanes import Devices, Here, Lanes
 from workbench.tune.log import Log
-from workbench.tune.pace import Limit, Pace
+from workbench.tune.pace import RECENT, Limit, Pace
 from workbench.tune.result import Result
 from workbench.tune.search import search
 from workbench.tune.space import Space
 from workbench.tune.standing import Best, best_of, failures
 from workbench.tune.trial import Trial
 
-RECENT = 20
-"trials whose mean says how long the next will take"
 
-
-class Run:
+class Run(Beside[Result]):
     """One search, in this thread (`run`) or beside it (`start`). Everything else may be asked from any thread.
 
     Parameters
@@ -50,37 +45,18 @@ class Run:
         log: tuple[Log, list[Trial]] | None = None,
         race: float = 4.0,
     ) -> None:
+        super().__init__()
         self.workload, self.space, self.targets, self.objectives = workload, space, tuple(targets), objectives
         self._effort, self._method = effort, method
-        self._control = Control()
         self._pace = Pace(limit, self.targets, self._control)
         self._evaluator = Evaluator(workload, objectives, effort, self._control.stopped)
         self._book = Book(*((None, []) if log is None else log), self._evaluator)
         self.resumed = len(self.trials)
         "trials that came from the log"
         self._lanes: Lanes = Here() if effort.remote is None else Devices(effort.remote)
-        self._listeners: list[Callable[[Run], None]] = []
-        self._thread: threading.Thread | None = None
-        self._status, self._doing, self._error = "ready", "", ""
-        self._failure: BaseException | None = None
         self._finish = Finish(self._evaluator, self._book, self._pace, race, self._at)
 
     # -- what may be asked
-
-    @property
-    def status(self) -> str:
-        """`ready`, `running`, `paused`, `stopped`, `done` or `failed`."""
-        return "paused" if self._status == "running" and self._control.paused else self._status
-
-    @property
-    def doing(self) -> str:
-        """What it is at, in words."""
-        return self._doing
-
-    @property
-    def error(self) -> str:
-        """Why it failed."""
-        return self._error
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -145,72 +121,16 @@ class Run:
             self.workload, self.targets, self.objectives, self.trials, self.overhead, dict(self._finish.verdicts)
         )
 
-    # -- what may be done
+    # -- how it goes
 
-    def listen(self, listener: Callable[[Run], None]) -> None:
-        """Have it called, in the run's thread, after each trial and each change of status."""
-        self._listeners.append(listener)
-
-    def pause(self) -> None:
-        """Begin no new trial."""
-        self._control.pause()
-        self._tell()
-
-    def resume(self) -> None:
-        """Go on after a pause."""
-        self._control.resume()
-        self._tell()
-
-    def stop(self) -> None:
-        """End now. Trials in flight are not kept."""
-        self._control.stop()
-
-    def start(self) -> Run:
-        """Run in a thread of its own."""
-        self._thread = threading.Thread(target=self._quietly, name="tune", daemon=True)
-        self._thread.start()
-        return self
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait for the thread; whether it is over."""
-        if self._thread is not None:
-            self._thread.join(timeout)
-        return self._thread is None or not self._thread.is_alive()
-
-    def _quietly(self) -> None:
-        try:
-            self.run()
-        except WorkbenchError:
-            return  # it is kept, and said by `error` and `result`
-
-    def run(self) -> Result:
-        """Search, and give the result.
-
-        Raises
-        ------
-        WorkbenchError
-            Nothing can be measured here, or the log cannot be written.
-        """
-        if self._status != "ready":
-            raise WorkbenchError("this run was begun before; wb.tune with the same log= goes on where it ended")
-        self._status = "running"
+    def _work(self) -> bool:
         self._pace.begin()
         try:
             if self._effort.remote is not None:
                 self._effort.remote.check()
-            finished = all(self._searched(target) for target in self.targets)
-            self._status = "done" if finished else "stopped"
-        except KeyboardInterrupt:
-            self._control.stop()
-            self._status = "stopped"
-        except BaseException as error:
-            self._status, self._error, self._failure = "failed", str(error), error
-            raise
+            return all(self._searched(target) for target in self.targets)
         finally:
             self._pace.end()
-            self._doing = ""
-            self._tell()
-        return self.result()
 
     def _searched(self, target: str) -> bool:
         """Whether the search for a target came to its end, and was not stopped."""
@@ -242,19 +162,8 @@ class Run:
         if underway:
             numbers = ", ".join(str(candidate.number) for candidate in underway)
             labels = "; ".join(candidate.config.label for candidate in underway)
-            self._doing = f"Trial{'s' if len(underway) > 1 else ''} {numbers}: {labels}"
+            self._at(f"Trial{'s' if len(underway) > 1 else ''} {numbers}: {labels}")
         elif self._lanes.wide == 0:
-            self._doing = "Waiting for a device"
-        self._tell()
-
-    def _at(self, doing: str) -> None:
-        self._doing = doing
-        self._tell()
-
-    def _tell(self) -> None:
-        for listener in list(self._listeners):
-            try:
-                listener(self)
-            except Exception:
-                # a panel whose notebook is gone cannot show anything; the search goes on
-                logging.getLogger(__name__).exception("a listener of a tuning run failed")
+            self._at("Waiting for a device")
+        else:
+            self._tell()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -20,12 +19,13 @@ from workbench.measure.timing.subject import Limits, no_device
 from workbench.pipeline.config import Config
 from workbench.process.host import allowed
 from workbench.process.worker import worker
-from workbench.tune.control import Control
-from workbench.tune.run import RECENT, Best
+from workbench.tune.beside import Beside
+from workbench.tune.pace import RECENT
 from workbench.tune.schedules.compared import measured, with_and_without
 from workbench.tune.schedules.link import selected, tasks_of
 from workbench.tune.schedules.place import begun, folder_for
 from workbench.tune.schedules.result import Task, TunedSchedules
+from workbench.tune.standing import Best
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,40 +69,25 @@ class Order:
     seed: int = 0
 
 
-class ScheduleRun:
+class ScheduleRun(Beside[TunedSchedules]):
     """One search, in this thread (`run`) or beside it (`start`). Everything else may be asked from any thread."""
 
     def __init__(self, workload: Workload, base: Config, target: str, order: Order, limits: dict[str, Any]) -> None:
+        super().__init__()
         self.workload, self.base, self.target, self.order = workload, base, target, order
-        self._control = Control()
         cancelled = limits["cancelled"]
-        self._limits = {**limits, "progress": self._said, "cancelled": lambda: self._control.stopped() or cancelled()}
-        self._listeners: list[Callable[[ScheduleRun], None]] = []
-        self._thread: threading.Thread | None = None
+        self._limits = {
+            **limits,
+            "progress": lambda what, _part: self._at(what),
+            "cancelled": lambda: self._control.stopped() or cancelled(),
+        }
         self._lock = threading.Lock()
         self._tasks: tuple[Task, ...] = ()
         self._chosen: set[str] = set()
         self._trials: list[Trial] = []
-        self._status, self._doing, self._error = "ready", "", ""
-        self._failure: BaseException | None = None
         self._found: TunedSchedules | None = None
 
     # -- what may be asked
-
-    @property
-    def status(self) -> str:
-        """`ready`, `running`, `paused`, `stopped`, `done` or `failed`."""
-        return "paused" if self._status == "running" and self._control.paused else self._status
-
-    @property
-    def doing(self) -> str:
-        """What it is at, in words."""
-        return self._doing
-
-    @property
-    def error(self) -> str:
-        """Why it failed."""
-        return self._error
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -206,75 +191,18 @@ class ScheduleRun:
         if self._failure is not None:
             raise self._failure
         if self._found is None:
+            if self._status == "stopped":
+                raise WorkbenchError(
+                    "the run was stopped before its kernels were compared; a new one goes on where it ended"
+                )
             raise WorkbenchError(f"there is no result yet, the run is {self.status}; wait for it, or stop it")
         return self._found
 
-    # -- what may be done
-
-    def listen(self, listener: Callable[[ScheduleRun], None]) -> None:
-        """Have it called, in the run's thread, after each candidate and whatever else is news."""
-        self._listeners.append(listener)
-
-    def pause(self) -> None:
-        """Begin no new candidate."""
-        self._control.pause()
-        self._tell()
-
-    def resume(self) -> None:
-        """Go on after a pause."""
-        self._control.resume()
-        self._tell()
-
-    def stop(self) -> None:
-        """End now. The candidate in flight is not kept; whoever goes on finds all the others."""
-        self._control.stop()
-
-    def start(self) -> ScheduleRun:
-        """Run in a thread of its own."""
-        self._thread = threading.Thread(target=self._quietly, name="schedules", daemon=True)
-        self._thread.start()
-        return self
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait for the thread; whether it is over."""
-        if self._thread is not None:
-            self._thread.join(timeout)
-        return self._thread is None or not self._thread.is_alive()
-
-    def _quietly(self) -> None:
-        try:
-            self.run()
-        except WorkbenchError:
-            return  # it is kept, and said by `error` and `result`
-
-    def run(self) -> TunedSchedules:
-        """Search, compare, and give the result.
-
-        Raises
-        ------
-        NoDevice
-            There is nothing here to run candidates on.
-        MeasureError
-            The model does not build or run without schedules.
-        StoreError
-            The folder cannot be used, or another run tunes in it.
-        """
-        if self._status != "ready":
-            raise WorkbenchError("this run was begun before; a new one goes on where it ended")
-        self._status = "running"
-        try:
-            self._found = self._searched()
-            self._status = "stopped" if self._found.status == CANCELLED else "done"
-        except BaseException as error:
-            self._control.stop()
-            self._status, self._error, self._failure = "failed", str(error), error
-            raise
-        finally:
-            self._doing = ""
-            self._tell()
-        return self._found
-
     # -- how it goes
+
+    def _work(self) -> bool:
+        self._found = self._searched()
+        return self._found.status != CANCELLED
 
     def _searched(self) -> TunedSchedules:
         missing = no_device(self.workload, self.target, Limits(**self._limits))
@@ -305,7 +233,7 @@ class ScheduleRun:
             before=before,
             kept=kept is not None,
         )
-        self._said("Comparing with and without", None)
+        self._at("Comparing with and without")
         return with_and_without(found, **how)
 
     def _job(self, name: str, folder: Path, **more: Any) -> dict[str, Any]:
@@ -341,7 +269,7 @@ class ScheduleRun:
     def _goes_on(self) -> bool:
         """Wait while paused; whether to go on."""
         if self._control.paused:
-            self._said(PAUSED, None)
+            self._at(PAUSED)
         return self._control.wait() and not self._limits["cancelled"]()
 
     def _stepped(self, task: Task, folder: Path) -> tuple[Task, bool]:
@@ -374,25 +302,13 @@ class ScheduleRun:
         with self._lock:
             self._tasks = tuple(task if task.function == other.function else other for other in self._tasks)
         best = "" if task.best_us is None else f", best {task.best_us:.3g} us"
-        self._said(f"{task.function}: {task.known + task.trials} of {self.order.trials} candidates{best}", None)
-
-    def _said(self, what: str, _fraction: float | None) -> None:
-        self._doing = what
-        self._tell()
-
-    def _tell(self) -> None:
-        for listener in list(self._listeners):
-            try:
-                listener(self)
-            except Exception:
-                # a panel whose notebook is gone cannot show anything; the search goes on
-                logging.getLogger(__name__).exception("a listener of a run of schedules failed")
+        self._at(f"{task.function}: {task.known + task.trials} of {self.order.trials} candidates{best}")
 
     def __str__(self) -> str:
         """Where it is, in a sentence."""
         left = f", about {self.left:.0f} s left" if self.left else ""
         failed = sum(self.failures.values())
-        return f"{self.status}: {len(self.trials)} candidates tried, {failed} of them failed{left}; {self._doing or self._error}".rstrip(
+        return f"{self.status}: {len(self.trials)} candidates tried, {failed} of them failed{left}; {self.doing or self.error}".rstrip(
             "; "
         )
 
