@@ -11,7 +11,7 @@ from workbench.measure.kernels.final import as_it_stands, final_workload, look
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 
-SAMPLES = ("branches", "conv_bias_batch_norm", "mlp", "parallel_cast")
+SAMPLES = ("branches", "chain", "conv_bias_batch_norm", "mlp", "parallel_cast")
 
 
 def split(space: wb.Space, edit: str | None) -> tuple[Pipeline, Pipeline]:
@@ -43,6 +43,26 @@ def test_an_edit_does_what_it_says_in_the_compiler(dialect, name):
             assert kernels[0] is None or kernels[0] != kernels[1], edit
         forced = sorted(op for op in options["ops"] if not op.startswith("."))
         assert "nodes" not in options or forced in kernels_of(after), edit
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if name == "resnet18" else ()) for name in sorted(SMALL)]
+)
+def test_every_sample_has_edits_to_choose_from(dialect, name):
+    space = wb.Space.fusion(wb.samples.load(name, **SMALL[name]), most=4)
+    assert 1 <= len(space.edits) <= 4
+    assert [*space.assignments()][1] == {"edit": space.edits[0]}
+
+
+def test_where_kernels_hand_nothing_over_what_lies_within_them_is_cut(dialect, tell):
+    workload = wb.samples.load("chain")
+    space = wb.Space.fusion(workload)
+    assert look(workload, space.config_for({"edit": None})).counts.calls == 1
+    counted = [look(workload, space.config_for({"edit": edit}), final=False).counts for edit in space.edits]
+    tell(f"chain: {[each.calls for each in counted]} kernels after each edit")
+    # its four operators are in a row: three cuts, and three pairs of them
+    assert [each.calls for each in counted] == [2, 2, 2, 3, 3, 3]
+    assert all(sum(each.handover_bytes.values()) for each in counted)
 
 
 def kernels_of(graph: wb.Graph) -> list[list[str]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
 
 from workbench.analysis.fusion import explain_fusion
 from workbench.analysis.fusion.report import FusionReport
+from workbench.analysis.tensors import nbytes
 from workbench.dialects.base import Workload, dialect_of
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
@@ -20,7 +21,9 @@ def fusion(workload: Workload, most: int = 8) -> Space:
     """The compiler's graph passes as a pipeline, and edits to choose one from.
 
     For each value that kernels hand over, most bytes first: the kernels at its ends made one, where that is legal; and each
-    edge within the kernels at its ends, cut, those that read it first. Then pairs of these cuts.
+    edge within the kernels at its ends, cut, those that read it first. Then pairs of these cuts. Where kernels hand nothing
+    over, as when the whole program is one kernel, any edge within a kernel is cut, most bytes first. No edits are left where
+    no kernel has two operators.
 
     Parameters
     ----------
@@ -48,22 +51,35 @@ def edits(report: FusionReport, most: int) -> list[str]:
         ends = [report.group_of(node) for node in (handover.source, *handover.targets)]
         joined = sorted({node for end in ends for node in end.nodes})
         found |= dict.fromkeys(_legal(lambda nodes=joined: force_step(report.graph, nodes)))
-        for edge in _inside(report, (*handover.targets, handover.source)):
-            cut = list(_legal(lambda edge=edge: cut_step(report.graph, edge)))
-            found |= dict.fromkeys(cut)
-            edges |= dict.fromkeys([edge] if cut else [])
+        near = _cuts(report, _inside(report, (*handover.targets, handover.source)))
+        found |= dict.fromkeys(near.values())
+        edges |= dict.fromkeys(near)
+    if not report.handovers:
+        within = _cuts(report, _heaviest_first(report))
+        found, edges = dict.fromkeys(within.values()), dict.fromkeys(within)
     for pair in combinations(edges, 2):
         found |= dict.fromkeys(_legal(lambda pair=pair: cut_step(report.graph, pair)))
     return list(found)[:most]
 
 
-def _inside(report: FusionReport, ends: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+def _cuts(report: FusionReport, edges: Iterable[tuple[int, int]]) -> dict[tuple[int, int], str]:
+    """The edges that can be cut, and the text of each cut."""
+    return {edge: text for edge in edges for text in _legal(lambda edge=edge: cut_step(report.graph, edge))}
+
+
+def _inside(report: FusionReport, ends: Iterable[int]) -> Iterator[tuple[int, int]]:
     """The edges between operators within the kernels of these nodes."""
     graph: Graph = report.graph
     for end in ends:
         kernel = report.group_of(end)
         for node in kernel.nodes:
             yield from ((source, node) for source in graph.inputs[node] if source in kernel.nodes)
+
+
+def _heaviest_first(report: FusionReport) -> list[tuple[int, int]]:
+    """The edges within any kernel, those first that carry most bytes."""
+    edges = _inside(report, (kernel.root for kernel in report.kernels))
+    return sorted(edges, key=lambda edge: -nbytes(report.graph.nodes[edge[0]].type))
 
 
 def _legal(make: Callable[[], PassStep]) -> Iterator[str]:
