@@ -18,7 +18,10 @@ REST = ("attention", "bert", "resnet18")
 
 
 def counts_agree(name: str, target: str, opt_level: int) -> None:
-    workload = wb.samples.load(name)
+    agree(wb.samples.load(name), target, opt_level)
+
+
+def agree(workload: wb.Workload, target: str, opt_level: int) -> None:
     built = wb.kernels(workload, target, opt_level)
     found = dataclasses.asdict(wb.count(workload, target, opt_level))
     between: Counter[str] = Counter()
@@ -62,6 +65,15 @@ def test_count_is_what_a_build_has(dialect: str, name: str, target: str, opt_lev
 @pytest.mark.parametrize("name", SLOWER)
 def test_count_is_what_a_build_has_with_convolutions(dialect: str, name: str) -> None:
     counts_agree(name, "llvm", 3)
+
+
+def test_a_kernel_that_takes_a_field_of_a_tuple_reads_that_field(dialect: str) -> None:
+    workload = wb.samples.load("attention", seq=8)
+    built = wb.kernels(workload)
+    (split,) = (row for row in built.rows if len(row["outputs"]) == 3)
+    handed = built.handovers[built.handovers["producer"] == split["index"]]
+    assert handed["bytes"].sum() == split["bytes_written"]
+    agree(workload, "llvm", 3)
 
 
 @pytest.mark.long

@@ -23,6 +23,7 @@ class Call:
     kind: str
     "`kernel`, `noop` (the same memory under another shape), `copy` (between devices), `external` (an offloaded region)"
     inputs: tuple[Tensor, ...]
+    "that it reads: of a tuple, the fields that it takes"
     sources: tuple[int, ...]
     "for each input the call that gives it, or OUTSIDE"
     outputs: tuple[Tensor, ...]

@@ -16,6 +16,7 @@ from workbench.dialects.counted import Program
 from workbench.dialects.cuda_code import compiled_where_it_runs
 from workbench.dialects.launches import launches_of
 from workbench.dialects.relay import sources
+from workbench.dialects.relay.fields import read_by_hash
 from workbench.dialects.relay.kernels import Watch, external_functions, program_of_json
 from workbench.dialects.relay.optimizing import optimize
 from workbench.dialects.relay.running import Running, device_of
@@ -97,7 +98,9 @@ class RelayBuilt:
         self.threads = int(tvm.runtime.num_threads())
 
     def program(self) -> Program:
-        return program_of_json(json.loads(self.library.get_graph_json()), external_functions(self.module()))
+        module = self.module()
+        graph = json.loads(self.library.get_graph_json())
+        return program_of_json(graph, external_functions(module), read_by_hash(module))
 
     def module(self) -> tvm.IRModule:
         if self.watch.fused is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress
 from typing import Any
 
 import tvm
@@ -11,6 +12,7 @@ from tvm import relay
 from workbench.analysis.tensors import Tensor
 from workbench.dialects.base import Workload
 from workbench.dialects.counted import OUTSIDE, Call, Program
+from workbench.dialects.relay.fields import foreign, has, tensors_read
 from workbench.dialects.relay.folding import at
 from workbench.dialects.relay.shortcuts import quickly_optimized
 
@@ -50,13 +52,17 @@ class Watch:
             self.split.append(module)
 
 
-def program_of_json(graph: Mapping[str, Any], external: Sequence[str] = ()) -> Program:
+def program_of_json(
+    graph: Mapping[str, Any], external: Sequence[str] = (), read: Mapping[str, Sequence[bool]] | None = None
+) -> Program:
     """The calls of the executor's graph JSON.
 
     Parameters
     ----------
     external
         Names of the functions that another compiler made.
+    read
+        Hash of a kernel -> whether it reads each of the tensors that it is given. One that is not there reads all.
     """
     shapes, types = graph["attrs"]["shape"][1], graph["attrs"]["dltype"][1]
     first = graph["node_row_ptr"]
@@ -72,13 +78,15 @@ def program_of_json(graph: Mapping[str, Any], external: Sequence[str] = ()) -> P
             continue
         number[place] = len(calls)
         function = node["attrs"]["func_name"]
+        taken = (read or {}).get(node["attrs"].get("hash", ""), (True,) * len(node["inputs"]))
+        inputs = [(source, output) for source, output, _ in compress(node["inputs"], taken)]
         calls.append(
             Call(
                 node["name"],
                 function,
                 _KINDS.get(function, "external" if function in external else "kernel"),
-                tuple(tensor(source, output) for source, output, _ in node["inputs"]),
-                tuple(number.get(source, OUTSIDE) for source, _, _ in node["inputs"]),
+                tuple(tensor(source, output) for source, output in inputs),
+                tuple(number.get(source, OUTSIDE) for source, _ in inputs),
                 tuple(tensor(place, output) for output in range(int(node["attrs"]["num_outputs"]))),
             )
         )
@@ -100,7 +108,7 @@ def external_functions(module: tvm.IRModule) -> list[str]:
             return
         if isinstance(expr.op, tvm.ir.GlobalVar):
             found.add(expr.op.name_hint)
-        elif isinstance(expr.op, relay.Function) and _has(expr.op, "Compiler"):
+        elif isinstance(expr.op, relay.Function) and foreign(expr.op):
             found.add(str(expr.op.attrs["global_symbol"]))
 
     relay.analysis.post_order_visit(module["main"], look)
@@ -162,6 +170,8 @@ class _Walk:
 
     def call(self, call: relay.Call) -> Values:
         read = [value for argument in call.args for value in self.known[at(argument)]]
+        if isinstance(call.op, relay.Function) and not foreign(call.op):
+            read = list(compress(read, tensors_read(call.op)))
         made = tuple(_tensors(call.checked_type))
         function, kind = self.callee(call.op)
         sources, inputs = tuple(source for source, _ in read), tuple(tensor for _, tensor in read)
@@ -174,9 +184,9 @@ class _Walk:
             return "__copy", "copy"
         if isinstance(op, tvm.ir.GlobalVar):
             return op.name_hint, "external"
-        if _has(op, "Compiler"):
+        if foreign(op):
             return str(op.attrs["global_symbol"]), "external"
-        if _has(op, _RESHAPE_ONLY) and int(op.attrs[_RESHAPE_ONLY]):
+        if has(op, _RESHAPE_ONLY) and int(op.attrs[_RESHAPE_ONLY]):
             return "__nop", "noop"
         return self.kernel(op), "kernel"
 
@@ -197,11 +207,6 @@ def _is(op: Any, name: str) -> bool:
 def _copies(op: Any) -> bool:
     """Whether a function does nothing but copy: FuseOps puts `device_copy` into one of its own."""
     return isinstance(op, relay.Function) and isinstance(op.body, relay.Call) and _is(op.body.op, "device_copy")
-
-
-def _has(function: Any, name: str) -> bool:
-    attrs = getattr(function, "attrs", None)
-    return attrs is not None and name in tuple(attrs.keys())
 
 
 def _typed(module: tvm.IRModule) -> tvm.IRModule:
