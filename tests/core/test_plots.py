@@ -305,7 +305,7 @@ def searched(*tried):
 def test_a_search_is_drawn_with_its_best_so_far_and_what_may_not_win(ax, theme):
     rows = searched(("ok", 8), ("failed", None), ("ok", 9), ("ok", 4), ("wrong", 2))
     assert tuning_progress(rows, ax=ax, value="kernels", theme=theme) is ax
-    assert ax.get_title(loc="left") == "4 kernels, from 8: the best of 5 candidates, found at number 4"
+    assert ax.get_title(loc="left") == "4 kernels, from 8: the fewest of 5 candidates, found at number 4"
     steps = next(line for line in ax.lines if line.get_drawstyle() == "steps-post")
     assert list(steps.get_ydata()) == [8, 8, 4, 4]
     assert list(steps.get_xdata()) == [1, 3, 4, 5]
@@ -319,9 +319,30 @@ def test_a_search_is_drawn_with_its_best_so_far_and_what_may_not_win(ax, theme):
         ((), "nothing tried yet"),
         ((("failed", None),), "1 candidates tried, none may win"),
         ((("ok", 5),), "5 kernels by default; nothing else was tried yet"),
-        ((("ok", 5), ("ok", 5)), "5 kernels by default; none of 1 other candidates is better"),
+        ((("ok", 5), ("ok", 5)), "5 kernels by default; none of 2 candidates has fewer"),
     ],
 )
 def test_a_search_that_found_nothing_says_so(ax, tried, said):
     tuning_progress(searched(*tried), ax=ax, value="kernels")
     assert ax.get_title(loc="left") == said
+
+
+@pytest.mark.parametrize(
+    ("value", "said", "found"),
+    [
+        ("median_us", "40 µs by default; none of 2 candidates is faster", "20 µs, from 40: the fastest of 3"),
+        ("kernels", "40 kernels by default; none of 2 candidates has fewer", "20 kernels, from 40: the fewest of 3"),
+        ("handover_bytes", "40 bytes by default; none of 2 candidates hands over less", "20 bytes, from 40: the least"),
+        ("build_seconds", "40 s by default; none of 2 candidates is built faster", "20 s, from 40: the fastest built"),
+        ("own", "40 own by default; none of 2 candidates has a smaller own", "20 own, from 40: the smallest own of 3"),
+    ],
+)
+def test_a_title_says_of_which_value_it_speaks_for_a_search_may_have_other_objectives(ax, value, said, found):
+    equal = searched(("ok", 40), ("ok", 40)).rename(columns={"kernels": value})
+    # it is better in the other objective
+    equal["other"] = [2, 1]
+    tuning_progress(equal, ax=ax, value=value)
+    assert ax.get_title(loc="left") == said
+    better = searched(("ok", 40), ("ok", 20), ("ok", 30)).rename(columns={"kernels": value})
+    tuning_progress(better, ax=ax, value=value)
+    assert ax.get_title(loc="left").startswith(found)

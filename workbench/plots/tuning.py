@@ -29,6 +29,13 @@ NOUNS = {
     "handover_bytes": "bytes between kernels",
     "build_seconds": "build time",
 }
+WORDS = {
+    "median_us": ("is faster", "fastest"),
+    "kernels": ("has fewer", "fewest"),
+    "handover_bytes": ("hands over less", "least handed over"),
+    "build_seconds": ("is built faster", "fastest built"),
+}
+"what a candidate with a smaller value is, and the one with the smallest: by others of the objectives it may be worse"
 ROWS = 6
 "as high as so many bars"
 WIDE = 20
@@ -80,7 +87,7 @@ def tuning_progress(
     crosses = f" (✗ {len(out)} may not win)" if len(out) else ""
     ax.set_xlabel(f"candidates tried{crosses}")
     ax.set_ylabel(f"{NOUNS.get(value, value)}{unit and f' ({unit})'}")
-    dress(ax, _finding(values, best, len(tried), NOUNS.get(value, value), unit), theme)
+    dress(ax, _finding(values, best, len(tried), value, unit), theme)
     return ax
 
 
@@ -100,12 +107,15 @@ def _words(ax: Axes, values: pd.Series, best: pd.Series, tried: int, theme: Them
         say(ax, tried, float(values.iloc[0]), said, theme, color=theme.dim, ha="right", xytext=(0, 7))
 
 
-def _finding(values: pd.Series, best: pd.Series, tried: int, noun: str, unit: str) -> str:
+def _finding(values: pd.Series, best: pd.Series, tried: int, value: str, unit: str) -> str:
+    """The title: it says of this value alone what is better, for there may be other objectives."""
     last = float(best.iloc[-1])
+    noun = NOUNS.get(value, value)
+    better, most = WORDS.get(value, (f"has a smaller {noun}", f"smallest {noun}"))
     said = f"{figures(last)} {unit or noun}"
     when = int(best.index[(best == last).argmax()]) + 1
     if values.index[0] == 0 and last >= values.iloc[0]:
-        others = f"none of {tried - 1} other candidates is better" if tried > 1 else "nothing else was tried yet"
+        others = f"none of {tried} candidates {better}" if tried > 1 else "nothing else was tried yet"
         return f"{said} by default; {others}"
     begun = f", from {figures(float(values.iloc[0]))}" if values.index[0] == 0 else ""
-    return f"{said}{begun}: the best of {tried} candidates, found at number {when}"
+    return f"{said}{begun}: the {most} of {tried} candidates, found at number {when}"
