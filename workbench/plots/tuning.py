@@ -112,7 +112,7 @@ def _finding(values: pd.Series, best: pd.Series, tried: int, value: str, unit: s
     last = float(best.iloc[-1])
     noun = NOUNS.get(value, value)
     better, most = WORDS.get(value, (f"has a smaller {noun}", f"smallest {noun}"))
-    said = f"{figures(last)} {unit or noun}"
+    said = f"{figures(last)} {unit or ('kernel' if value == 'kernels' and last == 1 else noun)}"
     when = int(best.index[(best == last).argmax()]) + 1
     if values.index[0] == 0 and last >= values.iloc[0]:
         others = f"none of {tried} candidates {better}" if tried > 1 else "nothing else was tried yet"
