@@ -9,12 +9,16 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from dialect_facts import FACTS, Facts
+
+if TYPE_CHECKING:
+    from rpc_park import Park
 
 TESTS = Path(__file__).parent
 LANES = ("static", "core", "relay", "relax", "pytorch", "widgets", "browser", "notebooks", "device")
@@ -48,6 +52,18 @@ def dialect(request: pytest.FixtureRequest) -> str:
 def facts(dialect: str) -> Facts:
     """What of the dialect under test a test's body may not take for granted."""
     return FACTS[dialect]
+
+
+@pytest.fixture(scope="module")
+def park() -> Iterator[Park]:
+    """TVM's tracker and servers, of the module's own."""
+    from rpc_park import Park
+
+    made = Park()
+    try:
+        yield made
+    finally:
+        made.close()
 
 
 @pytest.fixture

@@ -18,6 +18,8 @@ from workbench.errors import MeasureError
 from workbench.measure.remote.tracker import Tracker
 
 START_SECONDS = 60
+LOADING = "Loading on "
+"what a row says first when a server is lent to it"
 
 
 class Park:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 
 import workbench as wb
 from workbench.dialects.registry import dialect as door
 from workbench.errors import UnknownName
+from workbench.measure.timing.race import judged
 
 MERGE = "EliminateCommonSubexpr"
 
@@ -73,6 +76,19 @@ def test_a_race_against_itself_comes_first_and_each_has_an_interval_and_a_verdic
     assert (found["low"] <= found["ratio"]).all()
     assert (found["ratio"] <= found["high"]).all()
     assert set(found["verdict"]) <= {"slower", "not slower", "can't tell"}
+
+
+def test_a_wrong_answer_has_no_time(cast, passes, monkeypatch):
+    def answered(workload, a, b, target, **how):
+        checks = [{"same": "without" not in a.label}, {"same": True}]
+        told = {"samples_a": [1.0] * 20, "samples_b": [2.0] * 20, "target": target, "method": "", "checks": checks}
+        return judged(a.label, b.label, told)
+
+    monkeypatch.setattr(import_module("workbench.measure.ablate"), "race", answered)
+    found = wb.ablate(cast, pipeline=passes, passes=[MERGE]).set_index("direction")
+    assert found["status"].to_dict() == {"control": "ok", "without": "wrong"}
+    assert "differ from the reference" in found["message"]["without"]
+    assert found["ratio"].isna().to_dict() == {"control": False, "without": True}
 
 
 def test_a_config_keeps_what_else_it_says(cast):

@@ -6,22 +6,11 @@ import dataclasses
 import threading
 
 import pytest
-from rpc_park import Park
+from rpc_park import LOADING
 
 import workbench as wb
 from workbench.errors import MeasureError, NoServer
 from workbench.measure.rows import COLUMNS
-
-LOADING = "Loading on "
-
-
-@pytest.fixture(scope="module")
-def park():
-    made = Park()
-    try:
-        yield made
-    finally:
-        made.close()
 
 
 @pytest.fixture

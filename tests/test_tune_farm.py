@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from rpc_park import Overheard, Park
+from rpc_park import LOADING, Overheard
 
 import workbench as wb
 from workbench.errors import NoServer
@@ -19,16 +19,6 @@ from workbench.tune import evaluate
 from workbench.tune.tuning import prepared
 
 QUICK = {"each": 0.02, "race": 0, "store": False, "prune": None, "method": "exhaustive"}
-LOADING = "Loading on "
-
-
-@pytest.fixture(scope="module")
-def park():
-    made = Park()
-    try:
-        yield made
-    finally:
-        made.close()
 
 
 @pytest.fixture

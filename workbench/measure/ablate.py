@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import UnknownName, WorkbenchError
+from workbench.measure.status import OK, WRONG
 from workbench.measure.store.conditions import conditions
 from workbench.measure.switching import Counting, Switches, effective, switches
 from workbench.measure.timing.race import race
@@ -58,7 +59,8 @@ def ablate(
     -------
     pandas.DataFrame
         `pass`, `direction`, `kernels`, `traffic_bytes`, `status`, `message`, and where it was raced `ratio` (its time over that
-        of all passes), `low`, `high` (95 % interval), `verdict` ("slower", "not slower", "can't tell"), `rounds`. The first row
+        of all passes), `low`, `high` (95 % interval), `verdict` ("slower", "not slower", "can't tell"), `rounds`. A row with other
+        outputs than the reference is "wrong" and has none of these. The first row
         has direction "control": all passes against all passes, which is the noise.
 
     Raises
@@ -130,6 +132,9 @@ def _raced(
         found = race(workload, config, whole, target, budget=budget, cancelled=cancelled)
     except WorkbenchError as error:
         return {"status": getattr(error, "status", "failed"), "message": str(error)}
+    if config.label in found.wrong:
+        # the time of a wrong answer says nothing about a pass
+        return {"status": WRONG, "message": found.note, "target": found.target}
     told = {"ratio": found.ratio, "low": found.low, "high": found.high, "rounds": found.rounds}
-    verdict = {"verdict": VERDICT[found.answer], "status": "ok", "message": found.note, "target": found.target}
+    verdict = {"verdict": VERDICT[found.answer], "status": OK, "message": found.note, "target": found.target}
     return {**told, **verdict, **conditions(workload.dialect)}

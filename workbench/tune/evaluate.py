@@ -47,6 +47,11 @@ class Effort:
     "where they are compiled"
     progress: Progress = silent
 
+    @property
+    def of_a_run(self) -> dict[str, Any]:
+        """What a measurement and a race are both told."""
+        return {name: getattr(self, name) for name in ("timeout", "memory", "seed", "check", "remote")}
+
 
 @dataclass(frozen=True)
 class Evaluator:
@@ -158,15 +163,11 @@ class Evaluator:
             [trial.config],
             [trial.target],
             budget=how.each,
-            timeout=how.timeout,
-            memory=how.memory,
-            seed=how.seed,
-            check=how.check,
-            remote=how.remote,
             executor=how.executor,
             store=how.store,
             progress=how.progress,
             cancelled=self.cancelled,
+            **how.of_a_run,
         )
         row = table.astype(object).where(table.notna(), None).to_dict("records")[0]
         return {str(name): value for name, value in row.items()}

@@ -80,17 +80,12 @@ class Finish:
     def _raced(self, trial: Trial) -> Race:
         """The default against a trial."""
         self._says(f"Racing trial {trial.number} against the default")
-        how = self._effort
         return race(
             self._workload,
             Config(),
             trial.config,
             trial.target,
             budget=self._race_seconds,
-            check=how.check,
-            timeout=how.timeout,
-            memory=how.memory,
-            seed=how.seed,
-            remote=how.remote,
             cancelled=self._evaluator.cancelled,
+            **self._effort.of_a_run,
         )

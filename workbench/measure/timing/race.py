@@ -42,6 +42,8 @@ class Race:
     method: str = ""
     note: str = ""
     "what else decided: a configuration with wrong outputs never wins; or why the outputs were not checked"
+    wrong: tuple[str, ...] = ()
+    "which of them gave other outputs than the reference"
 
     @property
     def rounds(self) -> int:
@@ -163,4 +165,5 @@ def judged(a: str, b: str, found: dict[str, Any], note: str = "") -> Race:
         tuple(found["samples_b"]),
         found["method"],
         note,
+        tuple(wrong),
     )
