@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import pytest
 from workbench_widget.driving import MERGE, PIPELINE, says
 
@@ -57,6 +60,27 @@ def test_a_configuration_whose_turn_never_came_is_measured_when_it_is_chosen_aga
     assert bench.wait()
     assert [row["status"] for row in bench.state["rows"]] == ["ok", "ok"]
     bench.close()
+
+
+def test_of_two_threads_that_tell_of_rows_the_newer_news_is_shown_last(bench, monkeypatch):
+    assert bench.wait()
+    shown = []
+
+    def slow(rows=(), **_):
+        for each in rows:
+            time.sleep(0.3 if each["status"] == "running" else 0)
+            shown.append(each["status"])
+
+    row = {"config": "a", "target": "llvm", "status": "running"}
+    monkeypatch.setattr(bench._measures, "all", lambda: {wb.Config(): dict(row)})
+    monkeypatch.setattr(bench, "_push", slow)
+    other = threading.Thread(target=bench._push_rows)
+    other.start()
+    time.sleep(0.1)
+    row["status"] = "ok"
+    bench._push_rows()
+    other.join()
+    assert shown == ["running", "ok"]
 
 
 def test_cancel_leaves_nothing_pending(bench):

@@ -6,6 +6,7 @@ on beside that: measuring, exploring, checking, each in a thread of its own. The
 
 from __future__ import annotations
 
+import threading
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,7 @@ class Workbench(Choosing):
         super().__init__(workload, pipeline, opt_level, target, **traits)
         self.auto_measure = auto_measure
         self._plotted: list[Any] = []
+        self._pushing = threading.RLock()
         self._measures = Measurements(self.workload, target, budget, self._push_rows, self._busy, self._failed)
         self._exploring = Exploring(self.workload, self._explored)
         self._panels = {
@@ -286,21 +288,23 @@ class Workbench(Choosing):
             panel.show()
 
     def _push_rows(self) -> None:
-        current = self.choice.config(self._presets)
-        found = self._measures.all()
-        rows = [
-            {
-                **{name: row.get(name) for name in ROW},
-                "samples": len(row.get("samples") or ()),
-                "id": i,
-                "current": key == current,
-            }
-            for i, (key, row) in enumerate(found.items())
-        ]
-        measured = [row for row in found.values() if row["status"] == "ok"]
-        self._push(rows=rows, target=measured[-1]["target"] if measured else self.target)
-        counted = [row for row in found.values() if row.get("kernels") is not None]
-        figures = [(row["config"], row["kernels"], row.get("median_us")) for row in counted]
-        if counted and figures != self._plotted:
-            self._plotted = figures
-            self.plots = page.plots(counted)
+        # one thread at a time: two tell of rows, and what was read first may not be what is shown in the end
+        with self._pushing:
+            current = self.choice.config(self._presets)
+            found = self._measures.all()
+            rows = [
+                {
+                    **{name: row.get(name) for name in ROW},
+                    "samples": len(row.get("samples") or ()),
+                    "id": i,
+                    "current": key == current,
+                }
+                for i, (key, row) in enumerate(found.items())
+            ]
+            measured = [row for row in found.values() if row["status"] == "ok"]
+            self._push(rows=rows, target=measured[-1]["target"] if measured else self.target)
+            counted = [row for row in found.values() if row.get("kernels") is not None]
+            figures = [(row["config"], row["kernels"], row.get("median_us")) for row in counted]
+            if counted and figures != self._plotted:
+                self._plotted = figures
+                self.plots = page.plots(counted)
