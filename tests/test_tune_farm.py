@@ -120,9 +120,10 @@ def test_pause_begins_no_new_one_and_stop_gives_up_those_under_way(park, small, 
     sessions.acts = dict.fromkeys((3, 4), lambda server: held.wait(60))
     run = prepared(small, of_different_programs(), remote=park.tracker, log=tmp_path / "log", **QUICK).start()
     deadline = time.monotonic() + 60
-    while not (len(sessions) == 4 and run.doing.startswith("Trials 2, 3: ")) and time.monotonic() < deadline:
+    while not (len(sessions) == 4 and run.doing.startswith("Trials ")) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert (len(sessions), run.doing.partition(":")[0]) == (4, "Trials 2, 3")
+    # which two of the four are held depends on which of the first two was done sooner
+    assert (len(sessions), len(run.doing.partition(":")[0].split(","))) == (4, 2)
     run.pause()
     held.set()
     while len(run.trials) < 4 and time.monotonic() < deadline:

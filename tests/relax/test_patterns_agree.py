@@ -25,7 +25,9 @@ class Drawn:
     def __init__(self, random: Random, program: RelaxProgram) -> None:
         self.random = random
         self.program = program
-        self.calls = [row for row, here in enumerate(program.rows) if here.kind in ("call", "get_item")]
+        calls = [row for row, here in enumerate(program.rows) if here.kind in ("call", "get_item")]
+        self.calls = calls or [*range(len(program.rows))]
+        "what patterns are made like; a program of aliases alone has no calls"
         self.made: list[Any] = []
 
     def pattern(self) -> Any:
