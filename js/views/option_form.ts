@@ -34,6 +34,8 @@ export class Field {
         ...props, class: "wb-input", type: number ? "number" : "text", step: kind === "int" ? "1" : "any", spellcheck: "false", placeholder: initial || (spec.required ? `${type}, needed` : kind === "any" ? "a Python literal" : type),
         // Not a number: the page gives no text then, and no text would be the default.
         oninput: () => { this.typing = true; },
+        // Where what was typed is what was there, nothing is committed.
+        onblur: () => { this.typing = false; },
         onchange: () => {
           this.typing = false;
           commit(text.validity.badInput ? "what was typed" : text.value);

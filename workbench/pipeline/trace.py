@@ -214,8 +214,9 @@ class Trace:
     def code(self) -> str:
         """Python that does what this trace did, as the text of a module.
 
-        It needs TVM alone, unless the trace has passes of ours, such as CutFusion, which it imports. A pipeline's has a function `transformed(mod, params)`, whose result is structurally equal to `result`; a build's has
-        `built(mod, params)`, and `optimized`, the graph-level part of it.
+        It needs TVM alone, unless the trace has passes of ours, such as CutFusion, which it imports. A pipeline's has a function
+        `transformed(mod, params)`, whose result is structurally equal to `result`; a build's has `built(mod, params)`, and
+        `optimized`, the graph-level part of it.
         """
         from workbench.pipeline.code import code
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from workbench.dialects.base import Workload
-from workbench.errors import NoServer, WorkerLost
-from workbench.measure.remote.tracker import Tracker
+from workbench.errors import WorkerLost
 from workbench.tune.beside import Beside
 from workbench.tune.book import Book
 from workbench.tune.evaluate import Effort, Evaluator
@@ -21,9 +19,6 @@ from workbench.tune.search import search
 from workbench.tune.space import Space
 from workbench.tune.standing import Best, best_of, failures
 from workbench.tune.trial import Trial
-
-BACK_SECONDS = 5.0
-"a server whose session was ended is at its tracker again by then"
 
 
 class Run(Beside[Result]):
@@ -132,20 +127,10 @@ class Run(Beside[Result]):
         self._pace.begin()
         try:
             if self._effort.remote is not None:
-                self._find(self._effort.remote)
+                self._effort.remote.check()
             return all(self._searched(target) for target in self.targets)
         finally:
             self._pace.end()
-
-    def _find(self, remote: Tracker) -> None:
-        """Raise NoServer where the tracker has none for long enough: after a stop they take a moment to come back."""
-        end = time.monotonic() + BACK_SECONDS
-        while True:
-            try:
-                return remote.check()
-            except NoServer:
-                if time.monotonic() > end or not self._pace.rested():
-                    raise
 
     def _searched(self, target: str) -> bool:
         """Whether the search for a target came to its end, and was not stopped."""

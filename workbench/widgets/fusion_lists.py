@@ -12,7 +12,6 @@ from workbench.analysis.branches import BranchGroup
 from workbench.analysis.chains import ConstantChain
 from workbench.analysis.fusion.decision import Decision
 from workbench.analysis.fusion.reasons import REASONS
-from workbench.graph.model import Graph
 from workbench.widgets.blocks import Block, action, entry, row, rows, signed, size, table, words
 from workbench.widgets.fusion_bench import Fused
 from workbench.widgets.fusion_source import Edit
@@ -112,11 +111,6 @@ def _measured(measured: Sequence[dict[str, Any]], said: str) -> list[Block]:
         middle, low, high = (f"{found[name] / part:,.1f}" for name in ("median_us", "q1_us", "q3_us"))
         lines.append([found["config"], f"{found['kernels']}", f"{middle} {unit}", f"{low} to {high} {unit}"])
     return [table(["", "kernels built", "median", "quartiles"], lines, "measured"), words(said, name="outputs")]
-
-
-def is_lowered(graph: Graph) -> bool:
-    """Whether Relax's operators are PrimFuncs already, which no combiner looks at."""
-    return graph.dialect == "relax" and any(node.kind == "op" and node.pattern is not None for node in graph.nodes)
 
 
 def branches(

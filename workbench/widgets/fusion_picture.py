@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.analysis.branches import BranchGroup, parallel_branches
+from workbench.analysis.branches.relax import is_lowered
 from workbench.analysis.chains import ConstantChain, constant_chains
 from workbench.analysis.fusion.decision import Decision
 from workbench.analysis.fusion.report import FusionReport
@@ -17,7 +18,7 @@ from workbench.widgets.blocks import Block, sendable, words
 from workbench.widgets.fusion_bench import Fused, Settings
 from workbench.widgets.fusion_cards import card, region_card
 from workbench.widgets.fusion_code import code_blocks
-from workbench.widgets.fusion_lists import Filter, branches, chains, head, is_lowered, player, what_if
+from workbench.widgets.fusion_lists import Filter, branches, chains, head, player, what_if
 from workbench.widgets.fusion_source import followed
 from workbench.widgets.fusion_traits import FusionTraits
 from workbench.widgets.payload import encode_graph

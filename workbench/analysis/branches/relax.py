@@ -10,6 +10,7 @@ from workbench.analysis.branches.group import BranchGroup, producer
 from workbench.analysis.branches.recipe import Recipe
 from workbench.analysis.branches.relax_conv import conv_groups
 from workbench.analysis.branches.relax_matmul_groups import matmul_groups
+from workbench.graph.model import Graph
 
 SAME = "EliminateCommonSubexpr"
 
@@ -25,3 +26,8 @@ def relax_branches(calls: Calls, least: int) -> Iterator[BranchGroup]:
     for nodes, reasons in nearly_equal(calls):
         branches = tuple((node,) for node in nodes)
         yield BranchGroup("near", producer(graph, branches), branches, SAME, 1, reasons, graph=graph)
+
+
+def is_lowered(graph: Graph) -> bool:
+    """Whether the operators of a Relax graph are PrimFuncs already, which no combiner looks at."""
+    return graph.dialect == "relax" and any(node.kind == "op" and node.pattern is not None for node in graph.nodes)
