@@ -28,3 +28,7 @@ def wait(workload: Any, *, progress: Callable[..., None]) -> None:
 
 def name(workload: Any, *, progress: Callable[..., None]) -> str:
     return workload.name
+
+
+def program(*, progress: Callable[..., None], **_: Any) -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)

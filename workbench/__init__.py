@@ -24,8 +24,8 @@ _HOMES = {
     "explain_fusion": "analysis.fusion",
     "assert_fused": "analysis.fusion.assertions",
     "assert_kernels": "analysis.fusion.assertions",
-    "load": "dialects.registry",
-    "load_all": "dialects.registry",
+    "load": "pipeline.load",
+    "load_all": "pipeline.load",
     "match": "dialects.matching",
     "explain_kind": "dialects.kinds",
     "pattern_for": "dialects.matching",
@@ -114,8 +114,6 @@ if TYPE_CHECKING:
     from workbench.dialects.matching import match as match
     from workbench.dialects.matching import pattern_for as pattern_for
     from workbench.dialects.passes import passes as passes
-    from workbench.dialects.registry import load as load
-    from workbench.dialects.registry import load_all as load_all
     from workbench.dialects.translating import to_relax as to_relax
     from workbench.graph.diff import diff as diff
     from workbench.graph.model import Graph as Graph
@@ -134,6 +132,8 @@ if TYPE_CHECKING:
     from workbench.pipeline.edits import force as force
     from workbench.pipeline.edits import outline as outline
     from workbench.pipeline.explore import explore as explore
+    from workbench.pipeline.load import load as load
+    from workbench.pipeline.load import load_all as load_all
     from workbench.pipeline.outputs import compare_outputs as compare_outputs
     from workbench.pipeline.run import trace as trace
     from workbench.pipeline.spec import Pipeline as Pipeline

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.registry import PASTES, load, load_all
+from workbench.dialects.registry import PASTES
 from workbench.errors import LoadError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.pipeline.config import Config
+from workbench.pipeline.load import load, load_all
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Step, Trace
 

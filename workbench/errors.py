@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from typing import Any
 
 
 class WorkbenchError(Exception):
@@ -132,3 +133,26 @@ def sentence(error: BaseException) -> str:
     """The type of an error and its last line."""
     kind, said = type(error).__name__, last_line(error)
     return kind if said == kind else f"{kind}: {said}"
+
+
+def to_data(error: WorkbenchError) -> dict[str, Any]:
+    """Return an error as plain values, for the process that asked."""
+    return {"kind": type(error).__name__, "message": str(error), "fields": vars(error)}
+
+
+def from_data(data: Mapping[str, Any]) -> WorkbenchError:
+    """Return the error that `to_data` described in another process."""
+    kind = _kinds().get(data["kind"], WorkbenchError)
+    error = kind.__new__(kind, data["message"])
+    vars(error).update(data["fields"])
+    return error
+
+
+def _kinds() -> dict[str, type[WorkbenchError]]:
+    """Every kind of WorkbenchError by its name."""
+    found, waiting = {WorkbenchError.__name__: WorkbenchError}, [WorkbenchError]
+    while waiting:
+        below = waiting.pop().__subclasses__()
+        found.update({kind.__name__: kind for kind in below})
+        waiting += below
+    return found

@@ -173,8 +173,8 @@ class Dialect(Protocol):
         """A Workload, or None where `source` is nothing of this dialect. Text and files are read by `read`."""
         ...
 
-    def read(self, path: Path | None, text: str, name: str) -> Workload:
-        """A Workload from printed text or from what `dump` wrote."""
+    def read(self, text: str, is_json: bool, name: str) -> Workload:
+        """A Workload of printed text, or of JSON that TVM wrote."""
         ...
 
     def text(self, module: Any) -> str:
@@ -247,6 +247,28 @@ class Dialect(Protocol):
 
     def restore(self, folder: Path) -> Workload:
         """Read what `dump` wrote."""
+        ...
+
+
+class Reader(Protocol):
+    """Makes TVM's objects of what was received: in this process, or in a child process first."""
+
+    def program(self, text: str, is_json: bool, name: str) -> Workload:
+        """A Workload of TVMScript, or of JSON that `tvm.ir.save_json` wrote."""
+        ...
+
+    def relay(self, text: str, params: Mapping[str, Any], name: str) -> list[Workload]:
+        """A Workload of each module in a Relay text, where TVM has Relay."""
+        ...
+
+    def model(self, format: str, source: Any, name: str, inputs: Any) -> Workload:
+        """A Workload of another framework's model: a path to its file, or the object that was read from one.
+
+        Parameters
+        ----------
+        format
+            Names its importer: `onnx`, `tflite`.
+        """
         ...
 
 

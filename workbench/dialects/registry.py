@@ -14,9 +14,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects.base import Dialect, Workload
+from workbench.dialects.base import Dialect, Reader, Workload
 from workbench.dialects.importers.files import SUFFIXES as IMPORTED
-from workbench.dialects.importers.files import imported
+from workbench.dialects.importers.files import converted, imported
 from workbench.dialects.importers.shapes import Inputs
 from workbench.errors import LoadError, UnknownName, WorkbenchError
 
@@ -64,10 +64,34 @@ def dialect(name: str) -> Dialect:
     return importlib.import_module(f"workbench.dialects.{name}.dialect").DIALECT
 
 
+class Here:
+    """A Reader that makes TVM's objects in this process."""
+
+    def program(self, text: str, is_json: bool, name: str) -> Workload:
+        return dialect_here().read(text, is_json, name)
+
+    def relay(self, text: str, params: Mapping[str, Any], name: str) -> list[Workload]:
+        from workbench.dialects.relay.paste.reading import read_all
+        from workbench.dialects.relay.paste.workload import workloads_of
+
+        return workloads_of(read_all(text), params, name)
+
+    def model(self, format: str, source: Any, name: str, inputs: Inputs) -> Workload:
+        return converted(format, dialect_here().name, source, name, inputs)
+
+
+HERE = Here()
+
+
 def load(
-    source: Any, params: Mapping[str, Any] | str | Path | None = None, *, name: str | None = None, inputs: Inputs = None
+    source: Any,
+    params: Mapping[str, Any] | str | Path | None = None,
+    *,
+    name: str | None = None,
+    inputs: Inputs = None,
+    reader: Reader = HERE,
 ) -> Workload:
-    """Make a Workload of what a person has.
+    """Make a Workload of a program in any form.
 
     Parameters
     ----------
@@ -82,6 +106,8 @@ def load(
         What to call it; from the file's name or `main` otherwise.
     inputs
         Shapes or example arrays of the inputs, by name or in order, where a model from elsewhere leaves them open.
+    reader
+        Makes TVM's objects of texts and files.
 
     Raises
     ------
@@ -97,15 +123,15 @@ def load(
 
         params = read_params(Path(params))
     path = _as_path(source)
-    found = imported(source, path, params, name, inputs, lambda: _dialect_here().name)
+    found = imported(source, path, params, name, inputs, reader)
     if found is not None:
         return found
     if path is not None:
-        return _read(path, _file_text(path), params, name or path.stem)[0]
+        return _read(path, _file_text(path), params, name or path.stem, reader)[0]
     if isinstance(source, str):
-        return _read(None, source, params, name or "text")[0]
+        return _read(None, source, params, name or "text", reader)[0]
     if "tvm" in sys.modules:
-        workload = _dialect_here().load(source, params, name or "main")
+        workload = dialect_here().load(source, params, name or "main")
         if workload is not None:
             return workload
     raise LoadError(
@@ -113,22 +139,24 @@ def load(
     )
 
 
-def load_all(source: Any, params: Mapping[str, Any] | None = None, *, name: str | None = None) -> list[Workload]:
+def load_all(
+    source: Any, params: Mapping[str, Any] | None = None, *, name: str | None = None, reader: Reader = HERE
+) -> list[Workload]:
     """Make a Workload of each module that a text holds, in order: `wb.CompareView(*wb.load_all(before_and_after))`.
 
     Takes what `load` takes, and raises what it raises; what is no text gives one Workload.
     """
     path = _as_path(source)
     if path is not None and path.suffix in PASTES:
-        return _read(path, _file_text(path), params, name or path.stem)
+        return _read(path, _file_text(path), params, name or path.stem, reader)
     if path is None and isinstance(source, str):
-        return _read(None, source, params, name or "text")
-    return [load(source, params, name=name)]
+        return _read(None, source, params, name or "text", reader)
+    return [load(source, params, name=name, reader=reader)]
 
 
-def _read(path: Path | None, text: str, params: Mapping[str, Any] | None, name: str) -> list[Workload]:
+def _read(path: Path | None, text: str, params: Mapping[str, Any] | None, name: str, reader: Reader) -> list[Workload]:
     """The modules of a text. Relay's is read without TVM, so it is read wherever it is found."""
-    from workbench.dialects.relay.paste.workload import is_relay, is_script, load_text
+    from workbench.dialects.relay.paste.workload import is_relay, is_script
 
     if not text.strip():
         raise LoadError(f"{path.name if path else 'the text'} is empty; give what TVM printed, or a path to it")
@@ -136,20 +164,21 @@ def _read(path: Path | None, text: str, params: Mapping[str, Any] | None, name: 
     if not is_json and installed() == "relay" and is_script(text):
         raise LoadError(f"this is TVMScript, so Relax, and TVM here runs relay; use {_WHERE['relax']}")
     if not is_json and (is_relay(text) or installed() == "relay"):
-        return load_text(text, params, name)
-    here = _dialect_here()
+        return (reader if installed() == "relay" else HERE).relay(text, params or {}, name)
+    here = dialect_here()
     if not is_json and not _CODE.search(text):
         raise LoadError(
             f"there is no program in {path.name if path else 'this text'}; give Relay text (`def @main(...)`, `%0 = ...`) or TVMScript (a class under @I.ir_module)"
         )
-    workload = here.read(path, text, name)
+    workload = reader.program(text, is_json, name)
     given = here.load(workload.module, params, name) if params else None
     if given is not None:
         given.notes = workload.notes
     return [given or workload]
 
 
-def _dialect_here() -> Dialect:
+def dialect_here() -> Dialect:
+    """Return the dialect that this environment's TVM runs; raises LoadError where there is none."""
     name = installed()
     if name is None:
         raise LoadError(

@@ -48,11 +48,11 @@ def _serve(connection: Connection, message: dict[str, Any], workloads: OrderedDi
 
     try:
         progress("Starting TVM")
-        workload = _workload(message, workloads)
+        given = () if message["workload"] is None else (_workload(message["workload"], workloads),)
         module, function = message["job"].split(":")
         job = getattr(importlib.import_module(module), function)
         with limited(message["memory"]):
-            result = job(workload, progress=progress, **message["arguments"])
+            result = job(*given, progress=progress, **message["arguments"])
         answer = {"event": "done", "result": result}
     except WorkbenchError as error:
         answer = {"event": "failed", "message": str(error), "detail": "", "status": getattr(error, "status", "")}
@@ -61,11 +61,11 @@ def _serve(connection: Connection, message: dict[str, Any], workloads: OrderedDi
     connection.send_bytes(json.dumps(answer).encode())
 
 
-def _workload(message: dict[str, Any], workloads: OrderedDict[str, Workload]) -> Workload:
-    folder = message["folder"]
+def _workload(sent: dict[str, str], workloads: OrderedDict[str, Workload]) -> Workload:
+    folder = sent["folder"]
     if folder not in workloads:
-        workloads[folder] = dialect(message["dialect"]).restore(Path(folder))
-        workloads[folder].name = message["name"]
+        workloads[folder] = dialect(sent["dialect"]).restore(Path(folder))
+        workloads[folder].name = sent["name"]
         if len(workloads) > KEPT:
             workloads.popitem(last=False)
     workloads.move_to_end(folder)

@@ -46,7 +46,7 @@ class Worker:
     def run(
         self,
         job: str,
-        workload: Workload,
+        workload: Workload | None,
         arguments: dict[str, Any],
         *,
         timeout: float = 600.0,
@@ -60,6 +60,8 @@ class Worker:
         ----------
         job
             `module:function` of `workbench`, called there as `function(workload, progress=..., **arguments)`.
+        workload
+            None for a job that takes none, `function(progress=..., **arguments)`.
         memory
             Bytes that the child may hold; None for nine tenths of what is free.
 
@@ -78,9 +80,7 @@ class Worker:
             most = amounts.limit(memory, amounts.resident(child.process.pid))
             message = {
                 "job": job,
-                "dialect": workload.dialect,
-                "name": workload.name,
-                "folder": str(self.written(workload)),
+                "workload": None if workload is None else self._sent(workload),
                 "arguments": arguments,
                 "memory": most,
             }
@@ -112,6 +112,9 @@ class Worker:
             if lost is not None:
                 self.stop()
                 raise lost
+
+    def _sent(self, workload: Workload) -> dict[str, str]:
+        return {"dialect": workload.dialect, "name": workload.name, "folder": str(self.written(workload))}
 
     def _started(self) -> Child:
         if self._child is None or not self._child.alive():

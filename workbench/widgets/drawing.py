@@ -11,11 +11,11 @@ from typing import Any
 import traitlets
 
 from workbench.dialects.base import dialect_of
-from workbench.dialects.registry import load
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.model import Graph
 from workbench.pipeline.build_trace import trace_build
+from workbench.pipeline.load import load
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import State, Trace

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.registry import load
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import diff
 from workbench.graph.model import Graph
+from workbench.pipeline.load import load
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import State

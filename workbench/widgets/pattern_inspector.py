@@ -17,11 +17,11 @@ from workbench.analysis.patterns.suggest import SuggestedPattern
 from workbench.analysis.patterns.write import code as written
 from workbench.dialects.base import Workload
 from workbench.dialects.matching import match, pattern_for
-from workbench.dialects.registry import load
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.diff import diff
 from workbench.graph.model import Graph
 from workbench.pipeline.edits import outline
+from workbench.pipeline.load import load
 from workbench.widgets import pattern_cards
 from workbench.widgets.blocks import Block, code, entry, row, rows
 from workbench.widgets.bundle import Shown

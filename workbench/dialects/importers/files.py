@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Reader, Workload
 from workbench.dialects.graph_only import GraphOnly
 from workbench.dialects.importers import executor_json, onnx_model, tflite_model, torch_model
 from workbench.dialects.importers.shapes import Inputs
 from workbench.errors import LoadError
 from workbench.graph.json import FORMAT, from_data
 
-ONNX, TFLITE = ".onnx", ".tflite"
-SUFFIXES = (ONNX, TFLITE)
+SUFFIXES = (".onnx", ".tflite")
 "of files that another framework wrote, and that are read"
+
+
+_READERS = {"onnx": onnx_model.read, "tflite": tflite_model.read}
 
 
 def imported(
@@ -26,7 +28,7 @@ def imported(
     params: Mapping[str, Any] | None,
     name: str | None,
     inputs: Inputs,
-    here: Callable[[], str],
+    reader: Reader,
 ) -> Workload | None:
     """A Workload of what another framework made or a compiler left; None for everything else.
 
@@ -36,23 +38,21 @@ def imported(
         The file that `source` names, if it names one.
     inputs
         Shapes, or example arrays, of the model's inputs: by name or in order.
-    here
-        Gives the dialect that this environment's TVM runs, which is what a model is converted to, or raises LoadError.
+    reader
+        Makes TVM's objects of files, and of models that were read from files.
     """
-    found = _from_file(path, name, inputs, here) if path is not None else _from_object(source, name, inputs, here)
+    found = _from_file(path, name, inputs, reader) if path is not None else _from_object(source, name, inputs, reader)
     if found is not None and params:
         found.params.update(params)
     return found
 
 
-def _from_file(path: Path, name: str | None, inputs: Inputs, here: Callable[[], str]) -> Workload | None:
+def _from_file(path: Path, name: str | None, inputs: Inputs, reader: Reader) -> Workload | None:
     suffix, called = path.suffix.lower(), name or path.stem
     if suffix in torch_model.SUFFIXES:
         torch_model.refuse_file(path)
-    if suffix == ONNX:
-        return _converted("onnx", here(), onnx_model.read(path), called, inputs)
-    if suffix == TFLITE:
-        return _converted("tflite", here(), tflite_model.read(path), called, inputs)
+    if suffix in SUFFIXES:
+        return reader.model(suffix[1:], path, called, inputs)
     if suffix != ".json":
         return None
     try:
@@ -61,11 +61,11 @@ def _from_file(path: Path, name: str | None, inputs: Inputs, here: Callable[[], 
         return None  # said where all other text is read
 
 
-def _from_object(source: Any, name: str | None, inputs: Inputs, here: Callable[[], str]) -> Workload | None:
+def _from_object(source: Any, name: str | None, inputs: Inputs, reader: Reader) -> Workload | None:
     if isinstance(source, str):
         return _picture(source, name or "graph") if source.lstrip().startswith("{") else None
     kind = _kind(source)
-    return None if kind is None else _converted(kind, here(), source, name or type(source).__name__, inputs)
+    return None if kind is None else reader.model(kind, source, name or type(source).__name__, inputs)
 
 
 def _kind(source: Any) -> str | None:
@@ -78,10 +78,15 @@ def _kind(source: Any) -> str | None:
     return "torch" if torch_model.kind_of(source) else None
 
 
-def _converted(format: str, dialect: str, model: Any, name: str, inputs: Inputs) -> Workload:
-    """A model converted by the importer of a format for a dialect: `dialects/relay/importers/onnx.py`."""
-    module = importlib.import_module(f"workbench.dialects.{dialect}.importers.{format}")
-    return module.workload(model, name, inputs)
+def converted(format: str, dialect: str, source: Any, name: str, inputs: Inputs) -> Workload:
+    """Convert a model by the importer of a format for a dialect."""
+    model = _READERS[format](source) if isinstance(source, Path) else source
+    return importer(format, dialect).workload(model, name, inputs)
+
+
+def importer(format: str, dialect: str) -> Any:
+    """Return the module that converts a format for a dialect: `dialects/relay/importers/onnx.py`."""
+    return importlib.import_module(f"workbench.dialects.{dialect}.importers.{format}")
 
 
 def _picture(text: str, name: str) -> Workload | None:

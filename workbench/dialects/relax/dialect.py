@@ -38,8 +38,8 @@ class Relax:
             )
         return Workload(source, _arrays(source, params or {}), name, self.name, noted(source))
 
-    def read(self, path: Path | None, text: str, name: str) -> Workload:
-        if path.suffix == ".json" if path is not None else text.lstrip().startswith("{"):
+    def read(self, text: str, is_json: bool, name: str) -> Workload:
+        if is_json:
             return self._loaded(_from_json(text), name)
         source = find_program(text, Language(compat.script_namespaces(), compat.script_methods()))
         workload = self._loaded(_from_script(source.program), name)
@@ -124,6 +124,7 @@ class Relax:
         arrays.write(folder, workload.params)
 
     def restore(self, folder: Path) -> Workload:
+        compat.warn_of_unknown()
         module = tvm.ir.load_json((folder / "module.json").read_text())
         return Workload(module, arrays.read(folder, _tensor), folder.name, self.name)
 

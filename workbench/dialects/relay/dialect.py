@@ -40,27 +40,29 @@ class Relay:
             return None
         return Workload(_typed(source), _arrays(params or {}), name, self.name)
 
-    def read(self, path: Path | None, text: str, name: str) -> Workload:
-        if (path is not None and path.suffix == ".json") or (path is None and text.lstrip().startswith("{")):
-            return self._read_json(text, name)
-        return self.from_reading(read_all(text)[0], {}, name)
+    def read(self, text: str, is_json: bool, name: str) -> Workload:
+        return self._read_json(text, name) if is_json else self.from_reading(read_all(text)[0], {}, name)
 
-    def from_reading(self, reading: Reading, params: Mapping[str, Any], name: str) -> Workload:
-        """A Workload of what was read of a text; one without a module where repaired text makes none."""
+    def from_reading(self, reading: Reading, params: Mapping[str, Any], name: str, refused: str = "") -> Workload:
+        """A Workload of one reading; one without a module where repaired text makes none.
+
+        Parameters
+        ----------
+        refused
+            Why TVM makes no module of it, where the child process found that out.
+        """
         # Ours read it before: its errors name the place, and TVM's own parser ends the process on very deep text.
         deep = depth(reading.graph(name, catalog.pattern_of))
         if deep > SAFE_DEPTH:
             raise TooDeep(
                 f"{name} chains {deep} operators, and TVM's parser ends the process beyond about {SAFE_DEPTH}; split the graph"
             )
+        if refused:
+            return _without_module(reading, name, LoadError(refused))
         try:
-            module, assumed = _module(reading, params)
+            module, assumed = module_of_reading(reading, params)
         except LoadError as error:
-            if reading.complete:
-                raise
-            without = text_only(reading, name, str(error))
-            without.notes.append(f"TVM makes no module of it: {error}")
-            return without
+            return _without_module(reading, name, error)
         workload = Workload(module, _arrays(params), name, self.name, [*reading.repairs, *assumed])
         workload.notes += _contradictions(reading.graph(name), workload.graph())
         return workload
@@ -183,8 +185,17 @@ def _tensor(numbers: np.ndarray, shape: list[int], dtype: str) -> tvm.nd.NDArray
     return made
 
 
-def _module(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.IRModule, list[str]]:
-    """The typed module of a reading, and what was assumed for it; of complete text the one that TVM's own parser makes."""
+def _without_module(reading: Reading, name: str, error: LoadError) -> Workload:
+    """Return the graph of a repaired text that TVM refuses; raise the error where the text is complete."""
+    if reading.complete:
+        raise error
+    without = text_only(reading, name, str(error))
+    without.notes.append(f"TVM makes no module of it: {error}")
+    return without
+
+
+def module_of_reading(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.IRModule, list[str]]:
+    """Return the typed module of a reading and its assumptions; TVM's own parser reads complete text."""
     if not reading.complete:
         return _made(reading, params)
     try:

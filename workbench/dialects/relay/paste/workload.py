@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.dialects import registry
 from workbench.dialects.base import Workload
 from workbench.dialects.graph_only import GraphOnly
 from workbench.dialects.relay.paste.characters import COLOURS
-from workbench.dialects.relay.paste.reading import Reading, lacking, read_all
+from workbench.dialects.relay.paste.reading import Reading, lacking
 
 _RELAY = re.compile(
     r"^[ \t]*\#\[version|\bdef\s+@[\w.]+[^\S\n]*(?:/\*.*?\*/\s*)?[(\[]|\bfn\s*(?:\[\w+\]\s*)?\(\s*%|%\d+\s*=|\bfree_var\s+%|\blet\s+%",
@@ -42,20 +42,25 @@ def text_only(reading: Reading, name: str, reason: str) -> GraphOnly:
     )
 
 
-def load_text(text: str, params: Mapping[str, Any] | None, name: str) -> list[Workload]:
-    """A Workload of each module of a text; what was repaired and assumed is in their notes.
+def workloads_of(
+    readings: Sequence[Reading], params: Mapping[str, Any], name: str, refused: Mapping[int, str] | None = None
+) -> list[Workload]:
+    """Return a Workload of each module of a text, with its repairs and assumptions as notes.
 
     Parameters
     ----------
+    readings
+        What `read_all` returned for the text.
     params
-        Parameter name -> array. Where the text does not say a variable's type, its array does.
+        Parameter name -> array. An array gives the type of a variable whose type the text does not state.
+    refused
+        Place of a reading -> why TVM makes no module of it, where the child process found that out.
 
     Raises
     ------
     LoadError
-        Nothing in the text is Relay, or something is and cannot be read; the message names the place.
+        TVM refuses a complete text.
     """
-    readings = read_all(text)
     here = registry.installed()
     found: list[Workload] = []
     for number, reading in enumerate(readings):
@@ -63,7 +68,7 @@ def load_text(text: str, params: Mapping[str, Any] | None, name: str) -> list[Wo
         if here == "relay":
             from workbench.dialects.relay.dialect import DIALECT
 
-            workload = DIALECT.from_reading(reading, params or {}, called)
+            workload = DIALECT.from_reading(reading, params, called, (refused or {}).get(number, ""))
         else:
             workload = text_only(reading, called, _needs(here))
         if len(readings) > 1:

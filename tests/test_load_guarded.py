@@ -1,0 +1,92 @@
+"""Received text and files end a child process at most, and the error says so."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from workbench.dialects import registry
+from workbench.errors import LoadError, ParseError, WorkbenchError, from_data, to_data
+from workbench.process.worker import worker
+
+
+def small(dialect: str) -> wb.Workload:
+    return wb.samples.load("mlp", dialect=dialect, layers=1, width=4)
+
+
+def saved(workload: wb.Workload, folder: Path) -> str:
+    registry.dialect(workload.dialect).dump(workload, folder)
+    return (folder / "module.json").read_text()
+
+
+def test_damaged_json(dialect: str, tmp_path: Path) -> None:
+    text = saved(small(dialect), tmp_path)
+    rng = random.Random(0)
+    numbers = [place for place, letter in enumerate(text) if letter.isdigit()]
+    refused = 0
+    for _ in range(25):
+        place = rng.choice(numbers)
+        try:
+            wb.load(f"{text[:place]}{rng.randrange(10)}{text[place + 1 :]}")
+        except LoadError:
+            refused += 1
+    assert refused
+
+
+def test_loading_twice_gives_the_same(dialect: str, tmp_path: Path) -> None:
+    workload = small(dialect)
+    text = saved(workload, tmp_path)
+    here, guarded = registry.load(text), wb.load(text)
+    assert guarded.graph() == here.graph()
+    assert registry.dialect(dialect).same(guarded.module, here.module)
+    assert (guarded.name, guarded.notes, guarded.params) == (here.name, here.notes, here.params)
+
+
+def test_child_that_ends_is_named_in_the_error(dialect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = saved(small(dialect), tmp_path)
+    monkeypatch.setattr("workbench.pipeline.load._JOBS", "jobs_that_fail")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    worker("loads").stop()
+    try:
+        with pytest.raises(LoadError, match="the child process ended with SIGSEGV"):
+            wb.load(text)
+    finally:
+        worker("loads").stop()
+    monkeypatch.undo()
+    assert wb.load(text).graph().nodes
+
+
+def test_graph_only_needs_no_child(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("a child was asked")
+
+    monkeypatch.setattr("workbench.process.worker.Worker.run", refused)
+    assert wb.load(small(dialect).graph().to_json()).graph().nodes
+
+
+def test_errors_cross_processes() -> None:
+    error = ParseError("a name", "line one\nline two", 9)
+    other = from_data(json.loads(json.dumps(to_data(error))))
+    assert type(other) is ParseError
+    assert (str(other), vars(other)) == (str(error), vars(error))
+    assert isinstance(from_data({"kind": "Unheard", "message": "m", "fields": {}}), WorkbenchError)
+
+
+def test_cost_of_the_child(dialect: str, tell: Callable[[object], None]) -> None:
+    text = small(dialect).text()
+    wb.load(text)
+    taken = {}
+    for name, load in (("here", registry.load), ("guarded", wb.load)):
+        times = []
+        for _ in range(7):
+            start = time.perf_counter()
+            load(text)
+            times.append(time.perf_counter() - start)
+        taken[name] = sorted(times)[3]
+    tell(f"{dialect}: a small text loads in {taken['here'] * 1e3:.0f} ms here, {taken['guarded'] * 1e3:.0f} ms guarded")

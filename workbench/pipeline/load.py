@@ -1,0 +1,150 @@
+"""`wb.load`: what was received becomes TVM's objects in a child process first, and here only if it survives there.
+
+TVM's own readers trust their input: some texts and much damaged JSON end the process that reads them, and a converter of
+models may loop or take all memory. A module, a function or a live PyTorch program is made by the user's own code and is
+taken as it is.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from workbench.dialects import registry
+from workbench.dialects.base import Workload
+from workbench.dialects.importers.shapes import Inputs
+from workbench.dialects.registry import HERE, dialect_here
+from workbench.errors import LoadError, MeasureError, WorkerLost, from_data, to_data
+from workbench.graph.json import loads
+from workbench.process.worker import worker
+
+SECONDS = 600.0
+"for a model to be read in the child process"
+_JOBS = "workbench.pipeline.load_jobs"
+_OWN_OBJECTS = ("nn", "torch")
+"formats of live objects, which only this process has"
+
+
+def load(
+    source: Any, params: Mapping[str, Any] | str | Path | None = None, *, name: str | None = None, inputs: Inputs = None
+) -> Workload:
+    """Make a Workload of a program in any form.
+
+    Text and files become TVM's objects in a child process first. What ends that process is a LoadError here.
+
+    Parameters
+    ----------
+    source
+        An IRModule, a Function, a pair `(module, params)`, printed text, or a path to a .relay, .txt, .log, .json or .py file (of a
+        text with several modules the first; `load_all` gives all); an ONNX
+        model or a path to one, a .tflite file, a module or a program of PyTorch's, a module of relax.frontend.nn. Of a graph
+        executor's JSON and of a saved graph there is the picture only.
+    params
+        Parameter name -> array, or a file of them that TVM or numpy wrote, where the source does not bring its own.
+    name
+        What to call it; from the file's name or `main` otherwise.
+    inputs
+        Shapes or example arrays of the inputs, by name or in order, where a model from elsewhere leaves them open.
+
+    Raises
+    ------
+    LoadError
+        The source is none of these, or cannot be read; the message says what to do.
+    """
+    return registry.load(source, params, name=name, inputs=inputs, reader=InChild())
+
+
+def load_all(source: Any, params: Mapping[str, Any] | None = None, *, name: str | None = None) -> list[Workload]:
+    """Make a Workload of each module that a text holds, in order: `wb.CompareView(*wb.load_all(before_and_after))`.
+
+    Takes what `load` takes, and raises what it raises; a source that is not text gives one Workload.
+    """
+    return registry.load_all(source, params, name=name, reader=InChild())
+
+
+class InChild:
+    """A Reader that tries everything in a child process first."""
+
+    def program(self, text: str, is_json: bool, name: str) -> Workload:
+        return _made("program", {"text": text, "is_json": is_json}, name)
+
+    def relay(self, text: str, params: Mapping[str, Any], name: str) -> list[Workload]:
+        """Read a Relay text here while the child makes its modules, and make them here if the child survived."""
+        from workbench.dialects.relay.paste.reading import read_all
+        from workbench.dialects.relay.paste.workload import workloads_of
+
+        with ThreadPoolExecutor(1) as threads:
+            check = threads.submit(_refusal, text, params)
+            readings = read_all(text)
+            refusal = check.result()
+        refused = {0: refusal} if refusal else {}
+        if refusal and len(readings) > 1:
+            refused = {i: why for i, one in enumerate(readings) if (why := _refusal(_whole_text(one), params))}
+        return workloads_of(readings, params, name, refused)
+
+    def model(self, format: str, source: Any, name: str, inputs: Inputs) -> Workload:
+        if format in _OWN_OBJECTS or not (isinstance(source, Path) or _is_small(source)):
+            return HERE.model(format, source, name, inputs)
+        given = {"format": format, "inputs": _shapes(inputs)}
+        if isinstance(source, Path):
+            return _made("model", {**given, "path": str(source.absolute())}, name)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"model.{format}"
+            path.write_bytes(source.SerializeToString())
+            return _made("model", {**given, "path": str(path)}, name)
+
+
+def _made(job: str, arguments: dict[str, Any], name: str) -> Workload:
+    """Make a workload in the child, and again here from the module that the child wrote."""
+    dialect = dialect_here()
+    with tempfile.TemporaryDirectory() as folder:
+        answer = _run(job, {**arguments, "name": name, "folder": folder})
+        if "error" in answer:
+            raise from_data(answer["error"])
+        workload = dialect.restore(Path(folder))
+        workload._graph = loads((Path(folder) / "graph.json").read_text(encoding="utf-8"))  # noqa: SLF001
+    workload.name, workload.notes = name, answer["notes"]
+    return workload
+
+
+def _refusal(text: str, params: Mapping[str, Any]) -> str:
+    """Why TVM makes no module of a Relay text, if it ends its process over it; "" otherwise."""
+    types = {name: [list(value.shape), str(value.dtype)] for name, value in params.items()}
+    answer = _run("check_relay", {"text": text, "types": types})
+    return str(from_data(answer["error"])) if "error" in answer else ""
+
+
+def _run(job: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return worker("loads").run(f"{_JOBS}:{job}", None, arguments, timeout=SECONDS)
+    except WorkerLost as error:
+        if error.status == "cancelled":
+            raise
+        return {"error": to_data(LoadError(str(error)))}
+    except MeasureError as error:
+        return {"error": to_data(LoadError(str(error)))}
+
+
+def _whole_text(reading: Any) -> str:
+    return f"{reading.text}\n#[metadata]\n{reading.metadata}" if reading.metadata else reading.text
+
+
+def _is_small(model: Any) -> bool:
+    """Whether protobuf can write a model: it writes nothing of 2 GiB."""
+    return model.ByteSize() < 1 << 31
+
+
+def _shapes(inputs: Inputs) -> list[tuple[Any, Any]]:
+    """Pairs of an input's name or place and its shape: the child needs no more of an example array."""
+    pairs = inputs.items() if isinstance(inputs, Mapping) else enumerate(inputs or ())
+    return [(key, _shape(value)) for key, value in pairs]
+
+
+def _shape(value: Any) -> list[int] | str:
+    try:
+        return [int(size) for size in getattr(value, "shape", value)]
+    except (TypeError, ValueError):  # the child refuses it, with the name of the input
+        return value if isinstance(value, str) else repr(value)
