@@ -137,7 +137,7 @@ def test_a_run_is_paused_and_a_killed_one_has_lost_the_candidate_in_flight(
     until(lambda: len(run.trials) > tried)
     child = worker(ROLE)._child
     assert child is not None
-    os.kill(child.process.pid, signal.SIGKILL)
+    os.kill(child.pid, signal.SIGKILL)
     assert run.wait(60)
     assert run.status == "done"
     assert "SIGKILL" in next(task.message for task in run.tasks if task.status == "crashed")

@@ -34,10 +34,10 @@ def small(dialect: str) -> wb.Workload:
 
 
 def kill() -> None:
-    process = worker()._child.process
-    assert process is not None
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    child = worker()._child
+    assert child is not None
+    os.kill(child.pid, signal.SIGKILL)
+    child.process.wait()
 
 
 def test_a_child_killed_while_it_builds_is_an_error_and_the_next_build_works(dialect: str) -> None:

@@ -57,11 +57,15 @@ def test_inputs_and_consumers_are_the_edges_read_from_both_ends(graph):
 
 
 @given(graphs())
-def test_depth_is_the_longest_path(graph):
+def test_depth_is_the_longest_path_and_the_nesting(graph):
     def below(id):
         return 1 + max((below(source) for source in graph.inputs[id]), default=0)
 
-    assert depth(graph) == max((below(node.id) for node in graph.nodes), default=0)
+    def nesting(id):
+        return 0 if id is None else 1 + nesting(graph.groups[id].parent)
+
+    longest = max((below(node.id) for node in graph.nodes), default=0)
+    assert depth(graph) == longest + max((nesting(group.id) for group in graph.groups), default=0)
 
 
 def test_a_chain_deeper_than_pythons_stack_has_its_depth():

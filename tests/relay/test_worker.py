@@ -46,9 +46,9 @@ def test_a_job_gives_its_result_and_tells_how_it_goes_on(child, small):
 
 def test_one_process_does_many_jobs(child, small):
     works(child, small)
-    first = child._child.process.pid
+    first = child._child.pid
     works(child, small)
-    assert child._child.process.pid == first
+    assert child._child.pid == first
 
 
 def test_a_crash_is_worker_lost_and_the_next_job_works(child, small):
@@ -65,18 +65,18 @@ def test_a_crash_while_measuring_is_a_row_and_the_next_row_is_measured():
 
 def test_a_process_that_is_killed_between_jobs_is_replaced(child, small):
     works(child, small)
-    os.kill(child._child.process.pid, signal.SIGKILL)
+    os.kill(child._child.pid, signal.SIGKILL)
     time.sleep(0.2)
     assert works(child, small)
 
 
 def test_an_error_in_the_job_leaves_the_process_alive(child, small):
     works(child, small)
-    before = child._child.process.pid
+    before = child._child.pid
     with pytest.raises(MeasureError):
         child.run(KERNELS, small, job("nosuchtarget"))
     assert works(child, small)
-    assert child._child.process.pid == before
+    assert child._child.pid == before
 
 
 def test_a_timeout_ends_the_job_and_the_next_one_works(child):
@@ -108,7 +108,7 @@ def test_an_interrupt_leaves_no_stale_answer_for_the_next_job(child, small):
 
 def test_the_child_does_not_get_the_notebooks_ctrl_c(child, small):
     works(child, small)
-    assert os.getsid(child._child.process.pid) != os.getsid(0)
+    assert os.getsid(child._child.pid) != os.getsid(0)
 
 
 def test_two_threads_are_served_one_after_the_other(child):

@@ -11,6 +11,7 @@ from typing import Any
 from workbench.dialects.base import Dialect
 from workbench.errors import PipelineError, WorkbenchError, sentence
 from workbench.pipeline.spec import PassStep, is_rewriter
+from workbench.process.forks import end_copies
 
 BIND = "BindParams"
 "without options, the one pass that takes what the module does not hold: the workload's parameters"
@@ -58,7 +59,8 @@ def applied(dialect: Dialect, run: Any, module: Any, opt_level: int) -> Applied:
         return Applied("skipped", detail=f"TVM runs it from opt_level {level} on; this is {opt_level}")
     started = time.perf_counter()
     try:
-        result = dialect.apply(run, module, opt_level) if is_pass else _called(dialect, run, module)
+        with end_copies():
+            result = dialect.apply(run, module, opt_level) if is_pass else _called(dialect, run, module)
     except WorkbenchError as error:
         return Applied("error", None, time.perf_counter() - started, str(error), str(error))
     except Exception as error:  # noqa: BLE001  a pass is anybody's code; its failure is this step's result

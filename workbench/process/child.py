@@ -1,6 +1,6 @@
 """The child process: does one job after another for the notebook that started it.
 
-Run as `python -m workbench.process.child`; the address and the key of the notebook's listener come on standard input. A
+The keeper (keeper.py) starts it; the address and the key of the notebook's listener come on standard input. A
 crash here is a row with a reason there. Messages are JSON; the workload itself comes as a folder that the dialect wrote.
 """
 
@@ -12,6 +12,7 @@ import os
 import sys
 import traceback
 from collections import OrderedDict
+from contextlib import suppress
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect
 from workbench.errors import WorkbenchError, sentence
+from workbench.process.forks import end_copies
 from workbench.process.memory import limited
 
 KEPT = 4
@@ -32,33 +34,53 @@ def main() -> None:
         # TVM ties a notebook's thread to one core, and a process that it starts begins with that
         os.sched_setaffinity(0, hello["cores"])
     address = tuple(hello["address"]) if isinstance(hello["address"], list) else hello["address"]
-    connection = Client(address, authkey=bytes.fromhex(hello["key"]))
+    line = Line(Client(address, authkey=bytes.fromhex(hello["key"])))
     workloads: OrderedDict[str, Workload] = OrderedDict()
-    while True:
-        try:
-            message = json.loads(connection.recv_bytes())
-        except EOFError:
-            return
-        _serve(connection, message, workloads)
+    with suppress(EOFError):
+        while True:
+            _serve(line, line.receive(), workloads)
 
 
-def _serve(connection: Connection, message: dict[str, Any], workloads: OrderedDict[str, Workload]) -> None:
+class Line:
+    """The child's end of the line to the notebook. Each message has this process's id and the number of its job."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._pid = os.getpid()
+        self._number = 0
+        self.send({"event": "ready"})
+
+    def receive(self) -> dict[str, Any]:
+        """Return the next job."""
+        message = json.loads(self._connection.recv_bytes())
+        self._number = message["number"]
+        return message
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message to the notebook; a forked copy of this process ends here."""
+        if os.getpid() != self._pid:
+            os._exit(0)
+        stamped = {**message, "pid": self._pid, "number": self._number}
+        self._connection.send_bytes(json.dumps(stamped).encode())
+
+
+def _serve(line: Line, message: dict[str, Any], workloads: OrderedDict[str, Workload]) -> None:
     def progress(what: str, fraction: float | None = None) -> None:
-        connection.send_bytes(json.dumps({"event": "progress", "what": what, "fraction": fraction}).encode())
+        line.send({"event": "progress", "what": what, "fraction": fraction})
 
     try:
         progress("Starting TVM")
         given = () if message["workload"] is None else (_workload(message["workload"], workloads),)
         module, function = message["job"].split(":")
         job = getattr(importlib.import_module(module), function)
-        with limited(message["memory"]):
+        with limited(message["memory"]), end_copies():
             result = job(*given, progress=progress, **message["arguments"])
         answer = {"event": "done", "result": result}
     except WorkbenchError as error:
         answer = {"event": "failed", "message": str(error), "detail": "", "status": getattr(error, "status", "")}
-    except Exception as error:  # noqa: BLE001  whatever TVM throws is the job's result, and the next job must run
+    except BaseException as error:  # noqa: BLE001  whatever a job raises is its result, and the next job must run
         answer = {"event": "failed", "message": sentence(error), "detail": traceback.format_exc()}
-    connection.send_bytes(json.dumps(answer).encode())
+    line.send(answer)
 
 
 def _workload(sent: dict[str, str], workloads: OrderedDict[str, Workload]) -> Workload:
@@ -70,7 +92,3 @@ def _workload(sent: dict[str, str], workloads: OrderedDict[str, Workload]) -> Wo
             workloads.popitem(last=False)
     workloads.move_to_end(folder)
     return workloads[folder]
-
-
-if __name__ == "__main__":
-    main()

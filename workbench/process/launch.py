@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from multiprocessing.connection import Connection, Listener
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,20 @@ from typing import Any
 from workbench.errors import WorkerLost
 from workbench.process import memory
 from workbench.process.host import allowed
+from workbench.process.keeper import END_SECONDS
 
 START_SECONDS = 60.0
 
 
 class Child:
-    """A running child process, the line to it, and what it writes to its error stream.
+    """A running child process with its keeper, the line to it, and what it writes to its error stream.
+
+    Attributes
+    ----------
+    process
+        The keeper (keeper.py): it ends as the child does.
+    pid : int
+        The process id of the child itself.
 
     Parameters
     ----------
@@ -42,7 +51,7 @@ class Child:
         self.stderr: Any = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115  it lives as long as the child
         with Listener(authkey=key) as listener:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "workbench.process.child"],
+                [sys.executable, "-m", "workbench.process.keeper", str(os.getpid())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=self.stderr,
@@ -56,17 +65,24 @@ class Child:
             hello = {"address": listener.address, "key": key.hex(), "cores": sorted(allowed())}
             self.process.stdin.write(json.dumps(hello) + "\n")
             self.process.stdin.flush()
-            self.connection: Connection = self._accept(listener)
+            self.connection, self.pid = self._accept(listener)
+        self._number = 0
 
-    def _accept(self, listener: Listener) -> Connection:
-        """Wait for the child, without waiting for ever for one that cannot start."""
-        accepted: list[Connection] = []
-        waiter = threading.Thread(target=lambda: accepted.append(listener.accept()), daemon=True)
+    def _accept(self, listener: Listener) -> tuple[Connection, int]:
+        """Wait for the child and its first message, without waiting for ever for one that cannot start."""
+        accepted: list[tuple[Connection, int]] = []
+
+        def accept() -> None:
+            with suppress(EOFError, OSError):
+                connection = listener.accept()
+                accepted.append((connection, json.loads(connection.recv_bytes())["pid"]))
+
+        waiter = threading.Thread(target=accept, daemon=True)
         waiter.start()
         deadline = time.monotonic() + START_SECONDS
-        while waiter.is_alive() and time.monotonic() < deadline:
+        while not accepted and time.monotonic() < deadline:
             waiter.join(0.02)
-            if self.process.poll() is not None and waiter.is_alive():
+            if not accepted and not self.alive():
                 raise self.obituary("start")
         if not accepted:
             self.end()
@@ -77,13 +93,40 @@ class Child:
         """Whether it still runs."""
         return self.process.poll() is None
 
+    def ready(self) -> bool:
+        """Whether it can take a job. Drops what it sent since the last answer."""
+        with suppress(EOFError, OSError):
+            while self.connection.poll():
+                self.connection.recv_bytes()
+            return self.alive()
+        return False
+
+    def ask(self, message: dict[str, Any]) -> None:
+        """Give it a job."""
+        self._number += 1
+        self.connection.send_bytes(json.dumps({**message, "number": self._number}).encode())
+
+    def answer(self, seconds: float) -> dict[str, Any] | None:
+        """Wait for its next message about the job under way; None for none, or one from another process or of another job.
+
+        Raises
+        ------
+        EOFError
+            It ended.
+        """
+        if not self.connection.poll(seconds):
+            if not self.alive():
+                raise EOFError
+            return None
+        message = json.loads(self.connection.recv_bytes())
+        return message if (message["pid"], message["number"]) == (self.pid, self._number) else None
+
     def obituary(self, job: str) -> WorkerLost:
         """The error for a child that ended by itself, with how and its last words; ends what is left of it."""
-        code = self.process.wait(timeout=10)
+        how, killed = self._end()
         words = self._last_words()
-        by_system = code == -signal.SIGKILL and memory.kills() > self.kills
+        by_system = killed and memory.kills() > self.kills
         self.end()
-        how = f"ended with {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         if by_system:
             how += ", by the system, because memory ran out,"
         said = f" (it said: {words[:200]})" if words else ""
@@ -92,6 +135,16 @@ class Child:
             "out of memory" if by_system or memory.ran_out(words) else "crashed",
         )
 
+    def _end(self) -> tuple[str, bool]:
+        """How it ended, in words, and whether it was killed."""
+        try:
+            code = self.process.wait(END_SECONDS + 1)
+        except subprocess.TimeoutExpired:
+            return "closed its line to the notebook", False
+        if code < 0:
+            return f"ended with {signal.Signals(-code).name}", code == -signal.SIGKILL
+        return f"ended with exit code {code}", False
+
     def _last_words(self) -> str:
         """The last complaint on the child's error stream; TVM writes much there that is no complaint."""
         self.stderr.seek(0)
@@ -99,10 +152,13 @@ class Child:
         return lines[-1] if lines else ""
 
     def end(self) -> None:
-        """End it, whatever it does."""
+        """End it and everything that it started, whatever they do."""
         if hasattr(self, "connection"):
             self.connection.close()
-        if self.process.poll() is None:
+        self.process.terminate()
+        try:
+            self.process.wait(END_SECONDS + 1)
+        except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
         if self.process.stdin is not None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import atexit
-import json
+import os
 import shutil
 import tempfile
 import threading
 import time
 import weakref
 from collections.abc import Callable
+from multiprocessing import util
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,8 @@ class Worker:
         self._closed = False
         self._folders: weakref.WeakKeyDictionary[Workload, Path] = weakref.WeakKeyDictionary()
         self._root = Path(tempfile.mkdtemp(prefix="tvm-workbench-"))
-        atexit.register(self.close)
+        # Also in a process of multiprocessing, which ends without atexit; a forked copy of this process does not run it.
+        util.Finalize(None, self.close, exitpriority=10)
 
     def run(
         self,
@@ -77,7 +78,7 @@ class Worker:
             if self._closed:
                 raise WorkerLost(ENDED, "cancelled")
             child = self._started()
-            most = amounts.limit(memory, amounts.resident(child.process.pid))
+            most = amounts.limit(memory, amounts.resident(child.pid))
             message = {
                 "job": job,
                 "workload": None if workload is None else self._sent(workload),
@@ -85,7 +86,7 @@ class Worker:
                 "memory": most,
             }
             try:
-                child.connection.send_bytes(json.dumps(message).encode())
+                child.ask(message)
                 return self._answer(child, _Limits(timeout, most, cancelled), progress)
             except MeasureError:
                 raise
@@ -101,8 +102,8 @@ class Worker:
 
     def _answer(self, child: Child, limits: _Limits, progress: Progress) -> dict[str, Any]:
         while True:
-            if child.connection.poll(POLL_SECONDS):
-                answer = json.loads(child.connection.recv_bytes())
+            answer = child.answer(POLL_SECONDS)
+            if answer is not None:
                 if answer["event"] == "failed":
                     raise _failure(answer)
                 if answer["event"] != "progress":
@@ -117,7 +118,7 @@ class Worker:
         return {"dialect": workload.dialect, "name": workload.name, "folder": str(self.written(workload))}
 
     def _started(self) -> Child:
-        if self._child is None or not self._child.alive():
+        if self._child is None or not self._child.ready():
             self.stop()
             self._child = Child(self._root)
         return self._child
@@ -145,8 +146,14 @@ class Worker:
             folder = Path(tempfile.mkdtemp(dir=self._root))
             dialect_of(workload).dump(workload, folder)
             self._folders[workload] = folder
-            weakref.finalize(workload, shutil.rmtree, folder, ignore_errors=True)
+            weakref.finalize(workload, _remove, folder, os.getpid())
         return folder
+
+
+def _remove(folder: Path, owner: int) -> None:
+    """Remove a folder; a forked copy of the process that wrote it leaves it."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _failure(answer: dict[str, Any]) -> MeasureError:
@@ -176,7 +183,7 @@ class _Limits:
                 f"no result within {self.seconds:g} s, so it was stopped; give a longer timeout or a smaller workload",
                 "timeout",
             )
-        held = amounts.resident(child.process.pid)
+        held = amounts.resident(child.pid)
         if self.memory is not None and held > self.memory:
             return WorkerLost(
                 f"it held {amounts.in_words(held)} of memory and may hold {amounts.in_words(self.memory)}, so it was "
@@ -186,7 +193,8 @@ class _Limits:
         return None
 
 
-_workers: dict[str, Worker] = {}
+_workers: dict[tuple[int, str], Worker] = {}
+"by process id and role: a forked copy of the notebook must not speak on the notebook's lines"
 _making = threading.Lock()
 
 
@@ -198,7 +206,8 @@ def worker(role: str = "builds") -> Worker:
     role
         `builds` keeps modules that somebody still looks at; `trials` may be ended by what it tries.
     """
+    key = (os.getpid(), role)
     with _making:
-        if role not in _workers:
-            _workers[role] = Worker()
-        return _workers[role]
+        if key not in _workers:
+            _workers[key] = Worker()
+        return _workers[key]

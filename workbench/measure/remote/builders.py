@@ -8,23 +8,21 @@ and not the pool, and two of them never share a process, whatever the executor's
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from collections.abc import Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from functools import partial
-from multiprocessing import util
 from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, WorkerLost, sentence
-from workbench.process.worker import Worker
+from workbench.process.worker import worker
 
 LIBRARY, COUNTED = "library.tar", "counted.json"
 "files of a build"
-_workers: dict[int, Worker] = {}
-"this process's own, by its id: a process that was forked must not talk on its parent's line"
+ROLE = "executor"
+"the child of a process of the executor"
 
 
 def submitted(
@@ -83,11 +81,11 @@ def build(order: Mapping[str, Any]) -> dict[str, Any]:
         _unpack(order["files"], here / "workload")
         built.mkdir()
         workload = Workload(None, {}, order["name"], order["dialect"])
-        worker = _worker()
-        worker.adopt(workload, Path(order["workload"] or here / "workload"))
+        child = worker(ROLE)
+        child.adopt(workload, Path(order["workload"] or here / "workload"))
         arguments = {"target": order["target"], "config": order["config"], "folder": str(built)}
         try:
-            worker.run("workbench.measure.remote.exported:export", workload, arguments, timeout=order["timeout"])
+            child.run("workbench.measure.remote.exported:export", workload, arguments, timeout=order["timeout"])
         except MeasureError as error:
             return {"failed": str(error), "status": getattr(error, "status", "failed")}
         return {"files": {} if order["built"] else _packed(built)}
@@ -123,14 +121,3 @@ def _unpack(files: Mapping[str, bytes], folder: Path) -> None:
     folder.mkdir()
     for name, data in files.items():
         (folder / Path(name).name).write_bytes(data)
-
-
-def _worker() -> Worker:
-    """The child of this process."""
-    mine = os.getpid()
-    if mine not in _workers:
-        _workers.clear()
-        _workers[mine] = Worker()
-        # A process of multiprocessing ends without atexit.
-        util.Finalize(None, _workers[mine].close, exitpriority=10)
-    return _workers[mine]

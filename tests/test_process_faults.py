@@ -1,0 +1,186 @@
+"""A job that forks gives one answer; the child process ends with all that it started, and with the notebook."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from workbench.errors import MeasureError, WorkerLost
+from workbench.process.worker import Worker
+from workbench.process.worker import worker as role
+
+NOTEBOOK = """
+import os, sys
+import workbench as wb
+from workbench.process.worker import worker
+def show(what, fraction):
+    if what.startswith("started"):
+        print(worker()._child.pid, worker()._child.process.pid, what.split()[1], flush=True)
+job = {"how": sys.argv[1], "then": "wait"}
+worker().run("jobs_that_fail:start_and_wait", wb.samples.load("mlp", layers=1, width=4), job, progress=show)
+"""
+FORKED = """
+import os, sys
+import workbench as wb
+from workbench.process.worker import worker
+w = wb.samples.load("mlp", layers=1, width=4)
+worker().run("jobs_that_fail:name", w, {})
+if os.fork() == 0:
+    print(worker().run("jobs_that_fail:name", w, {}), flush=True)
+    sys.exit()
+os.wait()
+before = worker()._child.pid
+print(worker().run("jobs_that_fail:name", w, {}), worker()._child.pid == before)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    places = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(places))
+
+
+@pytest.fixture
+def worker(dialect: str) -> Iterator[Worker]:
+    made = Worker()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def w(dialect: str) -> wb.Workload:
+    return wb.samples.load("mlp", layers=1, width=4)
+
+
+def runs(pid: int) -> bool:
+    """Whether a process runs; one that ended and that nobody has waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return condition()
+
+
+@pytest.mark.parametrize("then", ["return", "raise", "leave", "report"])
+def test_forking_job_gives_one_answer(worker: Worker, w: wb.Workload, then: str) -> None:
+    seen: list[str] = []
+    arguments = {"then": then}
+    answer = worker.run("jobs_that_fail:fork", w, arguments, progress=lambda what, _fraction: seen.append(what))
+    assert answer == "mlp"
+    with pytest.raises(MeasureError, match="the reason"):
+        worker.run("jobs_that_fail:fail", w, {})
+    assert worker.run("jobs_that_fail:name", w, {}) == "mlp"
+    assert "the copy" not in seen
+
+
+@pytest.mark.parametrize("isolated", [True, False])
+def test_forking_pass_leaves_one_process(dialect: str, tmp_path: Path, isolated: bool) -> None:
+    w = wb.samples.load("mlp", dialect=dialect, layers=1, width=4)
+    here = tmp_path / "pids"
+
+    def forks(module: Any) -> Any:
+        import os
+
+        os.fork()
+        with here.open("a") as file:
+            print(os.getpid(), file=file)
+        return module
+
+    def fails(module: Any) -> Any:
+        raise ValueError("this one fails")
+
+    steps = wb.trace(w, [forks, fails, forks], isolated=isolated).steps
+    assert [step.status for step in steps] == ["same", "error", "same"]
+    pids = [int(line) for line in here.read_text().split()]
+    mine = role("trials")._child
+    kept = mine.pid if isolated and mine is not None else os.getpid()
+    assert wait_for(lambda: not any(runs(pid) for pid in pids if pid != kept))
+
+
+@pytest.mark.parametrize("stamp", ["pid", "_number"])
+def test_answer_of_another_process_or_job_is_refused(worker: Worker, w: wb.Workload, stamp: str) -> None:
+    worker.run("jobs_that_fail:name", w, {})
+    child = worker._child
+    assert child is not None
+    ask = child.ask
+
+    def ask_as_another(message: dict[str, Any]) -> None:
+        ask(message)
+        setattr(child, stamp, getattr(child, stamp) + 1)
+
+    child.ask = ask_as_another  # pyright: ignore[reportAttributeAccessIssue]  the answer then seems to be another's
+    with pytest.raises(WorkerLost, match="no result"):
+        worker.run("jobs_that_fail:name", w, {}, timeout=1)
+
+
+def test_job_that_exits_fails_and_the_child_lives(worker: Worker, w: wb.Workload) -> None:
+    with pytest.raises(MeasureError, match="SystemExit: 3"):
+        worker.run("jobs_that_fail:exit_early", w, {})
+    assert worker.run("jobs_that_fail:name", w, {}) == "mlp"
+
+
+def test_job_that_closes_the_line_is_a_crash(worker: Worker, w: wb.Workload) -> None:
+    with pytest.raises(WorkerLost, match="closed its line"):
+        worker.run("jobs_that_fail:hang_up", w, {})
+    assert worker.run("jobs_that_fail:name", w, {}) == "mlp"
+
+
+@pytest.mark.parametrize(
+    ("how", "then"), [("plain", "wait"), ("session", "wait"), ("orphan", "wait"), ("orphan", "crash")]
+)
+def test_started_processes_end_with_the_job(worker: Worker, w: wb.Workload, how: str, then: str) -> None:
+    seen: list[str] = []
+    words = "SIGSEGV" if then == "crash" else "cancelled"
+    arguments = {"how": how, "then": then}
+    with pytest.raises(WorkerLost, match=words):
+        worker.run(
+            "jobs_that_fail:start_and_wait",
+            w,
+            arguments,
+            progress=lambda what, _fraction: seen.append(what),
+            cancelled=lambda: then == "wait" and "started" in seen[-1],
+        )
+    assert not runs(int(seen[-1].split()[1]))
+
+
+def test_killed_keeper_takes_the_child_with_it(worker: Worker, w: wb.Workload) -> None:
+    worker.run("jobs_that_fail:name", w, {})
+    child = worker._child
+    assert child is not None
+    os.kill(child.process.pid, signal.SIGKILL)
+    assert wait_for(lambda: not runs(child.pid))
+    assert worker.run("jobs_that_fail:name", w, {}) == "mlp"
+
+
+@pytest.mark.parametrize("how", ["plain", "orphan"])
+def test_killed_notebook_takes_all_processes_with_it(dialect: str, how: str) -> None:
+    notebook = subprocess.Popen([sys.executable, "-c", NOTEBOOK, how], stdout=subprocess.PIPE, text=True)
+    try:
+        assert notebook.stdout is not None
+        pids = [int(pid) for pid in notebook.stdout.readline().split()]
+        assert len(pids) == 3
+        assert all(runs(pid) for pid in pids)
+    finally:
+        notebook.kill()
+        notebook.communicate()
+    assert wait_for(lambda: not any(runs(pid) for pid in pids)), "each of them is gone within seconds"
+
+
+def test_forked_notebook_has_a_child_of_its_own(dialect: str) -> None:
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.split() == ["mlp", "mlp", "True"]
