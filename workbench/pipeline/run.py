@@ -89,7 +89,7 @@ class Runner:
         found = depth(self.start.graph)
         if found > SAFE_DEPTH and self.timeout is None:
             raise TooDeep(
-                f"{self.workload.name} nests {found} operators and functions, and TVM's passes end the process beyond about {SAFE_DEPTH}; "
+                f"{self.workload.name} is {found} operators and functions deep, and TVM's passes end the process beyond about {SAFE_DEPTH}; "
                 "trace a part of it, or with isolated=True"
             )
         passes = [made(self.dialect, step, self.workload.params) if step.enabled else None for step in pipeline]

@@ -55,7 +55,7 @@ class Relay:
         deep = depth(reading.graph(name, catalog.pattern_of))
         if deep > SAFE_DEPTH:
             raise TooDeep(
-                f"{name} nests {deep} operators and functions, and TVM's parser ends the process beyond about {SAFE_DEPTH}; split the graph"
+                f"{name} is {deep} operators and functions deep, and TVM's parser ends the process beyond about {SAFE_DEPTH}; split the graph"
             )
         if refused:
             return _without_module(reading, name, LoadError(refused))
