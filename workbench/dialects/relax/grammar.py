@@ -150,10 +150,9 @@ class Grammar:
     def function(self, node: ast.FunctionDef) -> None:
         kind = self.decorated(node, _FUNCTIONS)
         arguments = self.parameters(node.args)
-        defined = {*arguments, *_names_bound(node)}
         signature = [argument.annotation for argument in node.args.args] + [node.returns]
-        names = {*defined, *_type_parameters_names(node), *_names_in_shapes(signature)}
-        with self.scope(names), self.calling(self.callable | defined - _PYTHON):
+        declared = {*_type_parameters_names(node), *_names_in_shapes(signature)}
+        with self.scope({*arguments, *declared}, self.callable | {*arguments} - _PYTHON):
             for argument in node.args.args:
                 self.annotation(argument.annotation, argument)
             if node.returns is not None:
@@ -173,17 +172,16 @@ class Grammar:
         return [argument.arg for argument in node.args]
 
     @contextmanager
-    def scope(self, names: Iterable[str]) -> Iterator[None]:
-        before = self.bound
-        self.bound = before | frozenset(names)
+    def scope(self, names: Iterable[str], called: frozenset[str]) -> Iterator[None]:
+        """Have some names more, and only the others in reach of a call, until the end of a `with`."""
+        before = self.bound, self.callable
+        self.bound, self.callable = self.bound | frozenset(names), called
         yield
-        self.bound = before
+        self.bound, self.callable = before
 
-    @contextmanager
-    def calling(self, names: frozenset[str]) -> Iterator[None]:
-        before, self.callable = self.callable, names
-        yield
-        self.callable = before
+    def bind(self, name: str) -> None:
+        self.bound |= {name}
+        self.callable |= {name} - _PYTHON
 
     # --- statements -------------------------------------------------------------------------------------------------
 
@@ -194,14 +192,18 @@ class Grammar:
             getattr(self, f"statement_{type(statement).__name__.lower()}")(statement)
 
     def statement_functiondef(self, node: ast.FunctionDef) -> None:
+        self.bind(node.name)
         self.function(node)
 
     def statement_assign(self, node: ast.Assign) -> None:
         if self.is_alias(node):
             return
+        if (dimension := declared_dimension(node)) is not None and self.statements is _RELAX_STATEMENTS:
+            self.bind(dimension)
+            return
+        self.value(node.value)
         for target in node.targets:
             self.target(target)
-        self.value(node.value)
 
     def is_alias(self, node: ast.Assign) -> bool:
         """Whether this is `cls = Module`, with which a function begins that calls others."""
@@ -212,10 +214,10 @@ class Grammar:
         )
 
     def statement_annassign(self, node: ast.AnnAssign) -> None:
-        self.target(node.target)
         self.annotation(node.annotation, node)
         if node.value is not None:
             self.value(node.value)
+        self.target(node.target)
 
     def statement_expr(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Call):
@@ -240,8 +242,8 @@ class Grammar:
         if node.orelse or _called(node.iter) not in _LOOPS:
             raise Refused(node.iter, f"for ... in {_shown(node.iter)}")
         assert isinstance(node.iter, ast.Call)
-        self.new_name(node.target)
         self.arguments(node.iter)
+        self.new_name(node.target)
         self.body(node.body)
 
     def statement_while(self, node: ast.While) -> None:
@@ -280,17 +282,21 @@ class Grammar:
             raise Refused(node, f"a value given to {_shown(node)}")
         elif self.reserved(node.id):
             raise Refused(node, f"a value named {node.id}")
+        else:
+            self.bind(node.id)
 
     def reserved(self, name: str) -> bool:
         """Whether a name means something to TVM's parser or to this check, so that a text may not give it a value."""
-        return name in _RESERVED or name in self.modules or name.startswith("__")
+        return name in _RESERVED or name in self.modules or _is_hidden(name)
 
     # --- types ------------------------------------------------------------------------------------------------------
 
     def annotation(self, node: ast.expr | None, owner: ast.AST) -> None:
         if node is None:
             raise Refused(owner, f"no type for {_shown(owner)}")
-        if isinstance(node, ast.Call) and (_called(node) or "")[:2] in ("R.", "T."):
+        if isinstance(node, ast.Call) and (
+            (_called(node) or "")[:2] in ("R.", "T.") or _called(node) == "I.StringType"
+        ):
             self.value(node)
         elif isinstance(node, ast.Subscript) and _dotted(node.value) == "T.let":
             self.annotation(node.slice, node)
@@ -442,7 +448,7 @@ class Grammar:
 
     def mapping(self, node: ast.Lambda) -> None:
         """Check `lambda i, j: (j, i)`, which computes indices."""
-        with self.scope(self.parameters(node.args)):
+        with self.scope(self.parameters(node.args), frozenset()):
             self.value(node.body)
 
     # --- shapes -----------------------------------------------------------------------------------------------------
@@ -463,7 +469,7 @@ class Grammar:
             return node
         inside = _parsed_string(node)
         try:
-            with self.scope(_free_names(inside)), self.calling(frozenset()):
+            with self.scope(_free_names(inside), frozenset()):
                 self.value(inside)
         except Refused as refused:
             raise Refused(node, f"{refused.reason} in the shape {_shown(node)}") from None
@@ -478,6 +484,22 @@ _TIR_STATEMENTS: tuple[type[ast.stmt], ...] = (
     ast.While, ast.With,
 )  # fmt: skip
 _STATEMENTS = {"R.function": _RELAX_STATEMENTS, "T.prim_func": _TIR_STATEMENTS}
+
+
+def declared_dimension(statement: ast.stmt) -> str | None:
+    """Return the name in `n = TypeVar("n")`, which declares a symbolic dimension; None for any other statement."""
+    match statement:
+        case ast.Assign(
+            targets=[ast.Name(id=target)],
+            value=ast.Call(func=ast.Name(id="TypeVar"), args=[ast.Constant(value=str(name))], keywords=[]),
+        ) if target == name and target not in _RESERVED and not _is_hidden(target):
+            return target
+    return None
+
+
+def _is_hidden(name: str) -> bool:
+    """Whether TVM's parser may keep something of its own under a name; it prints `__1`."""
+    return name.startswith("__") and not name[2:].isdecimal()
 
 
 def _kind(node: ast.AST) -> str:
@@ -544,15 +566,6 @@ def _type_parameters_names(node: ast.FunctionDef) -> list[str]:
     return [getattr(each, "name", "") for each in _type_parameters(node)]
 
 
-def _names_bound(node: ast.AST) -> Iterator[str]:
-    """Yield every name that a function gives a value, inside of it and in its functions."""
-    for inside in ast.walk(node):
-        if isinstance(inside, ast.Name) and isinstance(inside.ctx, ast.Store):
-            yield inside.id
-        elif isinstance(inside, ast.FunctionDef) and inside is not node:
-            yield inside.name
-
-
 def _names_in_shapes(nodes: Iterable[ast.expr | None]) -> Iterator[str]:
     """Yield the names in the strings of a signature's shapes: their first use declares them."""
     for node in nodes:
@@ -565,7 +578,7 @@ def _names_in_shapes(nodes: Iterable[ast.expr | None]) -> Iterator[str]:
 def _free_names(node: ast.expr) -> set[str]:
     """Return the names in a shape's string, which need no value: the string may declare them."""
     names = {inside.id for inside in ast.walk(node) if isinstance(inside, ast.Name)}
-    return {name for name in names if name not in _RESERVED and not name.startswith("__")}
+    return {name for name in names if name not in _RESERVED and not _is_hidden(name)}
 
 
 def _parsed_string(node: ast.expr) -> ast.expr:

@@ -18,7 +18,7 @@ import tvm
 
 from workbench.dialects.relax.grammar import Vocabulary
 
-_IR = "Range dummy_global_info ir_module module_attrs module_global_infos vdevice"
+_IR = "Range StringType dummy_global_info ir_module module_attrs module_global_infos vdevice"
 _RELAX_TYPES = "Any Callable DTensor Object Prim Shape Tensor Tuple"
 _RELAX = """
     ExternFunc call_packed const dataflow device device_mesh dist.call_tir dist.const dtype func_attr function match_cast
@@ -53,7 +53,7 @@ def environment() -> dict[str, Any]:
     """
     nothing: dict[str, Any] = {name: None for name in dir(builtins) if not name.startswith("_")}
     spaces = {space: _namespace(space) for space in "IRT"}
-    return {**nothing, **spaces, "range": range, "TypeVar": TypeVar, "__builtins__": {}}
+    return {**nothing, **spaces, "TypeVar": TypeVar, "__builtins__": {}}
 
 
 def _namespace(path: str) -> SimpleNamespace:

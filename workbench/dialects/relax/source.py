@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from workbench.dialects.relax.grammar import Grammar, Refused, Vocabulary
+from workbench.dialects.relax.grammar import Grammar, Refused, Vocabulary, declared_dimension
 from workbench.errors import LoadError, ParseError
 
 PROGRAMS = ("I.ir_module", "R.function", "T.prim_func")
@@ -47,7 +47,7 @@ def find_program(text: str, words: Vocabulary) -> Source:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     body = _parsed(text).body
     program = _only_program(body)
-    dimensions = [s for s in body if _is_type_variable(s)]
+    dimensions = [s for s in body if declared_dimension(s) is not None]
     metadata = [data for s in body if (data := _metadata(s)) is not None]
     try:
         names = [name for s in dimensions for name in _assigned(s)]
@@ -128,18 +128,6 @@ def _metadata(statement: ast.stmt) -> str | None:
         ):
             return text
     return None
-
-
-def _is_type_variable(statement: ast.stmt) -> bool:
-    """Whether this is `n = TypeVar("n")`, which declares a symbolic dimension."""
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return False
-    match statement.value:
-        case ast.Call(func=ast.Name(id="TypeVar"), args=[ast.Constant(value=str(name))], keywords=[]):
-            return (
-                _assigned(statement) == [name] and not name.startswith("__") and name not in ("I", "R", "T", "TypeVar")
-            )
-    return False
 
 
 def _statements(tree: ast.Module) -> list[ast.stmt]:
