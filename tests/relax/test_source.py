@@ -99,8 +99,13 @@ def test_the_place_is_named() -> None:
     with pytest.raises(ParseError) as caught:
         wb.load(HEAD + "    y = R.add(x, ö__(x))\n    return x\n")
     assert (caught.value.line, caught.value.column) == (3, 18)
-    with pytest.raises(LoadError, match=r"line 3: .*nosuch"):
+    with pytest.raises(LoadError, match=r"line 3, column 9: .*R.nosuch"):
         wb.load(HEAD + "    y = R.nosuch(x)\n    return x\n")
+
+
+def test_lines_of_errors_of_tvm_are_those_of_the_text() -> None:
+    with pytest.raises(LoadError, match=r"TVM cannot read this Relax text: line 8: "):
+        wb.load("# a\n\n" + HEAD + "    # b\n    y = (x,\n         x)\n    z = R.add(x)\n    return x\n")
 
 
 def test_text_without_its_constants_says_how_to_keep_them() -> None:

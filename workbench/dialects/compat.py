@@ -125,18 +125,6 @@ def dtype_of(type: Any) -> str:
     return str(type.dtype)
 
 
-def script_namespaces() -> dict[str, Any]:
-    """The names that TVMScript looks things up in, under every name that a text may give them."""
-    from tvm.script.parser import ir, relax, tirx
-
-    return {"I": ir, "ir": ir, "R": relax, "relax": relax, "T": tirx, "tir": tirx, "tirx": tirx}
-
-
-def script_methods() -> frozenset[str]:
-    """The attributes that a script may ask of the values it binds: those of buffers and of expressions."""
-    return frozenset(name for kind in (tvm.tirx.Buffer, tvm.tirx.Var) for name in dir(kind) if not name.startswith("_"))
-
-
 def fixed_shape(type: Any) -> list[int] | None:
     """The dimensions of a tensor type whose shape is known, None for any other type."""
     if not isinstance(type, _TensorType) or type.shape is None or not hasattr(type.shape, "values"):

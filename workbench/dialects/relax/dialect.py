@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ from tvm import relax
 
 from workbench.dialects import arrays, compat
 from workbench.dialects.base import Dialect, PassInfo, Preset, Workload
-from workbench.dialects.relax import catalog
+from workbench.dialects.relax import catalog, names
 from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.presets import PRESETS, TOGGLES
-from workbench.dialects.relax.source import Language, find_program
+from workbench.dialects.relax.saved import load_json, load_metadata
+from workbench.dialects.relax.source import Source, find_program
 from workbench.dialects.relax.traps import noted
 from workbench.errors import LoadError, PipelineError, UnknownName, first_line
 from workbench.graph.model import Graph
@@ -40,9 +42,9 @@ class Relax:
 
     def read(self, text: str, is_json: bool, name: str) -> Workload:
         if is_json:
-            return self._loaded(_from_json(text), name)
-        source = find_program(text, Language(compat.script_namespaces(), compat.script_methods()))
-        workload = self._loaded(_from_script(source.program), name)
+            return self._loaded(load_json(text), name)
+        source = find_program(text, names.vocabulary())
+        workload = self._loaded(_from_script(source), name)
         if source.left_out:
             workload.notes.append(
                 f"{source.left_out} statements around the program were left out: a workload is read, not run"
@@ -138,21 +140,13 @@ def _module_of(function: relax.Function) -> tvm.IRModule:
     return tvm.IRModule.from_expr(function)
 
 
-def _from_json(text: str) -> Any:
+def _from_script(source: Source) -> Any:
+    metadata = {} if source.metadata is None else {"metadata": load_metadata(source.metadata)}
     try:
-        return tvm.ir.load_json(text)
-    except (ValueError, AttributeError, KeyError, TypeError, IndexError, RuntimeError) as error:
-        raise LoadError(
-            f"this is not a module that tvm.ir.save_json of TVM {tvm.__version__} wrote: {first_line(error)}"
-        ) from None
-
-
-def _from_script(program: str) -> Any:
-    try:
-        return tvm.script.from_source(program)
+        return tvm.script.from_source(source.program, extra_vars={**names.environment(), **metadata})
     except (tvm.error.DiagnosticError, ValueError, AttributeError, KeyError, TypeError, RuntimeError) as error:
-        hint = "; print it with script(show_meta=True), which keeps the constants" if "metadata" in str(error) else ""
-        raise LoadError(f"TVM cannot read this Relax text: {first_line(error)}{hint}") from None
+        said = re.sub(r"^line (\d+)", lambda line: f"line {source.original_line(int(line[1]))}", first_line(error))
+        raise LoadError(f"TVM cannot read this Relax text: {said}") from None
 
 
 def _arrays(module: tvm.IRModule, params: Mapping[str, Any]) -> dict[str, tvm.runtime.Tensor]:
