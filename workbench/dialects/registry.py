@@ -18,9 +18,11 @@ from workbench.dialects.base import Dialect, Workload
 from workbench.dialects.importers.files import SUFFIXES as IMPORTED
 from workbench.dialects.importers.files import imported
 from workbench.dialects.importers.shapes import Inputs
+from workbench.dialects.parts import part
 from workbench.errors import LoadError, UnknownName, WorkbenchError
+from workbench.graph.model import DIALECTS
 
-NAMES = ("relay", "relax")
+NAMES = DIALECTS
 PASTES = (".relay", ".txt", ".log")
 "files of text that may hold several modules, and other things beside them"
 SUFFIXES = (*PASTES, ".json", ".py", *IMPORTED)
@@ -61,7 +63,7 @@ def dialect(name: str) -> Dialect:
         raise WorkbenchError(
             f"{name} needs a TVM that has it, and {found}; use {_WHERE[name]}, or open a saved trace or graph, which needs no TVM"
         )
-    return importlib.import_module(f"workbench.dialects.{name}.dialect").DIALECT
+    return part(name, "dialect").DIALECT
 
 
 def load(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.graph_only import GraphOnly
 from workbench.dialects.importers import executor_json, onnx_model, tflite_model, torch_model
 from workbench.dialects.importers.shapes import Inputs
+from workbench.dialects.parts import part
 from workbench.errors import LoadError
 from workbench.graph.json import FORMAT, from_data
 
@@ -80,7 +80,7 @@ def _kind(source: Any) -> str | None:
 
 def _converted(format: str, dialect: str, model: Any, name: str, inputs: Inputs) -> Workload:
     """A model converted by the importer of a format for a dialect: `dialects/relay/importers/onnx.py`."""
-    module = importlib.import_module(f"workbench.dialects.{dialect}.importers.{format}")
+    module = part(dialect, f"importers.{format}")
     return module.workload(model, name, inputs)
 
 
