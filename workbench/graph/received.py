@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Mapping
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 DEPTH = 64
 "lists and objects inside each other; nothing that is written here comes near it"
@@ -25,6 +25,7 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _INT64 = 1 << 63
+_Key = TypeVar("_Key")
 
 
 class Damaged(ValueError):
@@ -86,7 +87,7 @@ def _finite(text: str) -> float:
     return number
 
 
-def fields(data: Any, types: Mapping[str, type], *, optional: bool = False) -> dict[str, Any]:
+def fields(data: Any, types: Mapping[_Key, type], *, optional: bool = False) -> dict[_Key, Any]:
     """Return the fields of an object that are named in `types`, each checked.
 
     A float may be written as a whole number. A bool is not a number, an int fits into 64 bits, a float is finite.
@@ -114,8 +115,8 @@ def fields(data: Any, types: Mapping[str, type], *, optional: bool = False) -> d
     return {name: _typed(data[name], type, name) for name, type in types.items() if name in data}
 
 
-def _typed(value: Any, wanted: type, name: str) -> Any:
-    if wanted is float and type(value) is int and abs(value) < _INT64:
+def _typed(value: Any, wanted: type, name: object) -> Any:
+    if wanted is float and type(value) is int:
         value = float(value)
     sound = type(value) is wanted
     if wanted is int:
@@ -123,7 +124,8 @@ def _typed(value: Any, wanted: type, name: str) -> Any:
     elif wanted is float:
         sound = sound and math.isfinite(value)
     if not sound:
-        raise Damaged(f"{name!r} is {_kind(value)}, not {_WORDS[wanted]}")
+        found = "a number out of range" if type(value) is wanted else _kind(value)
+        raise Damaged(f"{name!r} is {found}, not {_WORDS[wanted]}")
     return value
 
 
@@ -168,6 +170,4 @@ _WORDS = {
 
 
 def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    return "a number out of range" if type(value) in (int, float) else _WORDS[type(value)]
+    return "null" if value is None else _WORDS[type(value)]

@@ -13,7 +13,8 @@ from workbench.dialects.importers import executor_json, onnx_model, tflite_model
 from workbench.dialects.importers.shapes import Inputs
 from workbench.dialects.parts import part
 from workbench.errors import LoadError
-from workbench.graph.json import FORMAT, from_data
+from workbench.graph.json import FORMAT, loads
+from workbench.graph.received import Damaged, parse
 
 ONNX, TFLITE = ".onnx", ".tflite"
 SUFFIXES = (ONNX, TFLITE)
@@ -87,18 +88,19 @@ def _converted(format: str, dialect: str, model: Any, name: str, inputs: Inputs)
 def _picture(text: str, name: str) -> Workload | None:
     """What JSON shows that is no module: a graph executor's graph, or a graph that was saved here."""
     if FORMAT in text[:200]:
-        graph = from_data(executor_json.loads(text))
+        graph = loads(text)
         return GraphOnly(
             graph,
             f"{name} is a saved graph, so it can be looked at and not changed or built; load the module it was made of",
         )
     if '"arg_nodes"' not in text:
         return None
-    data = executor_json.loads(text)
-    if data is None:
+    try:
+        data = parse(text)
+    except Damaged as error:
         raise LoadError(
-            f"{name} begins as a graph of TVM's graph executor and is damaged; save lib.get_graph_json() again"
-        )
+            f"{name} begins as a graph of TVM's graph executor and is damaged ({error}); save lib.get_graph_json() again"
+        ) from None
     if not executor_json.is_executor_graph(data):
         return None
     return GraphOnly(executor_json.build_graph(data, name), f"{name} {executor_json.WHY}", [executor_json.NOTE])
