@@ -81,8 +81,10 @@ def _kind(source: Any) -> str | None:
 
 def _converted(format: str, dialect: str, model: Any, name: str, inputs: Inputs) -> Workload:
     """A model converted by the importer of a format for a dialect: `dialects/relay/importers/onnx.py`."""
-    module = part(dialect, f"importers.{format}")
-    return module.workload(model, name, inputs)
+    try:
+        return part(dialect, f"importers.{format}").workload(model, name, inputs)
+    except UnicodeDecodeError:
+        raise LoadError(f"{name} holds a name that is not UTF-8, so the file is damaged; export it again") from None
 
 
 def _picture(text: str, name: str) -> Workload | None:

@@ -85,9 +85,12 @@ def is_ours(path: Path) -> bool:
     return head.startswith(_MAGIC) and head[68:72] == APPLICATION.to_bytes(4, "big")
 
 
-def is_damage(error: sqlite3.Error) -> bool:
-    """Whether the file itself is broken: SQLite raises the base class for that, and a subclass for all else."""
-    return type(error) is sqlite3.DatabaseError
+def is_damage(error: Exception) -> bool:
+    """Whether the file itself is broken: SQLite raises the base class for that, and a subclass for all else.
+
+    A message of SQLite's that quotes a damaged file need not be UTF-8.
+    """
+    return type(error) in (sqlite3.DatabaseError, UnicodeDecodeError)
 
 
 def identity(path: Path) -> int:

@@ -101,7 +101,7 @@ class Store:
             which = identity(self.path)
             with opened(self.path) as file:
                 return action(file)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             if which and is_damage(error) and is_ours(self.path):
                 set_aside(self.path, which)
                 raise _SetAside from error
