@@ -11,6 +11,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.registry import PASTES
 from workbench.errors import LoadError, WorkbenchError
 from workbench.graph.model import Graph
+from workbench.graph.received import Damaged, literal
 from workbench.pipeline.config import Config
 from workbench.pipeline.load import load, load_all
 from workbench.pipeline.spec import Pipeline
@@ -222,16 +223,14 @@ _FORMS = {
 
 def _settings(pairs: list[str]) -> dict[str, Any]:
     """`KEY=VALUE` as PassContext config; values are Python literals, or else text."""
-    import ast
-
     found: dict[str, Any] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals:
             raise WorkbenchError(f"{pair!r} is no setting; write it as KEY=VALUE, relay.FuseOps.max_depth=4")
         try:
-            found[key] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
+            found[key] = literal(value)
+        except Damaged:
             found[key] = value
     return found
 

@@ -15,7 +15,11 @@ hostile_text = st.one_of(
     st.text(max_size=8),
 )
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | hostile_text,
+    st.none()
+    | st.booleans()
+    | st.integers(-(1 << 64), 1 << 64)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | hostile_text,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
     max_leaves=4,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import struct
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -122,12 +123,18 @@ def damaged(*path: Any, value: Any) -> dict[str, Any]:
     ("data", "words"),
     [
         (damaged("nodes", 1, "op", value="Convolution"), "'Convolution': a graph of another runtime"),
-        (damaged("nodes", 1, "inputs", value=[[3, 0, 0]]), "refers to nothing before it"),
-        (damaged("nodes", 1, "inputs", value=[[0, 1, 0]]), "refers to nothing before it"),
-        (damaged("nodes", 1, "inputs", value=[[-1, 0, 0]]), "refers to nothing before it"),
-        (damaged("heads", value=[[9, 0, 0]]), "refers to nothing before it"),
+        (damaged("nodes", 1, "inputs", value=[[3, 0, 0]]), "refers to nothing"),
+        (damaged("nodes", 1, "inputs", value=[[0, 1, 0]]), "refers to nothing"),
+        (damaged("nodes", 1, "inputs", value=[[-1, 0, 0]]), "refers to nothing"),
+        (damaged("heads", value=[[9, 0, 0]]), "refers to nothing"),
         (damaged("node_row_ptr", value=[0]), "damaged"),
         (damaged("nodes", 1, "attrs", value=None), "damaged"),
+        (damaged("nodes", 1, "attrs", "num_outputs", value="1000000000"), "outputs"),
+        (damaged("attrs", "shape", 1, 0, value=[float("inf")]), "'shape' is a number, not a whole number"),
+        (damaged("attrs", "shape", 1, 0, value=[1] * 1000), "does not have the type of a tensor"),
+        (damaged("attrs", "storage_id", 1, 0, value={"a": 1}), "'storage_id' is an object"),
+        (damaged("node_row_ptr", value=[0, -1, 3, 4, 5]), "node_row_ptr"),
+        (damaged("nodes", 0, "name", value=json.loads("[" * 60 + "]" * 60)), "damaged"),
     ],
 )
 def test_a_damaged_executor_graph_is_a_load_error(data: Any, words: str) -> None:
@@ -212,6 +219,46 @@ def test_pickles_in_an_archive_are_not_opened(tmp_path: Path) -> None:
     np.savez(tmp_path / "p.npz", a=np.array([object()], dtype=object))
     with pytest.raises(LoadError, match="cannot be read as parameters"):
         read_params(tmp_path / "p.npz")
+
+
+def npy(header: str, values: bytes = b"") -> bytes:
+    text = header.encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + values
+
+
+HEADER = "{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }"
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        b"",
+        b"no array",
+        npy(HEADER % "1000000000000,"),
+        npy(HEADER % "2, 2", bytes(12)),
+        npy(HEADER % "-1,", bytes(4)),
+        npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", bytes(8)),
+        npy("{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }", bytes(4)),
+        npy("__import__('os').getpid()"),
+        npy("[" * 5000),
+        bytes(300 << 20),
+    ],
+    ids=["empty", "text", "huge", "short", "negative", "objects", "texts", "code", "deep", "bomb"],
+)
+def test_archive_with_a_damaged_member_is_a_load_error(tmp_path: Path, member: bytes) -> None:
+    with zipfile.ZipFile(tmp_path / "p.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("../w.npy", member)
+    with pytest.raises(LoadError, match="cannot be read as parameters"):
+        read_params(tmp_path / "p.npz")
+
+
+def test_tensor_of_very_many_dimensions_is_a_load_error(tmp_path: Path) -> None:
+    rank = 200_000
+    tensor = struct.pack("<QQiiiBBH", TENSOR, 0, 1, 0, rank, 2, 32, 1) + struct.pack("<q", 1 << 60) * rank
+    head = struct.pack("<QQQ", LIST, 0, 1) + struct.pack("<Q", 1) + b"w" + struct.pack("<Q", 1)
+    (tmp_path / "p.params").write_bytes(head + tensor)
+    with pytest.raises(LoadError, match="200000 dimensions"):
+        read_params(tmp_path / "p.params")
 
 
 @settings(max_examples=300, deadline=None)

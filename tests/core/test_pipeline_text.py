@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,11 +72,28 @@ def test_white_space_and_a_trailing_comma_do_not_matter():
         ("A{x=1,2}", "options of A"),
         ("A{x=1)+(2}", "options of A"),
         ("!", "character 1"),
+        ("A{x={[]: 1}}", "options of A"),
+        ("A{x=" + "-" * 20_000 + "1}", "options of A"),
+        ("A{x=" + "[" * 20_000 + "}", "options of A"),
     ],
 )
 def test_errors_name_the_place(text, words):
-    with pytest.raises(PipelineError, match=words):
+    with pytest.raises(PipelineError, match=words) as caught:
         Pipeline.parse(text)
+    assert len(str(caught.value)) < 300
+
+
+def seconds(work):
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def test_long_text_is_read_in_linear_time():
+    def least(size):
+        return min(seconds(lambda: Pipeline.parse("SimplifyInference" * 20 + " , A" * size)) for _ in range(3))
+
+    assert least(40_000) < 10 * least(10_000), "4 times the text; 16 times the time if it were quadratic"
 
 
 def test_a_function_keeps_its_name_and_itself():

@@ -155,3 +155,15 @@ def test_the_cost_model_is_one_that_this_tvm_can_use(monkeypatch: pytest.MonkeyP
     assert (best_cost_model("relay"), best_cost_model("relax")) == ("random", "xgb")
     (tmp_path / "xgboost" / "rabit.py").write_text("")
     assert best_cost_model("relay") == "xgb"
+
+
+@pytest.mark.parametrize("text", ["", "no json", "[1]", "[" * 100_000, '{"a": 1e400}', "\ufeff{}"])
+def test_damaged_files_of_a_folder_are_refused_or_begun_anew(tmp_path, text):
+    begun(tmp_path, HERE)
+    (tmp_path / "about.json").write_text(text)
+    with pytest.raises(StoreError, match="damaged; give another folder"):
+        begun(tmp_path, HERE)
+    (tmp_path / "done.json").write_text(text)
+    assert done(tmp_path, "k") == 0
+    note_done(tmp_path, "k", 3)
+    assert done(tmp_path, "k") == 3

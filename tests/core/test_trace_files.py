@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.errors import LoadError
+from workbench.errors import LoadError, WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.pipeline.trace import State, Step, Trace
 
@@ -73,6 +77,10 @@ def test_a_trace_that_cannot_be_written_leaves_the_old_one(trace: Trace, tmp_pat
         trace.save(tmp_path / "no such folder" / "t.wbtrace")
 
 
+GRAPH = json.loads(GraphBuilder("g", "relay").build().to_json())
+CONSTANT = {"kind": "constant", "op": "", "attrs": {"digest": {}}}
+
+
 @given(cut=st.integers(min_value=0, max_value=10_000))
 def test_a_file_cut_short_is_refused(cut: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     first = state("exp")
@@ -94,6 +102,19 @@ def test_a_file_cut_short_is_refused(cut: int, tmp_path_factory: pytest.TempPath
         ({"build": {"opt_level": "__import__('os')", "target": "llvm", "whole": True}}, "damaged"),
         ({"build": {"opt_level": 3, "target": 3, "whole": True}}, "damaged"),
         ({"build": {"nonsense": 1}}, "damaged"),
+        ({"build": None}, "damaged"),
+        ({"start": -1}, "damaged"),
+        ({"start": 0.0}, "damaged"),
+        ({"dialect": "os"}, "its dialect is none of relay, relax"),
+        ({"dialect": ["relay"]}, "damaged"),
+        ({"name": None}, "damaged"),
+        ({"opt_level": 1e9}, "damaged"),
+        ({"opt_level": 1 << 64}, "damaged"),
+        ({"states": {}}, "damaged"),
+        ({"steps": [["A"]]}, "damaged"),
+        ({"states": [{"graph": GRAPH | {"dialect": "os"}, "text": ""}]}, "damaged"),
+        ({"states": [{"graph": GRAPH | {"nodes": [CONSTANT]}, "text": ""}]}, "damaged"),
+        ({"states": [{"graph": GRAPH, "text": 3}]}, "damaged"),
     ],
 )
 def test_another_format_version_or_shape_is_refused(trace: Trace, tmp_path: Path, change: dict, words: str) -> None:
@@ -109,3 +130,77 @@ def test_text_that_is_no_trace_is_refused(tmp_path: Path) -> None:
     path.write_text("def @main() {}")
     with pytest.raises(LoadError, match="no saved trace"):
         Trace.open(path)
+
+
+def written(trace: Trace, path: Path, change: str) -> Path:
+    """The file with a piece of JSON in the place of the step's seconds."""
+    text = gzip.decompress(trace.save(path).read_bytes()).decode()
+    assert '"seconds":0.5' in text
+    path.write_bytes(gzip.compress(text.replace('"seconds":0.5', change).encode()))
+    return path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        '"seconds":1e400',
+        '"seconds":NaN',
+        '"seconds":true',
+        '"seconds":0.5,"seconds":0.5',
+        '"seconds":' + "9" * 5000,
+        '"seconds":0.5,"deep":' + "[" * 100_000 + "]" * 100_000,
+        '"seconds":0.5,"more":"\\ud800"',
+        '"seconds":0.5,"depth":-1',
+        '"seconds":0.5,"status":"well"',
+        '"seconds":0.5,"before":-1',
+        '"seconds":0.5,"many":[' + "[]," * 3_000_000 + "[]]",
+    ],
+)
+def test_json_out_of_bounds_is_refused(trace: Trace, tmp_path: Path, change: str) -> None:
+    with pytest.raises(LoadError, match="damaged") as caught:
+        Trace.open(written(trace, tmp_path / "t.wbtrace", change))
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_file_that_unpacks_to_much_more_than_its_size_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.wbtrace"
+    path.write_bytes(gzip.compress(b" " * (80 << 20)))
+    with pytest.raises(LoadError, match="unpacks to more than"):
+        Trace.open(path)
+
+
+def test_many_values_in_a_small_file_are_refused_before_they_take_memory(tmp_path: Path) -> None:
+    path, text = tmp_path / "t.wbtrace", b"[" + b"[]," * 5_000_000 + b"[]]"
+    path.write_bytes(gzip.compress(text))
+    tracemalloc.start()
+    with pytest.raises(LoadError, match="values"):
+        Trace.open(path)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 4 * len(text)
+
+
+@pytest.mark.parametrize("name", ["", " ", "A,B"])
+def test_step_that_names_no_pass_has_no_code(trace: Trace, name: str) -> None:
+    with pytest.raises(WorkbenchError, match="not one pass"):
+        replace(trace, steps=(replace(trace.steps[0], name=name),)).code()
+
+
+def test_code_of_many_steps_takes_linear_time(trace: Trace) -> None:
+    def least(count: int) -> float:
+        steps = tuple(replace(trace.steps[0], name=f"<f{place}>") for place in range(count))
+        return min(seconds(replace(trace, steps=steps).code) for _ in range(2))
+
+    assert least(16_000) < 10 * least(4_000), "4 times the steps; 16 times the time if it were quadratic"
+
+
+def seconds(work: Callable[[], object]) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def test_a_dialect_that_is_a_module_of_python_is_not_imported(trace: Trace) -> None:
+    with pytest.raises(WorkbenchError, match="no dialect named 'os'"):
+        replace(trace, dialect="os").code()

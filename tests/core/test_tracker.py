@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import struct
@@ -21,6 +22,10 @@ def framed(value):
     return struct.pack("<i", len(data)) + data
 
 
+def raw(data):
+    return struct.pack("<i", len(data)) + data
+
+
 def summary(*servers):
     infos = [{"key": f"server:{key}", "addr": ["127.0.0.1", port]} for key, port in servers]
     return [0, {"queue_info": {}, "server_info": infos}]
@@ -33,7 +38,7 @@ class StandIn:
         self.answers, self.magic = answers, magic
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
-        self.asked = []
+        self.asked, self.drip = [], b""
         threading.Thread(target=self.listen, daemon=True).start()
 
     def listen(self):
@@ -56,6 +61,10 @@ class StandIn:
                     time.sleep(5)
                     return
                 line.sendall(answer)
+                with contextlib.suppress(OSError):
+                    for byte in self.drip:
+                        time.sleep(0.05)
+                        line.sendall(bytes([byte]))
 
     def close(self):
         self.socket.close()
@@ -139,11 +148,34 @@ def test_another_program_at_the_port_is_no_tracker(stand_in):
         framed([0, None]),
         framed([0, {"server_info": [{"addr": 3, "key": "server:board"}]}]),
         framed([0, {}]),
+        framed([0, {"server_info": [{"addr": ["a", 1e3], "key": "server:board"}]}]),
+        framed([0, {"server_info": [{"addr": ["a", 1], "key": None}]}]),
+        framed([False, {"server_info": []}]),
+        framed([0]),
+        raw(b"[" * 100_000),
+        raw(b"9" * 5000),
+        raw(b'[0, {"server_info": [1e400]}]'),
+        raw(b'[0, {"server_info": [' + b"[]," * 2_000_000 + b"[]]}]"),
     ],
+    ids=range(15),
 )
 def test_rubbish_is_one_sentence(stand_in, answer):
     with pytest.raises(MeasureError, match="does not answer as one"):
         at(stand_in({SUMMARY: answer})).servers()
+
+
+@pytest.mark.parametrize("answer", [[0, [1, 2, 3]], [0, ["a", "1", "m"]], [0, "abc"], [0, ["a", 1 << 70, "m"]]])
+def test_lent_device_of_the_wrong_form_is_one_sentence(stand_in, answer):
+    with pytest.raises(MeasureError, match="does not answer as one"):
+        at(stand_in({REQUEST: framed(answer)})).lent(1)
+
+
+def test_slow_answer_is_not_waited_for(stand_in, monkeypatch):
+    monkeypatch.setattr(protocol, "ANSWER_SECONDS", 0.3)
+    park = stand_in({SUMMARY: struct.pack("<i", 1000) + b" "})
+    park.drip = b" " * 900
+    with pytest.raises(MeasureError, match=r"of 1000 bytes in 0\.3 s"):
+        at(park).servers()
 
 
 def test_a_refusal_is_told(stand_in):

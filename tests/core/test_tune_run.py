@@ -130,7 +130,50 @@ def test_a_log_of_something_else_is_refused(evaluated, tmp_path, monkeypatch, fi
         made(tmp_path / "log")
 
 
-@pytest.mark.parametrize("text", ["no json\n", "{}\n", "[]\n", '{"format": 2}\n'])
+@pytest.mark.parametrize("cut", [1, 5, 20, -1])
+def test_cut_log_header_is_rewritten(evaluated, tmp_path, cut):
+    path = tmp_path / "log"
+    made(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:cut])
+    made(path, trials=2).run()
+    assert path.read_bytes().startswith(whole)
+    assert made(path).resumed == 2
+
+
+TRIAL = '{"number": 0, "target": "llvm", "config": {}, "chosen": {}, %s}'
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        TRIAL % '"seconds": 1e400',
+        TRIAL % '"seconds": "1"',
+        TRIAL % '"status": "well"',
+        TRIAL % '"unknown": 1',
+        TRIAL % '"values": {"median_us": []}',
+        TRIAL % '"like": "0"',
+        TRIAL % '"config": {"opt_level": "3"}',
+        TRIAL % ('"reason": ' + "[" * 100_000),
+        "[" * 100_000,
+        '"' + "x" * 100_000,
+        "3",
+        "\0",
+    ],
+    ids=range(12),
+)
+def test_damaged_trial_is_refused_and_left_as_it_is(evaluated, tmp_path, line):
+    path = tmp_path / "log"
+    made(path)
+    text = path.read_text() + line + "\n"
+    path.write_text(text)
+    with pytest.raises(StoreError, match="another log=") as caught:
+        made(path)
+    assert len(str(caught.value)) < 300
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize("text", ["no json\n", "no line", "{}\n", "[]\n", '{"format": 2}\n', "[" * 100_000 + "\n"])
 def test_what_is_no_log_is_refused_and_left_as_it_is(evaluated, tmp_path, text):
     path = tmp_path / "log"
     path.write_text(text)

@@ -72,7 +72,7 @@ def test_a_deep_graph_is_refused_by_name_or_tried_in_a_process_of_its_own() -> N
     for _ in range(5_500):
         y = relay.exp(y)
     w = wb.load(relay.Function([x], y), name="deep")
-    with pytest.raises(TooDeep, match="deep is 550[0-9] operators"):
+    with pytest.raises(TooDeep, match=r"deep is 550[0-9] operators"):
         wb.trace(w, "FuseOps")
     (step,) = wb.trace(w, "EliminateCommonSubexpr", isolated=True, timeout=60).steps
     assert step.status in ("same", "error")

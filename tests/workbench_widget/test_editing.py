@@ -132,6 +132,9 @@ DAMAGED = [
     json.dumps({"version": 1, "presets": [{**ENTRY, "pipeline": "{{"}]}),
     json.dumps({"version": 1, "presets": [{**ENTRY, "opt_level": True}]}),
     json.dumps({"version": 1, "presets": [{**ENTRY, "mode": "other"}]}),
+    json.dumps({"version": 1, "presets": [{**ENTRY, "dialect": "os"}]}),
+    json.dumps({"version": 1, "presets": [{**ENTRY, "disabled": [1]}]}),
+    json.dumps({"version": 1, "presets": [{**ENTRY, "options": {"a": 10**40}}]}),
 ]
 
 

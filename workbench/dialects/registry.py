@@ -18,9 +18,11 @@ from workbench.dialects.base import Dialect, Reader, Workload
 from workbench.dialects.importers.files import SUFFIXES as IMPORTED
 from workbench.dialects.importers.files import converted, imported
 from workbench.dialects.importers.shapes import Inputs
+from workbench.dialects.parts import part
 from workbench.errors import LoadError, UnknownName, WorkbenchError
+from workbench.graph.model import DIALECTS
 
-NAMES = ("relay", "relax")
+NAMES = DIALECTS
 PASTES = (".relay", ".txt", ".log")
 "files of text that may hold several modules, and other things beside them"
 SUFFIXES = (*PASTES, ".json", ".py", *IMPORTED)
@@ -61,7 +63,7 @@ def dialect(name: str) -> Dialect:
         raise WorkbenchError(
             f"{name} needs a TVM that has it, and {found}; use {_WHERE[name]}, or open a saved trace or graph, which needs no TVM"
         )
-    return importlib.import_module(f"workbench.dialects.{name}.dialect").DIALECT
+    return part(name, "dialect").DIALECT
 
 
 class Here:
@@ -158,6 +160,10 @@ def _read(path: Path | None, text: str, params: Mapping[str, Any] | None, name: 
     """The modules of a text. Relay's is read without TVM, so it is read wherever it is found."""
     from workbench.dialects.relay.paste.workload import is_relay, is_script
 
+    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
+        raise LoadError(
+            "the text holds halves of characters (U+D800 to U+DFFF), so it was not decoded as it was written"
+        )
     if not text.strip():
         raise LoadError(f"{path.name if path else 'the text'} is empty; give what TVM printed, or a path to it")
     is_json = text.lstrip().startswith("{") if path is None else path.suffix == ".json"
@@ -198,10 +204,12 @@ def _as_path(source: Any) -> Path | None:
 
 def _file_text(path: Path) -> str:
     if path.suffix not in SUFFIXES:
-        raise LoadError(f"{path.name} is of no kind that can be loaded; give a file ending in {', '.join(SUFFIXES)}")
+        raise LoadError(
+            f"{path.name:.80} is of no kind that can be loaded; give a file ending in {', '.join(SUFFIXES)}"
+        )
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise LoadError(f"{path.name} is not text; give the text or JSON that TVM wrote") from None
     except OSError as error:
-        raise LoadError(f"{path} cannot be read: {error.strerror}; check the path") from None
+        raise LoadError(f"{path!s:.200} cannot be read: {error.strerror}; check the path") from None

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from workbench.dialects.base import Built, Workload
+from workbench.dialects.parts import part
 from workbench.errors import MeasureError
 
 WORKLOADS, RECORDS = "database_workload.json", "database_tuning_record.json"
@@ -30,7 +31,7 @@ LOOKS = {
 
 def schedules_of(dialect: str) -> Any:
     """The dialect's `schedules` module; it needs TVM."""
-    return importlib.import_module(f"workbench.dialects.{dialect}.schedules")
+    return part(dialect, "schedules")
 
 
 @contextmanager
@@ -101,7 +102,7 @@ def asked(workload: Workload, target: str, config: Mapping[str, Any], folder: st
         Name of a compiled function -> the module to schedule for it.
     """
     here = schedules_of(workload.dialect)
-    build = importlib.import_module(f"workbench.dialects.{workload.dialect}.build")
+    build = part(workload.dialect, "build")
     load_intrinsics(here.INTRINSICS)
     database = opened(here, folder)
     found: dict[str, Any] = {}

@@ -8,7 +8,8 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from workbench.errors import LoadError
-from workbench.graph.model import GROUP_KINDS, KINDS, PATTERNS, Edge, Graph, Group, Node
+from workbench.graph.model import DIALECTS, GROUP_KINDS, KINDS, PATTERNS, Edge, Graph, Group, Node
+from workbench.graph.received import Damaged, parse
 
 FORMAT = "tvm-workbench graph"
 VERSION = 1
@@ -46,8 +47,8 @@ def _without_defaults(node: Node) -> dict[str, Any]:
 def loads(text: str) -> Graph:
     """Read what `dumps` wrote."""
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        data = parse(text)
+    except Damaged as error:
         raise LoadError(f"this is not a saved graph: {error}; save one with Graph.to_json()") from None
     return from_data(data)
 
@@ -58,12 +59,12 @@ def from_data(data: Any) -> Graph:
         raise LoadError("this JSON is not a saved graph; save one with Graph.to_json()")
     if data.get("version") != VERSION:
         raise LoadError(
-            f"this graph has format version {data.get('version')!r}, and this workbench reads version {VERSION}; upgrade it"
+            f"this graph has format version {data.get('version')!r:.40}, and this workbench reads version {VERSION}; upgrade it"
         )
     try:
         graph = _read(data)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        raise LoadError(f"this saved graph is damaged: {error!r}; save it again") from None
+        raise LoadError(f"this saved graph is damaged: {error!r:.120}; save it again") from None
     _check(graph)
     return graph
 
@@ -85,7 +86,7 @@ def _list(value: Any) -> tuple[Any, ...]:
 def _check(graph: Graph) -> None:
     sound = (
         isinstance(graph.name, str)
-        and isinstance(graph.dialect, str)
+        and graph.dialect in (*DIALECTS, "")
         and all(_sound_node(n, len(graph.groups)) for n in graph.nodes)
         and all(
             _place(e.target, len(graph.nodes)) and _place(e.source, e.target) and _place(e.index) for e in graph.edges
@@ -110,6 +111,7 @@ def _sound_node(node: Node, groups: int) -> bool:
         node.kind in KINDS
         and all(isinstance(text, str) for text in (node.op, node.type, node.name, node.scope, node.span, node.held))
         and isinstance(node.attrs, dict)
+        and isinstance(node.attrs.get("digest", ""), str)
         and (node.group is None or _place(node.group, groups))
         and (node.pattern is None or (type(node.pattern) is int and node.pattern in PATTERNS))
         and _place(node.line)

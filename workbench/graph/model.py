@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+DIALECTS = ("relay", "relax")
 KINDS = ("op", "param", "constant", "tuple", "get_item", "call", "function", "if", "match", "ref", "global", "shape")
 GROUP_KINDS = ("function", "scope", "primitive", "composite", "external", "branch")
 PATTERNS = {

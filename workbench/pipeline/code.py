@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import builtins
-import importlib
 import inspect
 import keyword
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import FunctionType
 from typing import Any
 
 from workbench.dialects.base import Workload
+from workbench.dialects.parts import part
 from workbench.errors import WorkbenchError
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.config import Config
@@ -27,7 +27,7 @@ _OURS = ("tvm", "relay", "relax", "run", "each", "mod", "params", "passes", "tra
 
 def code(trace: Trace) -> str:
     """The text of a module; see `Trace.code`."""
-    words = importlib.import_module(f"workbench.dialects.{trace.dialect}.code")
+    words = part(trace.dialect, "code")
     return _build(trace, words) if trace.build else _pipeline(trace, words)
 
 
@@ -55,9 +55,7 @@ def build_code(workload: Workload, config: Config, target: str) -> str:
     WorkbenchError
         A pass of the Config's pipeline fails on the workload.
     """
-    words = importlib.import_module(
-        f"workbench.dialects.{workload.dialect}.{'tuned_code' if config.schedules else 'code'}"
-    )
+    words = part(workload.dialect, "tuned_code" if config.schedules else "code")
     build = {**config.context().to_data(), "target": target}
     if config.schedules:
         build["options"] = {**words.CONFIG, **config.options}
@@ -95,7 +93,7 @@ def _compiler(made: Mapping[str, Any], words: Any) -> tuple[str, str, str]:
 
 def _pipeline(trace: Trace, words: Any) -> str:
     sources: dict[str, str] = {}
-    given: list[str] = []
+    given: dict[str, None] = {}
     lines = [_line(step, words, sources, given) for step in trace.steps]
     binds = any(step.name == BIND and step.run is None for step in trace.steps)
     arguments = ", ".join(["mod", "params" if binds else "params=None", *(["*", *given] if given else [])])
@@ -124,8 +122,8 @@ def _pipeline(trace: Trace, words: Any) -> str:
 
 
 def _imports(trace: Trace, words: Any, functions: bool) -> str:
-    named = [step.name for step in trace.steps if step.status not in LEFT_OUT and not step.name.startswith("<")]
-    ours = sorted({Pipeline.parse(name)[0].name for name in named}.intersection(words.OURS))
+    named = [step for step in trace.steps if step.status not in LEFT_OUT and not step.name.startswith("<")]
+    ours = sorted({_named(step).name for step in named}.intersection(words.OURS))
     text = words.IMPORTS
     if ours:
         text += f"\n\n# of tvm-workbench: TVM has no such passes\nfrom {words.PASSES} import {', '.join(ours)}"
@@ -133,7 +131,7 @@ def _imports(trace: Trace, words: Any, functions: bool) -> str:
     return f"from __future__ import annotations\n\n{text}" if functions else text
 
 
-def _needs(given: list[str]) -> str:
+def _needs(given: Collection[str]) -> str:
     if not given:
         return ""
     return f"; {', '.join(given)} {'is a pass' if len(given) == 1 else 'are passes'} of a notebook, and must be given"
@@ -143,7 +141,7 @@ def _joined(head: str, imports: str, *parts: str) -> str:
     return f"{head}\n\n{imports}\n\n" + "".join(f"\n{part}\n\n" for part in parts).rstrip("\n") + "\n"
 
 
-def _line(step: Step, words: Any, sources: dict[str, str], given: list[str]) -> str:
+def _line(step: Step, words: Any, sources: dict[str, str], given: dict[str, None]) -> str:
     call = _call(step, words, sources, given)
     if step.status in LEFT_OUT:
         why = {"off": "switched off", "skipped": step.detail, "error": f"failed: {step.error}"}[step.status]
@@ -152,7 +150,7 @@ def _line(step: Step, words: Any, sources: dict[str, str], given: list[str]) -> 
     return f"{call},"
 
 
-def _call(step: Step, words: Any, sources: dict[str, str], given: list[str]) -> str:
+def _call(step: Step, words: Any, sources: dict[str, str], given: dict[str, None]) -> str:
     if step.name.startswith("<"):
         name = _identifier(step.name.strip("<>"))
         if step.status in LEFT_OUT:
@@ -160,15 +158,23 @@ def _call(step: Step, words: Any, sources: dict[str, str], given: list[str]) -> 
         source = _source(step.run) if name == getattr(step.run, "__name__", "") else None
         if source is not None and sources.setdefault(name, source) == source:
             return name
-        if name in sources or name in given:
+        while name in sources or name in given:
             name = f"{name}_{len(given)}"
-        given.append(name)
+        given[name] = None
         return name
-    made: PassStep = Pipeline.parse(step.name)[0]
+    made = _named(step)
     if made.name == BIND and not made.options:
         return "bind_params(params)"
     options = ", ".join(f"{key}={value!r}" for key, value in made.options.items())
     return f"{words.constructor(made.name)}({options})"
+
+
+def _named(step: Step) -> PassStep:
+    """The pass that a step's name says; a name may come from a file."""
+    made = Pipeline.parse(step.name)
+    if len(made) != 1:
+        raise WorkbenchError(f"the step {step.name[:80]!r} is not one pass, so there is no code for it")
+    return made[0]
 
 
 def _identifier(name: str) -> str:

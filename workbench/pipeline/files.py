@@ -12,14 +12,31 @@ from typing import Any
 
 from workbench.errors import LoadError, MeasureError
 from workbench.graph.json import from_data, to_data
+from workbench.graph.model import DIALECTS
+from workbench.graph.received import Damaged, fields, parse, place
 from workbench.pipeline.config import Config
 from workbench.pipeline.trace import State, Step, Trace
 
 FORMAT = "tvm-workbench trace"
 VERSION = 1
 _STATUSES = ("changed", "same", "error", "skipped", "off")
-_LARGEST = 1 << 30
-"bytes that a file may unpack to: a small file must not fill the memory"
+_LARGEST, _SMALL, _RATIO = 1 << 29, 1 << 26, 100
+"bytes that a file may unpack to at most, that any may, and that it may for each of its own"
+_MOST_VALUES, _FEW_VALUES, _VALUES_PER_BYTE = 20_000_000, 2_000_000, 20
+"values that a file may hold, likewise; each takes about 100 bytes of memory"
+_TRACE = {"name": str, "dialect": str, "opt_level": int, "start": int, "steps": list, "states": list}
+_STEP = {
+    "name": str,
+    "before": int,
+    "after": int,
+    "status": str,
+    "seconds": float,
+    "error": str,
+    "detail": str,
+    "depth": int,
+}
+_STATE = {"graph": dict, "text": str}
+_BUILD = {"target": str, "whole": bool}
 
 
 def save(trace: Trace, path: str | Path) -> Path:
@@ -71,29 +88,27 @@ def load(path: str | Path) -> Trace:
     except OSError as error:
         raise LoadError(f"{path} cannot be read: {error.strerror}; check the path") from None
     try:
-        data = json.loads(_unpacked(packed, path))
-    except ValueError:
-        raise LoadError(f"{path.name} is damaged; save the trace again") from None
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise LoadError(f"{path.name} is no saved trace; write one with Trace.save")
-    if data.get("version") != VERSION:
-        raise LoadError(
-            f"{path.name} has format version {data.get('version')!r}, and this workbench reads {VERSION}; upgrade it"
-        )
-    try:
+        data = parse(_unpacked(packed), min(_MOST_VALUES, _FEW_VALUES + _VALUES_PER_BYTE * len(packed)))
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise LoadError(f"{path.name} is no saved trace; write one with Trace.save")
+        if data.get("version") != VERSION:
+            raise LoadError(
+                f"{path.name} has format version {data.get('version')!r:.40}, and this workbench reads {VERSION}; upgrade it"
+            )
         return _from_data(data)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise LoadError(f"{path.name} is damaged ({error!r}); save the trace again") from None
+    except Damaged as error:
+        raise LoadError(f"{path.name} is no saved trace, or is damaged ({error}); save the trace again") from None
 
 
-def _unpacked(packed: bytes, path: Path) -> bytes:
+def _unpacked(packed: bytes) -> bytes:
+    most = min(_LARGEST, _SMALL + _RATIO * len(packed))
     unpacker = zlib.decompressobj(wbits=31)
     try:
-        data = unpacker.decompress(packed, _LARGEST)
+        data = unpacker.decompress(packed, most)
     except zlib.error:
-        raise LoadError(f"{path.name} is no saved trace, or damaged; write one with Trace.save") from None
+        raise Damaged("it is not compressed as traces are") from None
     if not unpacker.eof:
-        raise LoadError(f"{path.name} is cut short, or unpacks to more than {_LARGEST >> 20} MB; save the trace again")
+        raise Damaged(f"it is cut short, or unpacks to more than {most >> 20} MB")
     return data
 
 
@@ -135,43 +150,40 @@ def _to_data(trace: Trace) -> dict[str, Any]:
 
 
 def _from_data(data: dict[str, Any]) -> Trace:
-    states = [_state(row) for row in data["states"]]
-    steps = tuple(_step(row, states) for row in data["steps"])
-    start, level = states[data["start"]], int(data["opt_level"])
-    return Trace(str(data["name"]), str(data["dialect"]), steps, start, level, _build(data.get("build", {})))
+    row = fields(data, _TRACE)
+    if row["dialect"] not in DIALECTS:
+        raise Damaged(f"its dialect is none of {', '.join(DIALECTS)}")
+    states = [_state(each) for each in row["states"]]
+    steps = tuple(_step(each, states, len(row["steps"])) for each in row["steps"])
+    start = states[place(row["start"], len(states), "start")]
+    return Trace(row["name"], row["dialect"], steps, start, row["opt_level"], _build(data.get("build", {})))
 
 
-def _build(row: dict[str, Any]) -> dict[str, Any]:
+def _build(row: Any) -> dict[str, Any]:
     """How the compiler was called. It becomes code (`Trace.code`), so nothing but what belongs there is taken."""
-    if not row:
+    if row == {}:
         return {}
-    given = {key: value for key, value in row.items() if key not in ("target", "whole")}
+    called = fields(row, _BUILD)
     try:
-        how = Config.of(given)
+        how = Config.of({key: value for key, value in row.items() if key not in _BUILD})
     except MeasureError as error:
-        raise ValueError(str(error)) from None
-    if not isinstance(row["target"], str) or not isinstance(row["whole"], bool):
-        raise TypeError("build")
-    return {**how.to_data(), "target": row["target"], "whole": row["whole"]}
+        raise Damaged(str(error)) from None
+    return {**how.to_data(), **called}
 
 
-def _state(row: dict[str, Any]) -> State:
-    graph, text = from_data(row["graph"]), row["text"]
-    if not isinstance(text, str):
-        raise TypeError("text")
+def _state(data: Any) -> State:
+    row = fields(data, _STATE)
+    try:
+        graph, text = from_data(row["graph"]), row["text"]
+    except LoadError as error:
+        raise Damaged(str(error)) from None
     return State(None, lambda: graph, lambda: text)
 
 
-def _step(row: dict[str, Any], states: list[State]) -> Step:
-    if row["status"] not in _STATUSES or min(row["before"], row["after"]) < 0:
-        raise ValueError(row["status"])
-    return Step(
-        str(row["name"]),
-        states[row["before"]],
-        states[row["after"]],
-        row["status"],
-        float(row["seconds"]),
-        str(row["error"]),
-        str(row["detail"]),
-        int(row["depth"]),
-    )
+def _step(data: Any, states: list[State], steps: int) -> Step:
+    row = fields(data, _STEP)
+    if row["status"] not in _STATUSES:
+        raise Damaged(f"a step's status is none of {', '.join(_STATUSES)}")
+    before, after = (states[place(row.pop(name), len(states), name)] for name in ("before", "after"))
+    place(row["depth"], steps, "depth")
+    return Step(state_before=before, state_after=after, **row)

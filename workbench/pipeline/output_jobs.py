@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from workbench.dialects.base import Workload
+from workbench.dialects.parts import part
 from workbench.dialects.registry import dialect
 from workbench.pipeline.jobs import module_of
 from workbench.process.backend import built_here
@@ -35,7 +35,7 @@ def values(
         workload = Workload(module, workload.params, workload.name, workload.dialect)
     names: list[str] | None = None
     if nodes:
-        probes = importlib.import_module(f"workbench.dialects.{workload.dialect}.probes")
+        probes = part(workload.dialect, "probes")
         workload, ids = probes.probed(workload)
         names = [f"node{id}" for id in ids]
     progress("Compiling")

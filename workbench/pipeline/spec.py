@@ -18,6 +18,7 @@ from typing import Any
 from workbench.errors import PipelineError
 
 _NAME = re.compile(r"\s*(-?)\s*([A-Za-z_][\w.]*|<[^<>]*>)\s*")
+_COMMA, _END = re.compile(r"\s*(?:,|\Z)"), re.compile(r"\s*\Z")
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ def _bracketed(name: str) -> str:
 def _parse(text: str) -> list[PassStep]:
     steps: list[PassStep] = []
     place = 0
-    while text[place:].strip():
+    while not _END.match(text, place):
         found = _NAME.match(text, place)
         if found is None:
             raise PipelineError(f"expected a pass name at character {place + 1}, found {text[place : place + 20]!r}")
@@ -146,12 +147,11 @@ def _parse(text: str) -> list[PassStep]:
             options = _options(text[place + 1 : end], found.group(2))
             place = end + 1
         steps.append(PassStep(found.group(2), options, enabled=not found.group(1)))
-        rest = text[place:].lstrip()
-        if not rest:
-            break
-        if not rest.startswith(","):
-            raise PipelineError(f"expected a comma after {found.group(2)}, found {rest[:20]!r}")
-        place = text.index(",", place) + 1
+        comma = _COMMA.match(text, place)
+        if comma is None:
+            rest = text[place : place + 100].lstrip()
+            raise PipelineError(f"expected a comma after {found.group(2)[:80]}, found {rest[:20]!r}")
+        place = comma.end()
     return steps
 
 
@@ -180,9 +180,11 @@ def _options(text: str, name: str) -> dict[str, Any]:
         call = ast.parse(f"f({text})", mode="eval").body
         keywords = call.keywords if isinstance(call, ast.Call) and not call.args else []
         options = {keyword.arg: ast.literal_eval(keyword.value) for keyword in keywords if keyword.arg is not None}
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         options = {}
     # a positional argument or a `**` would have been lost without a word
     if text.strip() and (not options or len(options) != len(keywords)):
-        raise PipelineError(f"the options of {name} are {text!r}; write them as name=value, values as Python literals")
+        raise PipelineError(
+            f"the options of {name[:80]} are {text[:120]!r}; write them as name=value, values as Python literals"
+        )
     return options

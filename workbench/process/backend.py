@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from typing import Any
 
 from workbench.dialects.base import Built, Workload
+from workbench.dialects.parts import part
 from workbench.process.host import mcpu
 
 
 def build_of(workload: Workload) -> Any:
     """The dialect's `build` module."""
-    return importlib.import_module(f"workbench.dialects.{workload.dialect}.build")
+    return part(workload.dialect, "build")
 
 
 def built_here(workload: Workload, config: Mapping[str, Any]) -> Built:

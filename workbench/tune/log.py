@@ -16,6 +16,7 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import StoreError, sentence
+from workbench.graph.received import Damaged, fields, parse
 from workbench.measure.store.conditions import conditions
 from workbench.measure.store.store import place
 from workbench.measure.store.workload_hash import workload_hash
@@ -66,29 +67,35 @@ class Log:
 
     def _append(self, data: Mapping[str, Any], through: bool = True) -> None:
         with self.path.open("ab") as file:
-            file.write(json.dumps(data, default=_plain).encode() + b"\n")
+            file.write(_line(data))
             file.flush()
             if through:
                 os.fsync(file.fileno())
 
     def _read(self, head: Mapping[str, Any]) -> list[Trial]:
         text = self.path.read_bytes()
+        if _line(head).startswith(text):
+            # nothing was written after the first line, or a run was killed while it wrote that
+            os.truncate(self.path, 0)
+            self._append(head)
+            return []
         whole = text[: text.rfind(b"\n") + 1]
         try:
-            first, *lines = [json.loads(line) for line in whole.splitlines()]
+            first, *lines = [parse(line) for line in whole.split(b"\n")[:-1]] or [None]
             self._check(first, head)
             found = {trial.number: trial for trial in map(Trial.from_data, lines)}
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except Damaged as error:
             raise StoreError(
-                f"{self.path.name} is no trial log of this workbench, or is damaged ({sentence(error)}); give another log="
-            ) from error
+                f"{self.path.name} is no trial log of this workbench, or is damaged ({error}); give another log="
+            ) from None
         if len(whole) < len(text):
             os.truncate(self.path, len(whole))
         return sorted(found.values(), key=lambda trial: trial.number)
 
-    def _check(self, found: Mapping[str, Any], head: Mapping[str, Any]) -> None:
-        if found["format"] != FORMAT:
+    def _check(self, first: Any, head: Mapping[str, Any]) -> None:
+        if fields(first, {"format": int})["format"] != FORMAT:
             raise StoreError(f"{self.path.name} was written by a newer tvm-workbench; update it, or give another log=")
+        found = fields(first, dict.fromkeys(SAME, str))
         other = next((name for name in SAME if found[name] != head[name]), None)
         if other is not None:
             raise StoreError(f"{self.path.name} is the trial log of {SAME[other]}; give another log=")
@@ -115,6 +122,10 @@ def default_path(workload: Workload) -> Path:
         raise StoreError("TVM_WORKBENCH_STORE is off, so there is no place for a trial log; give log= a path")
     head = header(workload)
     return store.parent / "tuning" / f"{head['workload_hash']}-{head['dialect']}-{head['tvm']}-{head['machine']}.jsonl"
+
+
+def _line(data: Mapping[str, Any]) -> bytes:
+    return json.dumps(data, default=_plain).encode() + b"\n"
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from workbench.errors import UnknownName, WorkbenchError
+from workbench.errors import MeasureError, UnknownName, WorkbenchError
+from workbench.graph.received import Damaged, fields
 from workbench.measure.status import ALL, OK
 from workbench.pipeline.config import Config
 
@@ -71,9 +72,42 @@ class Trial:
         return asdict(self)
 
     @staticmethod
-    def from_data(data: Mapping[str, Any]) -> Trial:
-        """A Trial from what `to_data` gave."""
-        return Trial(**{**data, "config": Config.of(data["config"])})
+    def from_data(data: Any) -> Trial:
+        """A Trial from what `to_data` gave.
+
+        Raises
+        ------
+        Damaged
+            A field is missing, unknown or of another type.
+        """
+        row = fields(data, _NEEDED) | fields(data, _OPTIONAL, optional=True)
+        if data.keys() - row.keys() - {"like"} or row.get("status", OK) not in STATUSES:
+            raise Damaged("a trial in it has an unknown field or status")
+        row["values"] = {name: _value(value, name) for name, value in row.get("values", {}).items()}
+        if data.get("like") is not None:
+            row |= fields(data, {"like": int})
+        try:
+            return Trial(**{**row, "config": Config.of(row["config"])})
+        except MeasureError as error:
+            raise Damaged(f"{error!s:.120}") from None
+
+
+_NEEDED = {"number": int, "target": str, "config": dict, "chosen": dict}
+_OPTIONAL = {
+    "status": str,
+    "reason": str,
+    "values": dict,
+    "fingerprint": str,
+    "seconds": float,
+    "working": float,
+    "checked": bool,
+}
+
+
+def _value(value: Any, name: str) -> float | int | None:
+    if value is not None and type(value) not in (int, float):
+        raise Damaged(f"{name[:80]!r} of a trial is not a number")
+    return value
 
 
 def key_of(target: str, config: Config) -> str:

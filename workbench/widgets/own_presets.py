@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import LoadError, PipelineError, UnknownName, WorkbenchError
+from workbench.graph.model import DIALECTS
+from workbench.graph.received import Damaged, fields, parse, texts
 from workbench.pipeline.spec import Pipeline
 from workbench.widgets.pictures import write
 from workbench.widgets.session import Choice
@@ -55,20 +56,20 @@ def load() -> list[OwnPreset]:
     """
     path = place()
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_bytes()
     except FileNotFoundError:
         return []
     except OSError as error:
         raise LoadError(f"your presets in {path.name} cannot be read: {error.strerror or error}") from None
-    except (ValueError, RecursionError):
-        raise LoadError(f"your presets are left out: {path.name} is damaged (no JSON); mend it or remove it") from None
     try:
+        data = fields(parse(text), {"version": int, "presets": list})
         if data["version"] != VERSION:
-            raise LoadError(f"your presets are left out: {path.name} is of version {data['version']!r}, not {VERSION}")
+            raise LoadError(f"your presets are left out: {path.name} is of version {data['version']}, not {VERSION}")
         return [_preset(entry) for entry in data["presets"]]
-    except (KeyError, TypeError, ValueError, PipelineError) as error:
-        said = f"{type(error).__name__}: {error}"[:120]
-        raise LoadError(f"your presets are left out: {path.name} is damaged ({said}); mend it or remove it") from None
+    except (Damaged, PipelineError) as error:
+        raise LoadError(
+            f"your presets are left out: {path.name} is damaged ({error!s:.120}); mend it or remove it"
+        ) from None
 
 
 def save(preset: OwnPreset) -> None:
@@ -149,13 +150,11 @@ def _entry(preset: OwnPreset) -> dict[str, Any]:
     }
 
 
-def _preset(entry: Mapping[str, Any]) -> OwnPreset:
-    for name, wanted in _TYPES.items():
-        if type(entry[name]) is not wanted:
-            raise ValueError(f"{name} is no {wanted.__name__}")
-    if entry["mode"] not in ("pipeline", "context"):
-        raise ValueError(f"mode is {entry['mode']!r}")
-    names = [tuple(map(str, entry[field])) for field in ("disabled", "required")]
+def _preset(data: Any) -> OwnPreset:
+    entry = fields(data, _TYPES)
+    if entry["mode"] not in ("pipeline", "context") or entry["dialect"] not in DIALECTS:
+        raise Damaged("a mode or a dialect in it is none of ours")
+    names = [texts(entry[field], field) for field in ("disabled", "required")]
     pipeline = Pipeline.parse(entry["pipeline"])
     choice = Choice(entry["mode"], pipeline, entry["opt_level"], *names, options=entry["options"])
     return OwnPreset(entry["name"], entry["dialect"], choice)

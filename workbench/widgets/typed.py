@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 from workbench.errors import WorkbenchError
+from workbench.graph.received import Damaged, literal
 
 _WORDS = {"int": "a whole number", "float": "a number", "bool": "True or False", "list": "a list", "dict": "a dict"}
 _BOOLS = {"true": True, "1": True, "false": False, "0": False}
@@ -52,7 +52,7 @@ _PYTHON: dict[str, type] = {"int": int, "float": float, "bool": bool, "list": li
 
 def _literal(wanted: str, type: str, text: str) -> Any:
     try:
-        return ast.literal_eval(text)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return literal(text)
+    except Damaged:
         expected = _WORDS.get(wanted, f"a Python literal ({type})")
         raise WorkbenchError(f"{text[:60] or 'an empty text'} is not {expected}") from None

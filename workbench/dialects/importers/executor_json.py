@@ -6,18 +6,28 @@ of them. Format: src/runtime/graph_executor/graph_executor.h in TVM 0.8 to 0.19.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from workbench.errors import LoadError
 from workbench.graph.model import Graph, GraphBuilder
+from workbench.graph.received import Damaged, fields
+from workbench.graph.received import place as inside
 
 PREFIX = "tvmgen_default_"
 NOTHING = "__nop"
 COPY = "__copy"
 WHY = "is what the compiler left of a program, so it can be looked at and not changed or built; load the model it was made of"
 NOTE = "each box is a kernel; of the operators in it only its name is left"
+_GRAPH = {"nodes": list, "heads": list}
+_NODE = {"op": str, "name": str}
+_CALL = {"inputs": list, "attrs": dict}
+_COLUMNS = {"shape": list, "dltype": list, "storage_id": list, "device_index": list}
+_COUNTS = ("num_outputs", "num_inputs", "flatten_data", "func_name")
+_MOST_DIMENSIONS, _LONGEST_TYPE = 64, 40
+"of a tensor, and of the name of its element's type"
+_MOST_OUTPUTS = 64
+"of a node of a graph that does not say the type of each output"
 
 
 def is_executor_graph(data: Any) -> bool:
@@ -35,48 +45,75 @@ def build_graph(data: Mapping[str, Any], name: str) -> Graph:
     """
     try:
         return _Reading(data, GraphBuilder(name, "relay")).run()
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+    except Damaged as error:
         raise LoadError(
-            f"{name}: this graph of TVM's graph executor is damaged: {error!r}; save lib.get_graph_json() again"
+            f"{name}: this graph of TVM's graph executor is damaged: {error}; save lib.get_graph_json() again"
         ) from None
+
+
+def _columns(data: Any) -> dict[str, list[Any]]:
+    """The lists with a value for each output of each node; each is written after what its values are."""
+    pairs = fields(data, _COLUMNS, optional=True)
+    return {key: fields(dict(enumerate(pair)), {1: list})[1] for key, pair in pairs.items()}
 
 
 class _Reading:
     def __init__(self, data: Mapping[str, Any], builder: GraphBuilder) -> None:
-        self.data = data
+        self.graph = fields(data, _GRAPH)
+        self.columns = _columns(data.get("attrs", {}))
+        self.rows = [*fields(data, {"node_row_ptr": list})["node_row_ptr"]] if self.columns else []
+        "where the outputs of each node begin in the columns, and where the last one's end"
         self.builder = builder
         self.main = builder.group("function", "main", None)
         self.values: list[list[int]] = []
         "for each of its nodes, the node of ours that holds each of its outputs"
 
     def run(self) -> Graph:
-        for place, node in enumerate(self.data["nodes"]):
+        for place, node in enumerate(self.graph["nodes"]):
             self.values.append(self.outputs(place, node))
-        heads = [self.value(reference) for reference in self.data["heads"]]
+        heads = [self.value(reference) for reference in self.graph["heads"]]
         result = heads[0] if len(heads) == 1 else self.add("tuple", "tuple", heads, self.tuple_type(heads))
         self.builder.outputs.append(result)
         self.builder.returns(self.main, result)
         return self.builder.build()
 
-    def outputs(self, place: int, node: Mapping[str, Any]) -> list[int]:
-        if node["op"] == "null":
-            return [self.add("param", str(node["name"]), (), self.type(place, 0), attrs=self.planned(place, 0))]
-        if node["op"] != "tvm_op":
+    def outputs(self, place: int, node: Any) -> list[int]:
+        known = fields(node, _NODE)
+        if known["op"] == "null":
+            return [self.add("param", known["name"], (), self.type(place, 0), attrs=self.planned(place, 0))]
+        if known["op"] != "tvm_op":
             raise LoadError(
-                f"node {place} is a {node['op']!r}: a graph of another runtime; TVM's has `tvm_op` and `null` only"
+                f"node {place} is a {known['op'][:40]!r}: a graph of another runtime; TVM's has `tvm_op` and `null` only"
             )
-        inputs = [self.value(reference) for reference in node["inputs"]]
-        count = int(node["attrs"].get("num_outputs", 1))
-        made = self.call(place, node, inputs, count)
-        if count == 1:
+        called = fields(node, _CALL)
+        inputs = [self.value(reference) for reference in called["inputs"]]
+        types = [self.type(place, output) for output in range(self.count(place, called["attrs"]))]
+        made = self.call(known["name"], called["attrs"], inputs, types, self.planned(place, 0))
+        if len(types) == 1:
             return [made]
-        return [self.add("get_item", f".{i}", (made,), self.type(place, i)) for i in range(count)]
+        return [self.add("get_item", f".{i}", (made,), type) for i, type in enumerate(types)]
 
-    def call(self, place: int, node: Mapping[str, Any], inputs: list[int], count: int) -> int:
-        types = [self.type(place, i) for i in range(count)]
-        type = types[0] if count == 1 else f"({', '.join(types)})"
-        attrs = {key: str(value) for key, value in node["attrs"].items() if key not in _COUNTS} | self.planned(place, 0)
-        function, name = str(node["attrs"]["func_name"]), str(node["name"])
+    def count(self, place: int, attrs: Mapping[str, Any]) -> int:
+        """How many outputs a node has: as many as it has rows in the columns."""
+        written = str(attrs.get("num_outputs", 1))[:10]
+        count = int(written) if written.isdecimal() else 0
+        if not 0 < count <= (self.end(place) - self.begin(place) if self.columns else _MOST_OUTPUTS):
+            raise Damaged(f"node {place} has {written!r} outputs")
+        return count
+
+    def begin(self, place: int) -> int:
+        most = min(len(values) for values in self.columns.values()) + 1
+        return inside(self.rows[inside(place, len(self.rows), "node_row_ptr")], most, "node_row_ptr")
+
+    def end(self, place: int) -> int:
+        return self.begin(place + 1)
+
+    def call(
+        self, name: str, given: Mapping[str, Any], inputs: list[int], types: list[str], planned: dict[str, int]
+    ) -> int:
+        type = types[0] if len(types) == 1 else f"({', '.join(types)})"
+        attrs = {key: str(value) for key, value in given.items() if key not in _COUNTS} | planned
+        function = fields(given, {"func_name": str})["func_name"]
         if function in (NOTHING, COPY):
             # neither computes; a `call` counts as no kernel
             return self.add("call", function, inputs, type, name=name, attrs=attrs)
@@ -86,26 +123,32 @@ class _Reading:
         self.builder.returns(box, made)
         return made
 
-    def value(self, reference: list[int]) -> int:
-        place, output = int(reference[0]), int(reference[1])
-        if not 0 <= place < len(self.values) or not 0 <= output < len(self.values[place]):
-            raise ValueError(f"{reference} refers to nothing before it")
-        return self.values[place][output]
+    def value(self, reference: Any) -> int:
+        """The node of ours for a reference: a node before it, and which of its outputs."""
+        if not isinstance(reference, list) or len(reference) < 2:
+            raise Damaged("a reference is not a list of numbers")
+        outputs = self.values[inside(reference[0], len(self.values), "a reference")]
+        return outputs[inside(reference[1], len(outputs), "a reference")]
 
-    def entry(self, key: str, place: int, output: int) -> Any:
-        """What stands in one of the graph's columns for an output of a node; None where there is no such column."""
-        column = self.data.get("attrs", {}).get(key)
-        return None if column is None else column[1][self.data["node_row_ptr"][place] + output]
+    def entry(self, key: str, wanted: type, place: int, output: int) -> Any:
+        """The value in one of the graph's columns for an output of a node; None where there is no such column."""
+        if key not in self.columns:
+            return None
+        row = inside(self.begin(place) + output, self.end(place), "node_row_ptr")
+        return fields({key: self.columns[key][row]}, {key: wanted})[key]
 
     def type(self, place: int, output: int) -> str:
-        shape, dtype = self.entry("shape", place, output), self.entry("dltype", place, output)
+        shape, dtype = self.entry("shape", list, place, output), self.entry("dltype", str, place, output)
         if shape is None or dtype is None:
             return ""
-        return f"Tensor[({', '.join(str(int(size)) for size in shape)}), {dtype}]" if shape else str(dtype)
+        if len(shape) > _MOST_DIMENSIONS or len(dtype) > _LONGEST_TYPE:
+            raise Damaged(f"node {place} does not have the type of a tensor")
+        sizes = [fields({"shape": size}, {"shape": int})["shape"] for size in shape]
+        return f"Tensor[({', '.join(map(str, sizes))}), {dtype}]" if sizes else dtype
 
-    def planned(self, place: int, output: int) -> dict[str, Any]:
+    def planned(self, place: int, output: int) -> dict[str, int]:
         """Where the memory plan puts an output."""
-        found = {key: self.entry(key, place, output) for key in ("storage_id", "device_index")}
+        found = {key: self.entry(key, int, place, output) for key in ("storage_id", "device_index")}
         return {key: value for key, value in found.items() if value is not None}
 
     def tuple_type(self, ids: list[int]) -> str:
@@ -113,14 +156,3 @@ class _Reading:
 
     def add(self, kind: str, op: str, inputs: Any, type: str, **fields: Any) -> int:
         return self.builder.node(kind, op, inputs, type=type, **{"group": self.main, **fields})
-
-
-_COUNTS = ("num_outputs", "num_inputs", "flatten_data", "func_name")
-
-
-def loads(text: str) -> Any:
-    """JSON, or None where it is none."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,8 +11,10 @@ from workbench.dialects.base import Reader, Workload
 from workbench.dialects.graph_only import GraphOnly
 from workbench.dialects.importers import executor_json, onnx_model, tflite_model, torch_model
 from workbench.dialects.importers.shapes import Inputs
+from workbench.dialects.parts import part
 from workbench.errors import LoadError
-from workbench.graph.json import FORMAT, from_data
+from workbench.graph.json import FORMAT, loads
+from workbench.graph.received import Damaged, parse
 
 SUFFIXES = (".onnx", ".tflite")
 "of files that another framework wrote, and that are read"
@@ -81,29 +82,33 @@ def _kind(source: Any) -> str | None:
 def converted(format: str, dialect: str, source: Any, name: str, inputs: Inputs) -> Workload:
     """Convert a model by the importer of a format for a dialect."""
     model = _READERS[format](source) if isinstance(source, Path) else source
-    return importer(format, dialect).workload(model, name, inputs)
+    try:
+        return importer(format, dialect).workload(model, name, inputs)
+    except UnicodeDecodeError:
+        raise LoadError(f"{name} holds a name that is not UTF-8, so the file is damaged; export it again") from None
 
 
 def importer(format: str, dialect: str) -> Any:
     """Return the module that converts a format for a dialect: `dialects/relay/importers/onnx.py`."""
-    return importlib.import_module(f"workbench.dialects.{dialect}.importers.{format}")
+    return part(dialect, f"importers.{format}")
 
 
 def _picture(text: str, name: str) -> Workload | None:
     """What JSON shows that is no module: a graph executor's graph, or a graph that was saved here."""
     if FORMAT in text[:200]:
-        graph = from_data(executor_json.loads(text))
+        graph = loads(text)
         return GraphOnly(
             graph,
             f"{name} is a saved graph, so it can be looked at and not changed or built; load the module it was made of",
         )
     if '"arg_nodes"' not in text:
         return None
-    data = executor_json.loads(text)
-    if data is None:
+    try:
+        data = parse(text)
+    except Damaged as error:
         raise LoadError(
-            f"{name} begins as a graph of TVM's graph executor and is damaged; save lib.get_graph_json() again"
-        )
+            f"{name} begins as a graph of TVM's graph executor and is damaged ({error}); save lib.get_graph_json() again"
+        ) from None
     if not executor_json.is_executor_graph(data):
         return None
     return GraphOnly(executor_json.build_graph(data, name), f"{name} {executor_json.WHY}", [executor_json.NOTE])

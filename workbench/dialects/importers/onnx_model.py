@@ -6,7 +6,6 @@ the node's metadata. Both become the name, because that is what TVM's converters
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 from workbench.dialects.importers.extras import needed
 from workbench.dialects.importers.unsupported import refuse
 from workbench.errors import LoadError, UnknownName, last_line
+from workbench.graph.received import Damaged, literal
 
 SCOPES = "pkg.torch.onnx.name_scopes"
 _VERSION = re.compile(r"_impl_v(\d+)")
@@ -110,8 +110,8 @@ def scoped_name(node: Any) -> list[str]:
 def _modules(told: str) -> list[str]:
     """The modules in what torch.onnx.export writes: a list of full names, each in the one before, the operator last."""
     try:
-        full = ast.literal_eval(told)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        full = literal(told)
+    except Damaged:
         return []
     if not isinstance(full, list) or not all(isinstance(name, str) for name in full):
         return []

@@ -6,8 +6,12 @@ include/tvm/runtime/ndarray.h; the same bytes from TVM 0.8 to today's.
 
 from __future__ import annotations
 
+import io
 import math
 import struct
+import tokenize
+import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +22,10 @@ LIST, TENSOR = 0xF7E58D4F05049CB7, 0xDD5E40F096B4A13F
 "the first eight bytes of a file, and of each tensor in it"
 _KINDS = {(0, 8): "int8", (0, 16): "int16", (0, 32): "int32", (0, 64): "int64"}
 _KINDS |= {(1, 1): "bool", (6, 8): "bool", (1, 8): "uint8", (1, 16): "uint16", (1, 32): "uint32", (1, 64): "uint64"}
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+_SMALL, _RATIO = 1 << 26, 200
+"bytes that an archive may unpack to: any, and for each of its own"
+_MOST_DIMENSIONS = 32
 _KINDS |= {(2, 16): "float16", (2, 32): "float32", (2, 64): "float64"}
 
 
@@ -33,26 +41,36 @@ def read_params(path: Path) -> dict[str, np.ndarray]:
         data = path.read_bytes()
     except OSError as error:
         raise LoadError(f"{path} cannot be read: {error.strerror}; check the path") from None
-    if data[:2] == b"PK":
-        return _from_numpy(path)
     try:
-        return _Bytes(data).params()
+        return _from_numpy(data) if data[:2] == b"PK" else _Bytes(data).params()
     except (struct.error, ValueError) as error:
         raise LoadError(
             f"{path.name} cannot be read as parameters: {error}; write them with tvm.runtime.save_param_dict or numpy.savez"
         ) from None
 
 
-def _from_numpy(path: Path) -> dict[str, np.ndarray]:
+def _from_numpy(data: bytes) -> dict[str, np.ndarray]:
+    """The arrays of an archive; ValueError where it is none, or unpacks to much more than its size."""
     try:
-        with np.load(path, allow_pickle=False) as saved:
-            return {name: saved[name] for name in saved.files}
-    except (OSError, ValueError, AttributeError, KeyError) as error:
-        raise LoadError(f"{path} cannot be read as parameters: {error}; write them with numpy.savez") from None
-    except Exception as error:
-        if type(error).__name__ not in ("BadZipFile", "error"):  # zipfile's and zlib's
-            raise
-        raise LoadError(f"{path} cannot be read as parameters: {error}; it is damaged, write it again") from None
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if sum(member.file_size for member in archive.infolist()) > _SMALL + _RATIO * len(data):
+                raise ValueError("it unpacks to much more than its size")
+            return {member.filename.removesuffix(".npy"): _array(archive.read(member)) for member in archive.infolist()}
+    except (zipfile.BadZipFile, zlib.error, tokenize.TokenError, EOFError, RuntimeError, LookupError, OSError) as error:
+        raise ValueError(f"the archive is damaged ({str(error) or type(error).__name__:.80})") from None
+
+
+def _array(data: bytes) -> np.ndarray:
+    """The array in a file of numpy's; its header is checked first, because numpy takes the memory that the header claims."""
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    if version not in _HEADERS:
+        raise ValueError("an array in it is of another version of numpy's format")
+    shape, _, kind = _HEADERS[version](file)
+    if kind.kind not in "biuf" or math.prod(shape) * kind.itemsize != len(data) - file.tell():
+        raise ValueError("an array in it is cut short, or is not of numbers")
+    file.seek(0)
+    return np.lib.format.read_array(file, allow_pickle=False)
 
 
 class _Bytes:
@@ -80,14 +98,18 @@ class _Bytes:
 
     def tensor(self, name: str) -> np.ndarray:
         if self.number("Q") != TENSOR:
-            raise ValueError(f"no tensor stands where {name} should be")
+            raise ValueError(f"no tensor stands where {name[:80]!r} should be")
         self.take(8 + 8)  # reserved, and the device it was on
         rank, code, bits, lanes = (self.number(form) for form in ("i", "B", "B", "H"))
         kind = _KINDS.get((code, bits))
         if kind is None or lanes != 1:
-            raise ValueError(f"{name} is of a type that numpy does not have (code {code}, {bits} bits, {lanes} lanes)")
+            raise ValueError(
+                f"{name[:80]!r} is of a type that numpy does not have (code {code}, {bits} bits, {lanes} lanes)"
+            )
+        if not 0 <= rank <= _MOST_DIMENSIONS:
+            raise ValueError(f"{name[:80]!r} has {rank} dimensions")
         shape = tuple(self.number("q") for _ in range(rank))
         size = self.number("q")
         if size != math.prod(shape) * np.dtype(kind).itemsize or any(s < 0 for s in shape):
-            raise ValueError(f"{name} has {size} bytes, which do not make a {kind} of shape {shape}")
+            raise ValueError(f"{name[:80]!r} has {size} bytes, which do not make a {kind} of shape {shape}")
         return np.frombuffer(self.take(size), kind).reshape(shape).copy()

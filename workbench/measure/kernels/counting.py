@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.analysis import cost
 from workbench.analysis.units import linked
 from workbench.dialects.base import Built, Workload
+from workbench.dialects.parts import part
 from workbench.dialects.registry import dialect
 from workbench.graph.json import to_data
 from workbench.graph.model import Graph
@@ -72,5 +72,5 @@ def count(workload: Workload, *, target: str, config: Mapping[str, Any], progres
     """The job of `wb.count`."""
     progress("Counting")
     target = resolved_target(workload, target)
-    kernels = importlib.import_module(f"workbench.dialects.{workload.dialect}.kernels")
+    kernels = part(workload.dialect, "kernels")
     return {"target": target, **kernels.count(workload, target, config)}

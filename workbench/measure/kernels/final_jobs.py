@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
+from workbench.dialects.parts import part
 from workbench.dialects.registry import dialect
 from workbench.measure.timing.builds import program_of
 from workbench.pipeline.config import Config
@@ -44,4 +44,4 @@ def written(
 
 
 def _of(workload: Workload, name: str) -> Any:
-    return importlib.import_module(f"workbench.dialects.{workload.dialect}.{name}")
+    return part(workload.dialect, name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ import tvm
 
 from workbench.dialects.base import Workload
 from workbench.dialects.cuda_code import compiled_for_elsewhere
+from workbench.dialects.parts import part
 from workbench.errors import MeasureError
 from workbench.measure.remote.builders import LIBRARY, counts_in
 from workbench.measure.remote.session import Session, at_device
@@ -47,7 +47,7 @@ def run(
         Where an executor left the build; None to build here.
     """
     program = builds.program_of(workload, Config.of(dict(config)), progress)
-    there = importlib.import_module(f"workbench.dialects.{workload.dialect}.running")
+    there = part(workload.dialect, "running")
 
     def here(library: Path, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         progress("Loading")

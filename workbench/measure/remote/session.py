@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from typing import Any, TypeVar
 from tvm import rpc
 
 from workbench.dialects.base import Running, Workload
+from workbench.dialects.parts import part
 from workbench.errors import MeasureError, NoDevice, NoServer, sentence
 from workbench.measure.remote.tracker import SERVERS, Lent, Tracker
 
@@ -48,7 +48,7 @@ class Session:
             raise NoDevice(f"the server {self.lent} has no {kind} device, so nothing was run")
         self.remote.upload(str(library))
         module = self.remote.load_module(library.name)
-        there = importlib.import_module(f"workbench.dialects.{workload.dialect}.running")
+        there = part(workload.dialect, "running")
         return there.Running(workload, module, device, seed)
 
     def conditions(self, target: str) -> dict[str, Any]:

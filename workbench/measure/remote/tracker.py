@@ -11,11 +11,12 @@ import json
 import socket
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import MeasureError, NoServer
+from workbench.graph.received import Damaged, fields, parse
 
 MAGIC = 0x2F271
 SUCCESS, REQUEST, SUMMARY = 0, 4, 6
@@ -25,6 +26,7 @@ SERVERS = 3
 "that a row is tried on, where they go away"
 MOST_BYTES = 1 << 24
 "of one message; more is no tracker's"
+MOST_VALUES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,7 @@ class Tracker:
         """Key and address of each server."""
         with _line(self) as line:
             summary = _succeeded(self, _asked(line, [SUMMARY]))
-            found = [(server["key"], *server["addr"]) for server in summary["server_info"]]
-            return [(key.removeprefix("server:"), f"{host}:{port}") for key, host, port in found]
+            return [_offer(server) for server in fields(summary, {"server_info": list})["server_info"]]
 
     def for_job(self, wait: float) -> dict[str, Any]:
         """What a job in a child takes as `tracker`: the fields, and how many seconds to wait for a device."""
@@ -95,8 +96,8 @@ class Tracker:
                         f"no device with the key {self.key!r} became free within {wait:g} s at the tracker "
                         f"{self.host}:{self.port}; others hold them: wait, or start another server"
                     )
-            host, port, match = _succeeded(self, _received(line))
-        return Lent(str(host), int(port), str(match))
+            lent = _listed(_succeeded(self, _received(line)), {0: str, 1: int, 2: str})
+        return Lent(lent[0], lent[1], lent[2])
 
     def check(self) -> None:
         """Raise NoServer where no server offers the key."""
@@ -133,12 +134,25 @@ def _line(tracker: Tracker) -> Iterator[socket.socket]:
             if struct.unpack("<i", _exactly(line, 4))[0] != MAGIC:
                 raise MeasureError(f"what answers at {place} is no RPC tracker of TVM; check host and port")
             yield line
-    except (OSError, EOFError, ValueError, LookupError, TypeError) as error:
+    except (OSError, EOFError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise NoServer(
             f"the tracker at {place} does not answer as one ({reason}); start it with "
             f"`python -m tvm.exec.rpc_tracker --port {tracker.port}`, or check host and port"
         ) from error
+
+
+def _offer(server: Any) -> tuple[str, str]:
+    offered = fields(server, {"key": str, "addr": list})
+    address = _listed(offered["addr"], {0: str, 1: int})
+    return offered["key"].removeprefix("server:"), f"{address[0]}:{address[1]}"
+
+
+def _listed(values: Any, types: Mapping[int, type]) -> dict[int, Any]:
+    """The values of a list, which has one for each of the types."""
+    if not isinstance(values, list) or len(values) != len(types):
+        raise Damaged(f"a list of {len(types)} is expected")
+    return fields(dict(enumerate(values)), types)
 
 
 def _asked(line: socket.socket, message: list[Any]) -> Any:
@@ -155,19 +169,22 @@ def _received(line: socket.socket) -> Any:
     (length,) = struct.unpack("<i", _exactly(line, 4))
     if not 0 < length <= MOST_BYTES:
         raise ValueError(f"a message of {length} bytes")
-    return json.loads(_exactly(line, length))
+    return parse(_exactly(line, length), MOST_VALUES)
 
 
 def _succeeded(tracker: Tracker, answer: Any) -> Any:
-    code, value = answer
-    if code != SUCCESS:
-        raise MeasureError(f"the tracker at {tracker.host}:{tracker.port} refused: {value}")
-    return value
+    if not isinstance(answer, list) or len(answer) != 2 or type(answer[0]) is not int:
+        raise Damaged("an answer is not a pair of a number and a value")
+    if answer[0] != SUCCESS:
+        raise MeasureError(f"the tracker at {tracker.host}:{tracker.port} refused: {answer[1]!s:.200}")
+    return answer[1]
 
 
 def _exactly(line: socket.socket, length: int) -> bytes:
-    data = bytearray()
+    data, deadline = bytearray(), time.monotonic() + ANSWER_SECONDS
     while len(data) < length:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"it sent {len(data)} of {length} bytes in {ANSWER_SECONDS:g} s")
         part = line.recv(length - len(data))
         if not part:
             raise EOFError("it hung up")

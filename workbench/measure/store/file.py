@@ -1,6 +1,6 @@
 """The file that measured rows are kept in: SQLite, so that several notebooks may write it at once.
 
-What is no such file, or is damaged, is moved aside under another name and never overwritten.
+A file of ours that is damaged is moved aside under another name; a file of anything else is refused and left as it is.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ CREATE TABLE rows (
 );
 CREATE INDEX rows_by_workload ON rows (workload_hash, machine, tvm);
 """
+_SCHEMA = sorted((statement.strip(),) for statement in _TABLES.split(";") if statement.strip())
+_MAGIC = b"SQLite format 3\0"
 _checked: set[tuple[str, int]] = set()
 "files, by path and inode, that this process has read through once"
 
@@ -47,7 +49,10 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
     sqlite3.DatabaseError
         As SQLite says it; of exactly this type where the file is damaged.
     """
+    if not _may_be_ours(path):
+        raise StoreError(_foreign(path))
     with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
+        connection.execute("PRAGMA trusted_schema=OFF")
         if _asked(connection, "user_version") == 0:
             _make(connection, path)
         _check(connection, path)
@@ -56,9 +61,36 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def is_damage(error: sqlite3.Error) -> bool:
-    """Whether the file itself is broken: SQLite raises the base class for that, and a subclass for all else."""
-    return type(error) is sqlite3.DatabaseError
+def _may_be_ours(path: Path) -> bool:
+    """Whether a file is new, or begins as SQLite's do; `_check` looks at the rest."""
+    if not path.exists():
+        return True
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_MAGIC)) in (b"", _MAGIC)
+
+
+def _foreign(path: Path) -> str:
+    return (
+        f"{path.name} is a file of something else, or its beginning is damaged, so nothing was written to it; "
+        "move it away, or name another file in TVM_WORKBENCH_STORE"
+    )
+
+
+def is_ours(path: Path) -> bool:
+    """Whether the first bytes of a file say that this workbench made it."""
+    with path.open("rb") as file:
+        head = file.read(100)
+    return head.startswith(_MAGIC) and head[68:72] == APPLICATION.to_bytes(4, "big")
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether the file itself is broken: SQLite raises the base class for that, and a subclass for all else.
+
+    A message of SQLite's that quotes a damaged file need not be UTF-8.
+    """
+    return type(error) in (sqlite3.DatabaseError, UnicodeDecodeError)
 
 
 def identity(path: Path) -> int:
@@ -99,10 +131,7 @@ def _make(connection: sqlite3.Connection, path: Path) -> None:
         if _asked(connection, "user_version") != 0:
             return
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            raise StoreError(
-                f"{path.name} is a database of something else, so nothing was written to it; "
-                "name another file in TVM_WORKBENCH_STORE"
-            )
+            raise StoreError(_foreign(path))
         # Switching to the write-ahead log needs the file for oneself, and SQLite does not wait for that.
         connection.execute("PRAGMA journal_mode=WAL")
         connection.executescript(
@@ -112,16 +141,16 @@ def _make(connection: sqlite3.Connection, path: Path) -> None:
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
     if _asked(connection, "application_id") != APPLICATION:
-        raise StoreError(
-            f"{path.name} is a database of something else, so nothing was written to it; "
-            "name another file in TVM_WORKBENCH_STORE"
-        )
+        raise StoreError(_foreign(path))
     version = _asked(connection, "user_version")
     if version > VERSION:
         raise StoreError(
             f"{path.name} was written by a newer tvm-workbench (its format is {version}, this one knows {VERSION}); "
             "update tvm-workbench, or name another file in TVM_WORKBENCH_STORE"
         )
+    # a view or a trigger in the place of a table could run for ever
+    if sorted(connection.execute("SELECT sql FROM sqlite_master").fetchall()) != _SCHEMA:
+        raise StoreError(_foreign(path))
     key = (os.fspath(path), identity(path))
     if key not in _checked:
         verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]

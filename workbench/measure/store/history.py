@@ -37,7 +37,7 @@ def history(workload: Workload | None = None, *, everywhere: bool = False) -> pd
     import pandas as pd
 
     path = place()
-    rows = Store(path).rows(None if workload is None else workload_hash(workload)) if path else []
+    rows, unread = Store(path).read(None if workload is None else workload_hash(workload)) if path else ([], 0)
     if not everywhere:
         chosen = _from_here(rows, workload)
         note = _left_out(len(rows) - len(chosen))
@@ -45,7 +45,7 @@ def history(workload: Workload | None = None, *, everywhere: bool = False) -> pd
         chosen = rows
         note = _mixed(rows)
     frame = pd.DataFrame(chosen, columns=_columns(chosen))
-    frame.attrs["note"] = note
+    frame.attrs["note"] = "; ".join(part for part in (note, _unread(unread)) if part)
     return frame
 
 
@@ -66,6 +66,10 @@ def _here(dialect: str | None) -> dict[str, Any]:
         return {"machine": machine("" if found is None else found.name)}
     now = conditions(dialect)
     return {name: now[name] for name in APART}
+
+
+def _unread(count: int) -> str:
+    return f"{'1 damaged row' if count == 1 else f'{count} damaged rows'} left out" if count else ""
 
 
 def _left_out(count: int) -> str:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from workbench.errors import StoreError, sentence
-from workbench.measure.store.file import identity, is_damage, opened, set_aside
+from workbench.graph.received import Damaged, fields, parse
+from workbench.measure.store.file import identity, is_damage, is_ours, opened, set_aside
 
 VARIABLE = "TVM_WORKBENCH_STORE"
 "names another file, or is `off`"
@@ -72,12 +73,19 @@ class Store:
         )
 
     def rows(self, workload_hash: str | None = None) -> list[dict[str, Any]]:
-        """Every row, or those of one workload, newest last."""
+        """Every row, or those of one workload, newest last; rows that cannot be read are left out."""
+        return self.read(workload_hash)[0]
+
+    def read(self, workload_hash: str | None = None) -> tuple[list[dict[str, Any]], int]:
+        """The rows, and how many cannot be read."""
         if not self.path.exists():
-            return []
+            return [], 0
         where, values = ("", []) if workload_hash is None else (" WHERE workload_hash = ?", [workload_hash])
-        query = f"SELECT data FROM rows{where} ORDER BY id"
-        return [json.loads(data) for (data,) in self._do(lambda file: file.execute(query, values).fetchall())]
+        # as bytes, because SQLite keeps text that is not UTF-8 and Python refuses it
+        query = f"SELECT CAST(data AS BLOB) FROM rows{where} ORDER BY id"
+        kept = [_row(data) for (data,) in self._do(lambda file: file.execute(query, values).fetchall())]
+        rows = [row for row in kept if row is not None]
+        return rows, len(kept) - len(rows)
 
     def _do(self, action: Callable[[sqlite3.Connection], _T]) -> _T:
         """Do something with the file, once more with a new one where it proves to be damaged."""
@@ -93,8 +101,8 @@ class Store:
             which = identity(self.path)
             with opened(self.path) as file:
                 return action(file)
-        except sqlite3.Error as error:
-            if which and is_damage(error):
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            if which and is_damage(error) and is_ours(self.path):
                 set_aside(self.path, which)
                 raise _SetAside from error
             raise StoreError(_refusal(self.path, sentence(error))) from error
@@ -108,6 +116,16 @@ class _SetAside(StoreError):
 
 def _refusal(path: Path, reason: str) -> str:
     return f"the file of measurements {path.name} cannot be used ({reason}); name another in {VARIABLE}"
+
+
+def _row(data: bytes) -> dict[str, Any] | None:
+    """A row from what `append` wrote; None where it is damaged."""
+    try:
+        row = parse(data)
+        fields(row, dict.fromkeys((key for key in KEYS if isinstance(row, dict) and row.get(key) is not None), str))
+    except Damaged:
+        return None
+    return row
 
 
 def _plain(value: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 from workbench.dialects.scheduling import RECORDS, WORKLOADS
 from workbench.errors import StoreError
+from workbench.graph.received import Damaged, parse
 from workbench.measure.store.store import place
 
 ABOUT, DONE = "about.json", "done.json"
@@ -46,7 +47,9 @@ def begun(folder: Path, about: Mapping[str, Any]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         written = folder / ABOUT
         if written.exists():
-            before = json.loads(written.read_text(encoding="utf-8"))
+            before = _read(written)
+            if not before:
+                raise StoreError(f"{ABOUT} in the folder of schedules {folder.name!r} is damaged; give another folder")
             other = [key for key in SAME if before.get(key) != about[key]]
             if other:
                 raise StoreError(
@@ -96,7 +99,8 @@ def mend(folder: Path) -> None:
 
 def done(folder: Path, key: str) -> int:
     """The trials that a search for this kernel came to its end with; some kernels have fewer schedules than that."""
-    return int(_read(folder / DONE).get(key, 0))
+    trials = _read(folder / DONE).get(key)
+    return trials if type(trials) is int else 0
 
 
 def note_done(folder: Path, key: str, trials: int) -> None:
@@ -105,10 +109,12 @@ def note_done(folder: Path, key: str, trials: int) -> None:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    """The object in a file; empty where there is no file or it is damaged."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError):
+        data = parse(path.read_bytes())
+    except (FileNotFoundError, Damaged):
         return {}
+    return data if isinstance(data, dict) else {}
 
 
 def _write(path: Path, data: Mapping[str, Any]) -> None:

@@ -1,0 +1,433 @@
+"""The formats that are fuzzed: valid seeds made by the project's own samples, a mutation, and the public reader."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import socket
+import sqlite3
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from mutations import mutate_bytes, mutate_json, mutate_text
+
+import workbench as wb
+from workbench.errors import WorkbenchError
+from workbench.graph.model import Graph, GraphBuilder
+from workbench.pipeline.trace import State, Step, Trace
+
+FOLDER = Path(os.environ.get("FUZZ_FOLDER", "."))
+SAMPLES: dict[str, dict[str, Any]] = {"chain": {}, "mlp": {}, "parallel_cast": {}}
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format of received files."""
+
+    seeds: Callable[[], list[bytes]]
+    mutate: Callable[[Random, Sequence[bytes]], bytes]
+    read: Callable[[bytes], None]
+    "reads an input, and uses what was read; an error that is not a WorkbenchError is a fault"
+
+
+def text_of(data: bytes) -> str:
+    return data.decode(errors="surrogateescape")
+
+
+def written(data: bytes, name: str) -> Path:
+    path = FOLDER / name
+    path.write_bytes(data)
+    return path
+
+
+# -- without TVM
+
+
+def graph() -> Graph:
+    build = GraphBuilder("g", "relay")
+    main = build.group("function", "main", None)
+    x = build.node("param", "x", type="Tensor[(1, 4), float32]", group=main, name="x")
+    w = build.node("constant", "constant", type="Tensor[(4, 4), float32]", attrs={"digest": "00ff"}, group=main)
+    kernel = build.group("primitive", "fused_nn_dense_add", main, {"hash": "1"})
+    dense = build.node("op", "nn.dense", (x, w), type="Tensor[(1, 4), float32]", group=kernel, attrs={"units": 4})
+    add = build.node("op", "add", (dense, x), group=kernel, pattern=1, line=3, span="a.py:1", scope="layer/0")
+    split = build.node("op", "split", (add,), attrs={"axis": -1, "indices_or_sections": [1, 2]}, group=main)
+    build.outputs.append(build.node("tuple", "tuple", (split, add), group=main, held="let"))
+    return build.build()
+
+
+def use_graph(read: Graph) -> None:
+    from workbench.graph.diff import diff
+    from workbench.widgets.payload import encode_graph
+
+    encode_graph(read.layered)
+    diff(read, read)
+    read.kernels()
+    read.to_graphviz()
+    assert Graph.from_json(read.to_json()).to_json() == read.to_json()
+
+
+def read_graph(data: bytes) -> None:
+    use_graph(wb.load(text_of(data)).graph())
+
+
+def trace() -> bytes:
+    first, second = graph(), GraphBuilder("g", "relay").build()
+    states = [State(None, lambda: first, lambda: "def @main() {}"), State(None, lambda: second, lambda: "b")]
+    steps = (
+        Step("FuseOps{fuse_opt_level=2}", states[0], states[1], "changed", 0.5),
+        Step("<mine>", states[1], states[1], "error", 0.1, "it broke", "why", 1),
+    )
+    build = {**wb.Config(options={"relay.FuseOps.max_depth": 4}).to_data(), "target": "llvm -mcpu=x", "whole": True}
+    made = [Trace("t", "relay", steps, states[0], 2), Trace("t", "relax", steps[:1], states[0], 2, build)]
+    return b"\n".join(gzip.decompress(each.save(FOLDER / "seed.wbtrace").read_bytes()) for each in made)
+
+
+def mutate_packed(random: Random, seeds: Sequence[bytes]) -> bytes:
+    way = random.random()
+    if way < 0.1:
+        return mutate_bytes(random, [gzip.compress(seed, mtime=0) for seed in seeds])
+    return gzip.compress(mutate_json(random, seeds), compresslevel=1, mtime=0)
+
+
+def read_trace(data: bytes) -> None:
+    opened = Trace.open(written(data, "t.wbtrace"))
+    wb.PassStepper(opened).close()
+    for part in (lambda: opened.diff, lambda: opened.transitions, opened.code, lambda: opened.lineage(0, 0)):
+        with suppress(WorkbenchError):
+            part()
+    assert repr(opened)
+
+
+def executor_graph() -> dict[str, Any]:
+    def call(name: str, inputs: list[list[int]], outputs: int = 1, function: str = "") -> dict[str, Any]:
+        counts = {"num_outputs": str(outputs), "num_inputs": str(len(inputs)), "flatten_data": "0"}
+        return {"op": "tvm_op", "name": name, "attrs": {**counts, "func_name": function or name}, "inputs": inputs}
+
+    nodes = [
+        {"op": "null", "name": "x", "inputs": []},
+        call("tvmgen_default_fused_split", [[0, 0, 0]], 2),
+        call("reshape_nop", [[1, 0, 0]], 1, "__nop"),
+        call("tvmgen_default_fused_add", [[2, 0, 0], [1, 1, 0]]),
+    ]
+    columns = {
+        "dltype": ["list_str", ["float32"] * 5],
+        "storage_id": ["list_int", [0, 1, 2, 1, 3]],
+        "device_index": ["list_int", [1, 1, 1, 1, 2]],
+        "shape": ["list_shape", [[4, 6], [4, 3], [4, 3], [4, 3], []]],
+    }
+    heads = [[1, 1, 0], [3, 0, 0]]
+    return {"nodes": nodes, "arg_nodes": [0], "heads": heads, "attrs": columns, "node_row_ptr": [0, 1, 3, 4, 5]}
+
+
+def tvm_params(arrays: dict[str, np.ndarray]) -> bytes:
+    """Parameters as TVM's `save_param_dict` writes them."""
+    codes = {"f": 2, "i": 0, "u": 1}
+    out = struct.pack("<QQQ", 0xF7E58D4F05049CB7, 0, len(arrays))
+    out += b"".join(struct.pack("<Q", len(name)) + name.encode() for name in arrays)
+    out += struct.pack("<Q", len(arrays))
+    for array in arrays.values():
+        kind = (codes[array.dtype.kind], array.itemsize * 8, 1)
+        out += struct.pack("<QQiiiBBH", 0xDD5E40F096B4A13F, 0, 1, 0, array.ndim, *kind)
+        out += struct.pack(f"<{array.ndim}qq", *array.shape, array.nbytes) + array.tobytes()
+    return out
+
+
+def params() -> list[bytes]:
+    arrays = {
+        "w": np.arange(6, dtype="float32").reshape(2, 3),
+        "b": np.zeros((0, 3), "int64"),
+        "s": np.array(1, "uint8"),
+    }
+    plain, packed = io.BytesIO(), io.BytesIO()
+    np.savez(plain, **arrays)  # pyright: ignore[reportArgumentType]
+    np.savez_compressed(packed, **arrays)  # pyright: ignore[reportArgumentType]
+    return [tvm_params(arrays), plain.getvalue(), packed.getvalue()]
+
+
+def read_params(data: bytes) -> None:
+    from workbench.dialects.importers.params import read_params
+
+    for array in read_params(written(data, "p.params")).values():
+        assert isinstance(array, np.ndarray)
+
+
+HEAD = {
+    "format": 1,
+    "workload": "w",
+    "workload_hash": "h",
+    "dialect": "relay",
+    "tvm": "0.17",
+    "machine": "m",
+    "cpu": "c",
+}
+
+
+def tune_log() -> bytes:
+    from workbench.tune.trial import Trial
+
+    config = wb.Config(disabled=("FuseOps",), options={"relay.FuseOps.max_depth": 4})
+    values = {"kernels": 3, "median_us": 1.5, "build_seconds": None}
+    trials = [
+        Trial(0, "llvm", config, {}, values=values, seconds=0.5, checked=True),
+        Trial(1, "llvm", wb.Config(2), {"a": True}, "illegal", "why", like=0),
+    ]
+    return b"\n".join(json.dumps(row).encode() for row in (HEAD, *(trial.to_data() for trial in trials))) + b"\n"
+
+
+def mutate_lines(random: Random, seeds: Sequence[bytes]) -> bytes:
+    if random.random() < 0.2:
+        return mutate_bytes(random, seeds)
+    lines = random.choice(seeds).split(b"\n")[:-1]
+    at = random.randrange(len(lines))
+    lines[at] = mutate_json(random, [lines[at]])
+    return b"\n".join(lines) + b"\n"
+
+
+def read_log(data: bytes) -> None:
+    from workbench.dialects.base import Workload
+    from workbench.tune import log
+
+    log.header = lambda workload: HEAD  # what is here depends on TVM and on the machine
+    path = written(data, "log.jsonl")
+    opened, trials = log.Log.opened(path, Workload(None, {}, "w", "relay"))
+    for trial in trials:
+        assert trial.key
+        opened.append(trial)
+
+
+def store() -> bytes:
+    from workbench.measure.store.store import Store
+
+    path = FOLDER / "seed.sqlite"
+    for number in range(3):
+        row = {"workload_hash": "a", "machine": "m", "tvm": "t", "number": number, "samples": [1e-6, 2.5e-6]}
+        Store(path).append({**row, "status": "ok", "message": "é", "check": None, "kernels": 3, "median_us": 1.5})
+    return path.read_bytes()
+
+
+def mutate_store(random: Random, seeds: Sequence[bytes]) -> bytes:
+    """Bytes of the file, or the JSON of a row in it."""
+    if random.random() < 0.4:
+        return mutate_bytes(random, seeds)
+    path = written(seeds[0], "mutated.sqlite")
+    with closing(sqlite3.connect(path, isolation_level=None)) as file:
+        file.execute("PRAGMA journal_mode=DELETE")
+        file.execute("PRAGMA synchronous=OFF")
+        (data,) = file.execute("SELECT data FROM rows WHERE id = 2").fetchone()
+        changed = mutate_json(random, [data.encode()])
+        kept: Any = (
+            changed if random.random() < 0.2 else text_of(changed).encode(errors="replace").decode(errors="replace")
+        )
+        file.execute("UPDATE rows SET data = ? WHERE id = 2", (kept,))
+    return path.read_bytes()
+
+
+def read_store(data: bytes) -> None:
+    import warnings
+
+    from workbench.measure.store import file as files
+    from workbench.measure.store.store import VARIABLE, Store
+
+    for other in FOLDER.glob("rows.sqlite*"):
+        other.unlink()
+    files._checked.clear()
+    path = written(data, "rows.sqlite")
+    os.environ[VARIABLE] = str(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        Store(path).append({"workload_hash": "a", "number": 7})
+        frame = wb.history(everywhere=True)
+    assert 7 in list(frame["number"])
+
+
+def framed(value: Any) -> bytes:
+    data = json.dumps(value).encode()
+    return struct.pack("<i", len(data)) + data
+
+
+def answers() -> list[bytes]:
+    infos = [{"key": "server:board", "addr": ["127.0.0.1", 9091]}, {"key": "server:phone", "addr": ["::1", 9092]}]
+    return [json.dumps(each).encode() for each in ([0, {"queue_info": {}, "server_info": infos}], [0, ["h", 1, "b:0"]])]
+
+
+def mutate_frame(random: Random, seeds: Sequence[bytes]) -> bytes:
+    if random.random() < 0.2:
+        return mutate_bytes(random, [struct.pack("<i", len(seed)) + seed for seed in seeds])
+    data = mutate_json(random, seeds)
+    length = random.choice((len(data),) * 8 + (0, -1, 2**31 - 1, len(data) - 1, len(data) + 1))
+    return struct.pack("<i", length) + data
+
+
+class FalseTracker:
+    """Gives one answer to whatever it is asked, and hangs up."""
+
+    def __init__(self) -> None:
+        self.answer = b""
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self) -> None:
+        while True:
+            line, _ = self.socket.accept()
+            with closing(line):
+                try:
+                    line.sendall(line.recv(4))
+                    line.recv(65536)
+                    line.sendall(self.answer)
+                    line.shutdown(socket.SHUT_WR)
+                except OSError:
+                    pass
+
+
+_tracker: list[FalseTracker] = []
+
+
+def read_tracker(data: bytes) -> None:
+    from workbench.measure.remote.tracker import Tracker
+
+    if not _tracker:
+        _tracker.append(FalseTracker())
+    _tracker[0].answer = data
+    asked = Tracker("127.0.0.1", _tracker[0].socket.getsockname()[1], "board")
+    failed: list[WorkbenchError] = []
+    for ask in (asked.servers, lambda: asked.lent(0.05)):
+        try:
+            assert ask() is not None
+        except WorkbenchError as error:
+            failed.append(error)
+    if len(failed) == 2:
+        raise failed[0]
+
+
+# -- with TVM
+
+
+def samples() -> list[Any]:
+    from workbench.samples import load
+
+    return [load(name, **options) for name, options in SAMPLES.items()]
+
+
+def texts() -> list[bytes]:
+    return [sample.text().encode() for sample in samples()]
+
+
+def pastes() -> list[bytes]:
+    return [path.read_bytes() for path in sorted((Path(__file__).parents[1] / "pastes").glob("*.txt"))]
+
+
+def read_text(data: bytes) -> None:
+    for workload in wb.load_all(text_of(data)):
+        workload.graph()
+
+
+def modules() -> list[bytes]:
+    import tvm
+
+    return [tvm.ir.save_json(sample.module).encode() for sample in samples()]
+
+
+def onnx_models() -> list[bytes]:
+    from onnx_models import FLOAT, Onnx
+
+    small = Onnx()
+    small.scope = "/layer"
+    x = small.op("Relu", small.linear("x", "dense", 3, 3))
+    x = small.op("Reshape", x, small.constant([1, -1]))
+    image = Onnx()
+    y = image.op("Conv", "x", image.normal("weight", 2, 1, 3, 3), pads=[1, 1, 1, 1])
+    y = image.op("Clip", y, image.constant(np.float32(0)), image.constant(np.float32(1)))
+    models = [small.model({"x": (FLOAT, [1, 3])}, x), image.model({"x": (FLOAT, [1, 1, 4, 4])}, y)]
+    return [model.SerializeToString() for model in models]
+
+
+def mutate_onnx(random: Random, seeds: Sequence[bytes]) -> bytes:
+    """Bytes of the file, or fields of the messages in it."""
+    import onnx
+
+    if random.random() < 0.3:
+        return mutate_bytes(random, seeds)
+    model = onnx.load_model_from_string(random.choice(seeds))
+    for _ in range(random.randint(1, 3)):
+        _change_message(random, model)
+    return model.SerializeToString()
+
+
+def _change_message(random: Random, message: Any) -> None:
+    while True:
+        present = message.ListFields()
+        if not present:
+            return
+        field, value = random.choice(present)
+        repeated = hasattr(value, "__len__") and not isinstance(value, (str, bytes))
+        is_message = field.message_type is not None
+        if is_message and random.random() < 0.85:
+            message = random.choice(value) if repeated else value
+            continue
+        if repeated:
+            _change_repeated(random, value, is_message)
+        elif is_message or random.random() < 0.15:
+            message.ClearField(field.name)
+        else:
+            _set(random, message, field.name, value)
+        return
+
+
+def _change_repeated(random: Random, values: Any, is_message: bool) -> None:
+    at = random.randrange(len(values))
+    how = random.randrange(3)
+    if how == 0:
+        del values[at]
+    elif how == 1:
+        values.extend([values[at]] * random.choice((1, 1, 30)))
+    elif is_message:
+        values[at].CopyFrom(random.choice(values))
+    else:
+        old = values[at]
+        values[at] = _other(random, old)
+
+
+def _set(random: Random, message: Any, name: str, value: Any) -> None:
+    try:
+        setattr(message, name, _other(random, value))
+    except (ValueError, TypeError):
+        message.ClearField(name)
+
+
+def _other(random: Random, value: Any) -> Any:
+    if isinstance(value, int):
+        return random.choice((value + 1, -value, 0, -1, 7, 2**31 - 1, value * 2 % 2**31))
+    if isinstance(value, float):
+        return random.choice((0.0, -value, 1e30, float("inf"), float("nan")))
+    changed = mutate_text(random, [value.encode() if isinstance(value, str) else b"a b"])
+    return changed.decode(errors="replace") if isinstance(value, str) else mutate_bytes(random, [value or b"\0"])
+
+
+def read_onnx(data: bytes) -> None:
+    wb.load(written(data, "m.onnx")).graph()
+
+
+FORMATS = {
+    "graph JSON": Format(lambda: [graph().to_json().encode()], mutate_json, read_graph),
+    "trace": Format(lambda: trace().split(b"\n"), mutate_packed, read_trace),
+    "executor JSON": Format(lambda: [json.dumps(executor_graph()).encode()], mutate_json, read_graph),
+    "parameters": Format(params, mutate_bytes, read_params),
+    "trial log": Format(lambda: [tune_log()], mutate_lines, read_log),
+    "store": Format(lambda: [store()], mutate_store, read_store),
+    "tracker's answers": Format(answers, mutate_frame, read_tracker),
+    "pasted Relay text": Format(pastes, mutate_text, read_text),
+    "text": Format(texts, mutate_text, read_text),
+    "module JSON": Format(modules, mutate_json, read_text),
+    "ONNX": Format(onnx_models, mutate_onnx, read_onnx),
+}
+"name -> how it is fuzzed; text and module JSON are those of the dialect that is installed"

@@ -1,0 +1,173 @@
+"""Read JSON and Python literals that come from elsewhere, within bounds and by type.
+
+Every error is a Damaged: a clause that the reader of a format puts into its own sentence.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import re
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import Any, TypeVar
+
+DEPTH = 64
+"lists and objects inside each other; nothing that is written here comes near it"
+VALUES = 20_000_000
+"values of one text: its memory is about 100 bytes for each"
+LITERAL = 1 << 16
+"characters of a Python literal"
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
+_LONG = re.compile(rb"[0-9]{21}")
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_INT64 = 1 << 63
+_Key = TypeVar("_Key")
+
+
+class Damaged(ValueError):
+    """Received data is not of the form that was asked for; the message is a clause."""
+
+
+def parse(text: str | bytes, values: int = VALUES) -> Any:
+    """Return the value of a JSON text, of bounded depth and size, with numbers that are finite or written as `Infinity`.
+
+    Parameters
+    ----------
+    values
+        The most values, lists and objects that the text may hold.
+
+    Raises
+    ------
+    Damaged
+        The text is not JSON, is not UTF-8, repeats a key, or exceeds a bound.
+    """
+    try:
+        data = text.encode() if isinstance(text, str) else text
+        _check_size(_STRING.sub(b"", data), values)
+        found = json.loads(data.decode(), object_pairs_hook=_object, parse_float=_finite)
+        if _SURROGATE.search(data):
+            json.dumps(found, ensure_ascii=False).encode()
+    except Damaged:
+        raise
+    except json.JSONDecodeError as error:
+        raise Damaged(f"it is not JSON from line {error.lineno}, column {error.colno} on") from None
+    except UnicodeError:
+        raise Damaged("it holds bytes or characters that are not UTF-8") from None
+    except RecursionError:
+        raise Damaged("it is nested too deep") from None
+    return found
+
+
+def _check_size(structure: bytes, values: int) -> None:
+    """Refuse what would take much memory or stack to parse; `structure` is the JSON without its strings."""
+    if structure.count(b",") + structure.count(b"[") + structure.count(b"{") >= values:
+        raise Damaged(f"it holds more than {values} values")
+    brackets = structure.translate(None, _NOT_BRACKETS)
+    if max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > DEPTH:
+        raise Damaged(f"it nests lists and objects deeper than {DEPTH}")
+    if _LONG.search(structure):
+        raise Damaged("it holds a number of more than 20 digits")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise Damaged("an object in it has one key twice")
+    return made
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise Damaged(f"it holds the number {text[:30]}")
+    return number
+
+
+def fields(data: Any, types: Mapping[_Key, type], *, optional: bool = False) -> dict[_Key, Any]:
+    """Return the fields of an object that are named in `types`, each checked.
+
+    A float may be written as a whole number. A bool is not a number, an int fits into 64 bits, a float is finite.
+
+    Parameters
+    ----------
+    optional
+        Whether fields may be missing; they are then missing from the result too.
+
+    Raises
+    ------
+    Damaged
+        It is not an object, lacks a field, or a field is of another type.
+
+    Examples
+    --------
+    >>> fields({"name": "A", "seconds": 1, "more": []}, {"name": str, "seconds": float})
+    {'name': 'A', 'seconds': 1.0}
+    """
+    if not isinstance(data, dict):
+        raise Damaged(f"an object is expected where it has {_kind(data)}")
+    missing = [] if optional else [name for name in types if name not in data]
+    if missing:
+        raise Damaged(f"an object lacks {missing[0]!r}")
+    return {name: _typed(data[name], type, name) for name, type in types.items() if name in data}
+
+
+def _typed(value: Any, wanted: type, name: object) -> Any:
+    if wanted is float and type(value) is int:
+        value = float(value)
+    sound = type(value) is wanted
+    if wanted is int:
+        sound = sound and abs(value) < _INT64
+    elif wanted is float:
+        sound = sound and math.isfinite(value)
+    if not sound:
+        found = "a number out of range" if type(value) is wanted else _kind(value)
+        raise Damaged(f"{name!r} is {found}, not {_WORDS[wanted]}")
+    return value
+
+
+def texts(value: Any, name: str) -> tuple[str, ...]:
+    """Return a list of strings as a tuple; raise Damaged where it is something else."""
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise Damaged(f"{name!r} is not a list of texts")
+    return tuple(value)
+
+
+def place(value: Any, end: int, name: str) -> int:
+    """Return a whole number from 0 up to but not including `end`; raise Damaged where it is something else."""
+    if type(value) is not int or not 0 <= value < end:
+        raise Damaged(f"{name!r} refers to nothing")
+    return value
+
+
+def literal(text: str) -> Any:
+    """Return the value of a Python literal.
+
+    Raises
+    ------
+    Damaged
+        The text is not a literal, or is too long or too deep.
+    """
+    if len(text) > LITERAL:
+        raise Damaged(f"it is longer than {LITERAL} characters")
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+        raise Damaged("it is not a Python literal") from None
+
+
+_WORDS = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "an object",
+}
+
+
+def _kind(value: Any) -> str:
+    return "null" if value is None else _WORDS[type(value)]
