@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from shlex import quote
 from types import ModuleType
 from typing import Any
 
@@ -154,7 +155,7 @@ def unknown_dimensions(model: Any, shapes: Mapping[str, Any]) -> list[str]:
         if open:
             notes.append(
                 f"the input {value.name} leaves {', '.join(open)} open; "
-                f"wb.load(..., inputs={{{value.name!r}: (1, ...)}}), or `--input {value.name}=1,...` in a shell, fixes its shape"
+                f"wb.load(..., inputs={{{value.name!r}: (1, ...)}}), or `--input {quote(f'{value.name}=1,...')}` in a shell, fixes its shape"
             )
     return notes
 

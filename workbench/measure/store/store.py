@@ -10,13 +10,14 @@ import os
 import sqlite3
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from workbench.errors import StoreError, sentence
 from workbench.measure.store.file import identity, is_damage, opened, set_aside
+from workbench.terminal import visible
 
 VARIABLE = "TVM_WORKBENCH_STORE"
 "names another file, or is `off`"
@@ -41,7 +42,7 @@ def append(row: Mapping[str, Any]) -> None:
     try:
         Store(path).append(row)
     except StoreError as error:
-        warnings.warn(f"this row is not kept: {error}", RuntimeWarning, stacklevel=2)
+        warnings.warn(visible(f"this row is not kept: {error}"), RuntimeWarning, stacklevel=2)
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,17 @@ class Store:
         )
 
     def rows(self, workload_hash: str | None = None) -> list[dict[str, Any]]:
-        """Every row, or those of one workload, newest last."""
+        """Every row that can be read, or those of one workload, newest last; a warning counts the others."""
         if not self.path.exists():
             return []
         where, values = ("", []) if workload_hash is None else (" WHERE workload_hash = ?", [workload_hash])
         query = f"SELECT data FROM rows{where} ORDER BY id"
-        return [json.loads(data) for (data,) in self._do(lambda file: file.execute(query, values).fetchall())]
+        found = [_row(data) for data in self._do(lambda file: _texts(file, query, values))]
+        damaged = sum(row is None for row in found)
+        if damaged:
+            rows = "1 row is" if damaged == 1 else f"{damaged} rows are"
+            warnings.warn(visible(f"{rows} damaged in {self.path.name} and left out"), RuntimeWarning, stacklevel=2)
+        return [row for row in found if row is not None]
 
     def _do(self, action: Callable[[sqlite3.Connection], _T]) -> _T:
         """Do something with the file, once more with a new one where it proves to be damaged."""
@@ -108,6 +114,21 @@ class _SetAside(StoreError):
 
 def _refusal(path: Path, reason: str) -> str:
     return f"the file of measurements {path.name} cannot be used ({reason}); name another in {VARIABLE}"
+
+
+def _texts(file: sqlite3.Connection, query: str, values: Sequence[str]) -> list[object]:
+    file.text_factory = bytes  # one text that is not UTF-8 would end the query
+    return [data for (data,) in file.execute(query, values)]
+
+
+def _row(data: object) -> dict[str, Any] | None:
+    """The row in a text of the file; None where it is damaged."""
+    try:
+        row = json.loads(data) if isinstance(data, bytes) else None
+    except (ValueError, RecursionError):
+        return None
+    keyed = isinstance(row, dict) and all(isinstance(row.get(key), (str, type(None))) for key in KEYS)
+    return row if keyed else None
 
 
 def _plain(value: Any) -> Any:
