@@ -24,6 +24,7 @@ MAIN, RELAY = ROOT / ".venv/bin/python", ROOT / ".venv-relay/bin/python"
 PARTS = {
     "start": MAIN,
     "extraction": RELAY,
+    "importing": RELAY,
     "analysis": RELAY,
     "toggle": MAIN,
     "passes": RELAY,

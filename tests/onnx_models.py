@@ -118,6 +118,26 @@ def dense(batch: Any = 2) -> Any:
     return m.model({"x": (FLOAT, [batch, 4])}, m.op("Gemm", x, m.normal("weight", 3, 2)))
 
 
+def chain(nodes: int, named: bool = True) -> Any:
+    """Relus one after another; ten to a layer where they are named."""
+    m = Onnx()
+    x = "x"
+    for number in range(nodes):
+        m.scope = f"/layer.{number // 10}"
+        x = m.op("Relu", x)
+        m.nodes[-1].name = f"{m.nodes[-1].name}_{number}" if named else ""
+    return m.model({"x": (FLOAT, [1, 8])}, x)
+
+
+def tree(leaves: int) -> Any:
+    """Relus of one input, added up two by two."""
+    m = Onnx()
+    level = [m.op("Relu", "x") for _ in range(leaves)]
+    while len(level) > 1:
+        level = [m.op("Add", a, b) for a, b in zip(level[::2], level[1::2], strict=True)]
+    return m.model({"x": (FLOAT, [1, 8])}, level[0])
+
+
 def pooled(op: str = "ReduceMean") -> Any:
     """A reduction over two axes that are an input, as they are since opset 18 (13 for ReduceSum)."""
     m = Onnx()

@@ -10,7 +10,7 @@ import pytest
 
 from workbench.environments import SetupError, repack
 from workbench.environments.compiler import compile_shared, find_compiler
-from workbench.environments.wheel import pack, pack_installed
+from workbench.environments.wheel import file_sha256, pack, pack_installed
 
 PYTHON = Path(sys.executable)
 SOURCE_WHEEL = "bitblas-0.1.0.post1-py3-none-manylinux1_x86_64.whl"
@@ -60,7 +60,35 @@ def test_a_wheel_in_the_cache_is_used_as_it_is(offline, tmp_path, monkeypatch):
     wheel = repack.cached_wheel()
     wheel.parent.mkdir(parents=True)
     wheel.write_bytes(b"made before")
+    wheel.with_name(f"{wheel.name}.sha256").write_text(file_sha256(wheel))
     assert repack.make_wheel(PYTHON, lambda line: pytest.fail(f"it did something: {line}")) == wheel
+
+
+@pytest.mark.parametrize("digest", ["0" * 64, "", "\u2028", None])
+def test_a_replaced_wheel_is_made_again(digest, offline, tmp_path, monkeypatch):
+    monkeypatch.setenv("TVM_WORKBENCH_CACHE", str(tmp_path))
+    wheel = repack.cached_wheel()
+    wheel.parent.mkdir(parents=True)
+    wheel.write_bytes(b"somebody else's")
+    if digest is not None:
+        wheel.with_name(f"{wheel.name}.sha256").write_text(digest, encoding="utf-8")
+    lines: list[str] = []
+    with pytest.raises(SetupError, match="could not download"):
+        repack.make_wheel(PYTHON, lines.append)
+    assert lines[0].endswith("(its sha256 differs): making it again")
+
+
+def test_a_wheel_is_whole_once_it_is_made_and_until_it_is_changed(tmp_path, monkeypatch):
+    monkeypatch.setenv("TVM_WORKBENCH_CACHE", str(tmp_path))
+    monkeypatch.setattr(repack, "download", lambda python, scratch: scratch)
+    monkeypatch.setattr(repack, "extract", lambda source, tree: tree.mkdir())
+    monkeypatch.setattr(repack, "patch", lambda package, python, scratch: None)
+    wheel = repack.make_wheel(PYTHON, lambda line: None)
+    assert repack.is_whole(wheel)
+    with wheel.open("r+b") as file:
+        file.write(b"\0")
+    assert not repack.is_whole(wheel)
+    assert repack.is_whole(repack.make_wheel(PYTHON, lambda line: None))
 
 
 def test_the_cache_follows_the_users_settings(monkeypatch):

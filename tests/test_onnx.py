@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from workbench.pipeline.outputs import run_once
 
 sys.path.insert(0, str(Path(__file__).parent))
 import onnx
-from onnx_models import FLOAT, Onnx, bert, convolutions, dense, pooled, reference
+from onnx_models import FLOAT, Onnx, bert, chain, convolutions, dense, pooled, reference, tree
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +70,25 @@ def test_outputs_are_those_of_onnx_itself(dialect: str, model: Any, tell: Any) -
     tell(
         f"{dialect}: ONNX {model.graph.node[0].op_type}... differs from onnx's own by {np.abs(ours - theirs).max():.1e}"
     )
+
+
+@pytest.mark.parametrize("make", [chain, partial(chain, named=False), tree], ids=["chain", "unnamed", "tree"])
+def test_loading_is_linear_in_the_number_of_nodes(dialect: str, make: Callable[[int], Any], tell: Any) -> None:
+    wb.load(make(2))  # what is imported and cached once
+    small, large = (_calls(partial(wb.load, make(nodes))) for nodes in (64, 256))
+    tell(f"{dialect}: {small} and {large} calls of functions for 64 and 256")
+    assert large < 6 * small
+
+
+def _calls(work: Callable[[], object]) -> int:
+    """How many functions of Python and of C are called."""
+    events: list[str] = []
+    sys.setprofile(lambda _frame, event, _argument: events.append(event))
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return sum(event in ("call", "c_call") for event in events)
 
 
 def test_an_opset_newer_than_the_converters_is_noted(dialect: str) -> None:

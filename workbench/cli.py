@@ -8,9 +8,10 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from workbench.errors import WorkbenchError
+from workbench.terminal import put, visible
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,18 +23,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return options.run(options)
     except WorkbenchError as error:
-        print(f"tvm-workbench: {error}", file=sys.stderr)
+        put(f"tvm-workbench: {error}", sys.stderr)
         return 1
     except BrokenPipeError:  # the reader, `head` say, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        print("tvm-workbench: interrupted; run it again and it starts over cleanly.", file=sys.stderr)
+        put("tvm-workbench: interrupted; run it again and it starts over cleanly.", sys.stderr)
         return 130
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(visible(message))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="tvm-workbench",
         description="See what a tensor compiler does to a graph, pass by pass; change it; measure the effect.",
         epilog=_EXAMPLES,
@@ -219,13 +225,13 @@ def _install_relay(options: argparse.Namespace) -> int:
     extras = tuple(name for name in options.extras.split(",") if name)
     request = Request(options.prefix or default_prefix(), not options.no_cuda, extras, options.jupyter)
     try:
-        python = install_relay(request, lambda line: print(f"[relay] {line}", flush=True))
+        python = install_relay(request, lambda line: put(f"[relay] {line}"))
     except Unsupported as error:
         if not options.if_supported:
             raise
-        print(f"[relay] left out: {error}")
+        put(f"[relay] left out: {error}")
         return 0
-    print(f"[relay] ready: {python}")
+    put(f"[relay] ready: {python}")
     return 0
 
 
@@ -233,7 +239,7 @@ def _doctor(options: argparse.Namespace) -> int:  # noqa: ARG001 - every subcomm
     from workbench.environments.doctor import report
 
     for line in report():
-        print(line)
+        put(line)
     return 0
 
 

@@ -16,6 +16,7 @@ from workbench.pipeline.config import Config
 from workbench.pipeline.load import load, load_all
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Step, Trace
+from workbench.terminal import put
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,14 +47,14 @@ def trace(options: argparse.Namespace) -> int:
         made = run(workload, Pipeline.parse(options.passes), options.opt_level)
     for step in made.steps:
         if step.changed or step.error or not options.changed:
-            print(_step_line(step))
+            put(_step_line(step))
     changed = [row.name for row in made.check().failed] if options.check else []
     for name in changed:
-        print(f"{name} changed the answer", file=sys.stderr)
+        put(f"{name} changed the answer", sys.stderr)
     if options.output:
-        print(f"written: {made.save(options.output)}")
+        put(f"written: {made.save(options.output)}")
     if made.failed is not None:
-        print(f"tvm-workbench: {made.failed.name} failed: {made.failed.error}", file=sys.stderr)
+        put(f"tvm-workbench: {made.failed.name} failed: {made.failed.error}", sys.stderr)
     return PASS_FAILED if made.failed is not None or changed else 0
 
 
@@ -62,7 +63,7 @@ def show(options: argparse.Namespace) -> int:
     thing = _shown(options.file, options.inputs)
     output = options.output or Path(options.file).with_suffix(".html").name
     saved = _view(thing, options.step).save(output)
-    print(f"written: {saved}")
+    put(f"written: {saved}")
     if options.open:
         import webbrowser
 
@@ -83,12 +84,12 @@ def kernels(options: argparse.Namespace) -> int:
         _settings(options.config),
         timeout=options.timeout,
     )
-    print(f"target        {found.target}")
+    put(f"target        {found.target}")
     for name in ("calls", "functions", "launches", "noops", "copies", "traffic_bytes", "flops"):
         value = getattr(found, name)
-        print(f"{name:13} {'unknown' if value is None else value}")
+        put(f"{name:13} {'unknown' if value is None else value}")
     for note in found.notes:
-        print(note)
+        put(note)
     _print_table(found.table, options.output)
     return 0
 
@@ -108,7 +109,7 @@ def measure(options: argparse.Namespace) -> int:
     shown = ("config", "target", "status", "kernels", "functions", "median_us", "q1_us", "q3_us", "message")
     if options.output:
         _write(rows.to_csv(index=False), options.output)
-    print(rows[[name for name in shown if name in rows]].to_string(index=False))
+    put(rows[[name for name in shown if name in rows]].to_string(index=False))
     return PASS_FAILED if rows["status"].isin(BROKEN).any() else 0
 
 
@@ -119,13 +120,13 @@ def export(options: argparse.Namespace) -> int:
         raise WorkbenchError("say where to write it: tvm-workbench export FILE OUTPUT, m.svg")
     thing, suffix = _trace_or_graph(options.file, options.inputs), Path(options.output).suffix.lower()
     if suffix in (".html", ".svg", ".pdf", ".png"):
-        print(f"written: {_view(thing, options.step).save(options.output)}")
+        put(f"written: {_view(thing, options.step).save(options.output)}")
         return 0
     if suffix not in _FORMS:
         known = ", ".join([*_FORMS, ".html", ".svg", ".pdf", ".png"])
         raise WorkbenchError(f"{options.output} is of no kind that can be exported; give a name ending in {known}")
     _write(_FORMS[suffix](thing, options.step), options.output)
-    print(f"written: {options.output}")
+    put(f"written: {options.output}")
     return 0
 
 
@@ -139,7 +140,7 @@ def _model(source: str, params: Path | None, inputs: list[str]) -> Workload:
         return sample(step.name, **step.options)
     workload = load(Path(source), params, inputs=_shapes(inputs))
     for note in workload.notes:
-        print(f"note: {note}", file=sys.stderr)
+        put(f"note: {note}", sys.stderr)
     return workload
 
 
@@ -169,7 +170,7 @@ def _shown(path: str, inputs: list[str]) -> Trace | Graph | tuple[Graph, Graph]:
         return _trace_or_graph(path, inputs)
     models = load_all(Path(path))
     for note in models[0].notes:
-        print(f"note: {note}")
+        put(f"note: {note}")
     if len(models) == 2:
         return models[0].graph(), models[1].graph()
     return models[0].graph()
@@ -254,7 +255,7 @@ def _print_table(table: pd.DataFrame, output: Path | None) -> None:
         _write(table.to_csv(index=False), output)
         return
     names = ("function", "kind", "launches", "flops", "bytes_read", "bytes_written", "outputs")
-    print(table[[name for name in names if name in table]].to_string(index=False, na_rep="unknown"))
+    put(table[[name for name in names if name in table]].to_string(index=False, na_rep="unknown"))
 
 
 def _write(text: str, path: str | Path) -> None:

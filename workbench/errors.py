@@ -6,9 +6,14 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from workbench.terminal import visible
+
 
 class WorkbenchError(Exception):
-    """Base of every error that a user of the workbench can cause."""
+    """Base of every error that a user of the workbench can cause; control characters in its message are visible."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(visible(one) if isinstance(one, str) else one for one in arguments))
 
 
 class LoadError(WorkbenchError):
@@ -115,9 +120,17 @@ class UnknownNode(WorkbenchError):
         )
 
 
+def words(error: BaseException) -> str:
+    """Return the message of an error; empty where asking for it fails, as it may for an error of someone else's class."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001  it is anybody's code
+        return ""
+
+
 def last_line(error: BaseException) -> str:
     """The last line of an error that says something: TVM puts its C++ stack first. The error's type if it is silent."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip() for line in words(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__
 
 

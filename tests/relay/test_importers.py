@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tvm
 from tvm import relay
+from tvm.relay.frontend.common import fold_constant
 
 import workbench as wb
 from workbench.dialects.importers.params import read_params
@@ -59,14 +60,18 @@ def test_a_file_of_parameters_is_taken_with_a_module(tmp_path: Path) -> None:
 def test_folding_shapes_in_python_changes_nothing(model: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOPHUB_LOCATION", "NONE")
     ours = wb.load(model).module
-    monkeypatch.setattr(importer, "shapes_folded_here", lambda frontend: nullcontext())
+    monkeypatch.setattr(importer, "linear_folding", lambda frontend: nullcontext())
     assert tvm.ir.structural_equal(ours, wb.load(model).module)
 
 
 def test_what_is_no_small_integer_is_left_to_tvm() -> None:
     small = relay.const(np.array([2, 3, 4]))
-    assert folding.folded(relay.strided_slice(small, [1], [3])).tolist() == [3, 4]
-    assert folding.folded(relay.concatenate([small, relay.maximum(small, small)], 0)).tolist() == [2, 3, 4, 2, 3, 4]
+    for call, value in (
+        (relay.strided_slice(small, [1], [3]), [3, 4]),
+        (relay.concatenate([small, small], 0), [2, 3, 4, 2, 3, 4]),
+        (relay.maximum(small, relay.const(np.array([3]))), [3, 3, 4]),
+    ):
+        np.testing.assert_array_equal(folding.small_integers(call), value)
     x = relay.var("x", shape=(3,), dtype="int64")
     for left in (
         relay.const(1.5),
@@ -76,7 +81,38 @@ def test_what_is_no_small_integer_is_left_to_tvm() -> None:
         relay.exp(small),
         relay.reverse(small, 0),
     ):
-        assert folding.folded(left) is None
+        assert folding.small_integers(left) is None
+
+
+def test_only_constants_are_given_to_tvms_folder() -> None:
+    given: list[object] = []
+
+    def by_tvm(expr: relay.Expr) -> relay.Expr:
+        given.append(expr)
+        return fold_constant(expr)
+
+    fold = folding.Folding(by_tvm).fold
+    x = made = relay.var("x", shape=(3,))
+    for _ in range(2000):  # deeper than Python's stack
+        made = relay.nn.relu(made)
+    half = relay.exp(relay.const(np.ones(3, "float32")))
+    pair = relay.Tuple([made, relay.add(made, relay.multiply(half, half))])
+    folded = fold(relay.concatenate(relay.Tuple([relay.TupleGetItem(pair, 1), x]), 0))
+    assert len(given) == 2
+    (added, same), total = folded.args[0].fields, np.exp(np.ones(3)) ** 2
+    assert same.same_as(x)
+    assert added.args[0].same_as(made)
+    np.testing.assert_allclose(added.args[1].data.numpy(), total, rtol=1e-6)
+    again = fold(relay.nn.relu(folded))
+    assert again.args[0].same_as(folded)
+
+
+def test_visits_are_linear_in_the_depth() -> None:
+    folder = folding.Folding(fold_constant)
+    made = relay.var("x", shape=(3,))
+    for _ in range(500):
+        made = folder.fold(relay.nn.relu(made))
+    assert folder.visits <= 3 * 500
 
 
 def test_the_importer_of_tvm_folds_by_itself_again_afterwards() -> None:

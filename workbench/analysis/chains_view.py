@@ -10,6 +10,7 @@ from workbench.analysis.branches.finder import Reason
 from workbench.analysis.chains_rules import Step
 from workbench.analysis.tensors import tensor
 from workbench.graph.model import Graph, Node
+from workbench.terminal import visible
 
 CASTS, RESHAPES = ("cast", "clip"), ("reshape", "squeeze", "expand_dims", "nn.batch_flatten")
 BOUNDS = ("nn.relu", "clip")
@@ -49,7 +50,7 @@ class ConstantChain:
         ops = " -> ".join(self.graph.nodes[node].op for node in self.nodes)
         how = f"by {self.passes}" if self.passes else "by nothing"
         said = [f"{ops}: {len(self.nodes)} -> {self.left} {how}"]
-        return "\n".join(said + [f"  {reason.code}: {reason.sentence}" for reason in self.reasons])
+        return visible("\n".join(said + [f"  {reason.code}: {reason.sentence}" for reason in self.reasons]))
 
 
 class View:

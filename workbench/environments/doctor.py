@@ -55,7 +55,7 @@ def jupyter_kernels() -> dict[str, Path]:
                 python = Path(sys.executable if kernel["argv"][0].startswith("python") else kernel["argv"][0])
                 if kernel.get("language") == "python":
                     found.setdefault(kernel["display_name"], python)
-            except (OSError, ValueError, LookupError, TypeError):
+            except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
                 found.setdefault(f"{file.parent.name} (kernel.json can not be read)", Path(sys.executable))
     return found
 
@@ -66,7 +66,7 @@ def _start(python: Path) -> subprocess.Popen[str] | None:
     pipe = subprocess.PIPE
     try:
         return subprocess.Popen([python, PROBE], stdout=pipe, stderr=pipe, text=True, env=environment)
-    except OSError:
+    except (OSError, ValueError):  # a name with a NUL byte
         return None
 
 
@@ -121,4 +121,4 @@ def _beside(program: str) -> str:
 
 
 def _line(what: str, found: str) -> str:
-    return f"{what:18} {found}"
+    return f"{what!s:18} {found}"

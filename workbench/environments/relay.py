@@ -16,7 +16,7 @@ from pathlib import Path
 from workbench.environments import SetupError
 from workbench.environments.pip import run_pip
 from workbench.environments.repack import DISK_NEEDED as CACHE_NEEDED
-from workbench.environments.repack import cache_folder, cached_wheel, make_wheel
+from workbench.environments.repack import cache_folder, cached_wheel, is_whole, make_wheel
 from workbench.environments.support import Machine, check_disk, check_machine
 from workbench.environments.wheel import pack_installed
 
@@ -71,7 +71,7 @@ def install_relay(request: Request, say: Callable[[str], None], machine: Machine
             f"{prefix} holds something that tvm-workbench did not make: name an empty folder with --prefix."
         )
     check_disk(prefix, DISK_NEEDED)
-    if not cached_wheel().exists():
+    if not is_whole(cached_wheel()):
         check_disk(cache_folder(), CACHE_NEEDED)
     _mark(prefix, "unfinished")
     if state in ("absent", "unfinished"):

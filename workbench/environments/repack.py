@@ -60,10 +60,12 @@ def cached_wheel() -> Path:
 
 
 def make_wheel(python: Path, say: Callable[[str], None]) -> Path:
-    """Return the wheel, made with the pip of `python` unless it is already in the cache."""
+    """Return the wheel, made with the pip of `python` unless a whole one is already in the cache."""
     wheel = cached_wheel()
-    if wheel.exists():
+    if is_whole(wheel):
         return wheel
+    if wheel.exists():
+        say(f"{wheel.name} in the cache is not the file that was made there (its sha256 differs): making it again")
     wheel.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="making-", dir=wheel.parent) as folder:
         scratch = Path(folder)
@@ -76,8 +78,22 @@ def make_wheel(python: Path, say: Callable[[str], None]) -> Path:
         write_metadata(tree)
         say("packing the wheel")
         pack(tree, scratch / WHEEL)
+        (scratch / "digest").write_text(file_sha256(scratch / WHEEL))
+        (scratch / "digest").replace(_digest(wheel))
         (scratch / WHEEL).replace(wheel)  # only a whole wheel ever has this name
     return wheel
+
+
+def is_whole(wheel: Path) -> bool:
+    """Return whether a wheel has the sha256 that was written beside it when it was made."""
+    try:
+        return file_sha256(wheel) == _digest(wheel).read_text(errors="replace")
+    except FileNotFoundError:
+        return False
+
+
+def _digest(wheel: Path) -> Path:
+    return wheel.with_name(f"{wheel.name}.sha256")
 
 
 def download(python: Path, folder: Path) -> Path:

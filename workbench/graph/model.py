@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from workbench.terminal import visible
+
 DIALECTS = ("relay", "relax")
 KINDS = ("op", "param", "constant", "tuple", "get_item", "call", "function", "if", "match", "ref", "global", "shape")
 GROUP_KINDS = ("function", "scope", "primitive", "composite", "external", "branch")
@@ -97,7 +99,8 @@ class Graph:
     dialect: str = ""
 
     def __repr__(self) -> str:
-        return f"Graph({self.name!r}, {self.dialect}: {len(self.nodes)} nodes, {len(self.edges)} edges, {len(self.groups)} groups)"
+        sizes = f"{len(self.nodes)} nodes, {len(self.edges)} edges, {len(self.groups)} groups"
+        return visible(f"Graph({self.name!r}, {self.dialect}: {sizes})")
 
     @cached_property
     def inputs(self) -> tuple[tuple[int, ...], ...]:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from workbench.dialects.base import Dialect
-from workbench.errors import PipelineError, WorkbenchError, sentence
+from workbench.errors import PipelineError, WorkbenchError, sentence, words
 from workbench.pipeline.spec import PassStep, is_rewriter
 from workbench.process.forks import end_copies
 
@@ -61,10 +61,12 @@ def applied(dialect: Dialect, run: Any, module: Any, opt_level: int) -> Applied:
     try:
         with end_copies():
             result = dialect.apply(run, module, opt_level) if is_pass else _called(dialect, run, module)
+    except KeyboardInterrupt:
+        raise
     except WorkbenchError as error:
         return Applied("error", None, time.perf_counter() - started, str(error), str(error))
-    except Exception as error:  # noqa: BLE001  a pass is anybody's code; its failure is this step's result
-        return Applied("error", None, time.perf_counter() - started, sentence(error), str(error))
+    except BaseException as error:  # noqa: BLE001  a pass is anybody's code, SystemExit too; its failure is this step's result
+        return Applied("error", None, time.perf_counter() - started, sentence(error), words(error))
     seconds = time.perf_counter() - started
     if dialect.same(module, result):
         return Applied("same", None, seconds)

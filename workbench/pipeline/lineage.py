@@ -15,6 +15,7 @@ from workbench.errors import WorkbenchError
 from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.model import Graph
 from workbench.pipeline.trace import State, Step, Trace
+from workbench.terminal import visible
 
 EXACT, STRUCTURAL, SPAN, PLACE = SURE = ("exact", "structural", "span", "place")
 "how sure a link is, the surest first"
@@ -136,7 +137,7 @@ class Lineage:
             became = ", ".join(dict.fromkeys(_named(after, link.after) for link in links))
             least = max((link.sure for link in links), key=SURE.index)
             lines.append(f"  {self.trace.steps[transition.step].name}: {was} -> {became} ({least})")
-        return "\n".join([*lines, *(f"  in kernel {name}" for name in self.kernels)])
+        return visible("\n".join([*lines, *(f"  in kernel {name}" for name in self.kernels)]))
 
 
 def _kernel(graph: Graph, id: int) -> str:

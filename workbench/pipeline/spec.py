@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.errors import PipelineError
+from workbench.terminal import visible
 
 _NAME = re.compile(r"\s*(-?)\s*([A-Za-z_][\w.]*|<[^<>]*>)\s*")
 _COMMA, _END = re.compile(r"\s*(?:,|\Z)"), re.compile(r"\s*\Z")
@@ -38,7 +39,7 @@ class PassStep:
         return f"{self.name}{{{options}}}" if options else self.name
 
     def __str__(self) -> str:
-        return self.text if self.enabled else f"-{self.text}"
+        return visible(self.text if self.enabled else f"-{self.text}")
 
 
 class Pipeline:
@@ -72,7 +73,7 @@ class Pipeline:
         return cls(_parse(text))
 
     def __str__(self) -> str:
-        return ",".join(str(step) for step in self.steps)
+        return visible(",".join(str(step) for step in self.steps))
 
     def __repr__(self) -> str:
         return f"Pipeline({str(self)!r})"

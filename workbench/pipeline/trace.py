@@ -12,6 +12,7 @@ from workbench.errors import WorkbenchError
 from workbench.graph.compose import compose
 from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.model import Graph
+from workbench.terminal import visible
 
 if TYPE_CHECKING:
     from workbench.dialects.base import Workload
@@ -93,7 +94,7 @@ class Step:
         return diff(self.before, self.after)
 
     def __repr__(self) -> str:
-        return f"Step({self.name}: {self.error or self.status}, {self.seconds * 1e3:.1f} ms)"
+        return visible(f"Step({self.name}: {self.error or self.status}, {self.seconds * 1e3:.1f} ms)")
 
 
 @dataclass(frozen=True, eq=False)

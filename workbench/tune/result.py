@@ -11,6 +11,7 @@ from workbench.measure.kernels.final import as_it_stands, final_workload
 from workbench.measure.timing.race import Race, race
 from workbench.pipeline.code import build_code
 from workbench.pipeline.config import Config
+from workbench.terminal import visible
 from workbench.tune.racing import Verdict
 from workbench.tune.trial import OBJECTIVES, Trial, front, key_of
 
@@ -123,7 +124,7 @@ class Result:
 
     def __str__(self) -> str:
         """A sentence a target."""
-        return "\n".join(self._said(target) for target in self.targets)
+        return visible("\n".join(self._said(target) for target in self.targets))
 
     def _said(self, target: str) -> str:
         found = self.pareto_for(target)

@@ -15,6 +15,7 @@ from workbench.pipeline.load import load
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import State
+from workbench.terminal import visible
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Edit:
         return not self.reason
 
     def __str__(self) -> str:
-        return f"{self.text}: {'applied' if self.applied else f'rejected because {self.reason}'}"
+        return visible(f"{self.text}: {'applied' if self.applied else f'rejected because {self.reason}'}")
 
 
 @dataclass(frozen=True)

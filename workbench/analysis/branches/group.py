@@ -10,6 +10,7 @@ from workbench.analysis.branches.cost import Change, change
 from workbench.analysis.branches.finder import Reason
 from workbench.analysis.branches.recipe import Recipe
 from workbench.graph.model import Graph
+from workbench.terminal import visible
 
 KINDS = ("identical", "combinable", "hazard", "near")
 
@@ -88,7 +89,7 @@ class BranchGroup:
         ops = " -> ".join(self.graph.nodes[node].op for node in self.branches[0])
         said = [f"{self.kind}: {len(self.branches)} branches of {ops} ({self.passes})"]
         said += [f"  {reason.code}: {reason.sentence}" for reason in (*self.hazards, *self.reasons)]
-        return "\n".join([*said, f"  {self.cost}"] if self.cost else said)
+        return visible("\n".join([*said, f"  {self.cost}"] if self.cost else said))
 
 
 def _signed(number: int, what: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.fusion.changes import Change, changes
 from workbench.analysis.fusion.decision import Decision
+from workbench.terminal import visible
 
 if TYPE_CHECKING:
     from workbench.analysis.fusion.report import FusedGroup, FusionReport
@@ -46,7 +47,7 @@ class Why:
         return "\n".join(lines)
 
     def __str__(self) -> str:
-        return self.text
+        return visible(self.text)
 
     def to_data(self) -> dict[str, Any]:
         """Plain values, for a page or a file."""

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from workbench.errors import WorkbenchError
+from workbench.terminal import visible
 
 DEEPEST = 120
 "Sub-patterns inside one another: the matcher recurses into patterns, as TVM's does."
@@ -134,7 +135,7 @@ class Pattern:
         return ROLES.get(node.kind, ("",) * len(node.children))
 
     def __str__(self) -> str:
-        return "\n".join(f"{'  ' * depth}{text}" for depth, _, text in self.lines())
+        return visible("\n".join(f"{'  ' * depth}{text}" for depth, _, text in self.lines()))
 
     def as_json(self) -> dict[str, Any]:
         """Plain values: {"root": id, "nodes": [{"id", "kind", "label", "children", "fields"}, ...]}."""

@@ -13,6 +13,7 @@ from workbench.analysis.patterns.pattern import Pattern
 from workbench.analysis.patterns.program import Program
 from workbench.analysis.patterns.region import Domination, domination
 from workbench.graph.model import Graph
+from workbench.terminal import visible
 
 Held = Mapping[int, tuple[int, ...]]
 
@@ -100,7 +101,7 @@ class PatternReport:
         }
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self))
+        return visible("\n".join(_lines(self)))
 
 
 Trial = Callable[[Program, Pattern], tuple[list[Attempt], Matcher]]

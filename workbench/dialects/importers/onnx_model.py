@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from shlex import quote
+from types import ModuleType
 from typing import Any
 
 from workbench.dialects.importers.extras import needed
@@ -151,7 +155,7 @@ def unknown_dimensions(model: Any, shapes: Mapping[str, Any]) -> list[str]:
         if open:
             notes.append(
                 f"the input {value.name} leaves {', '.join(open)} open; "
-                f"wb.load(..., inputs={{{value.name!r}: (1, ...)}}), or `--input {value.name}=1,...` in a shell, fixes its shape"
+                f"wb.load(..., inputs={{{value.name!r}: (1, ...)}}), or `--input {quote(f'{value.name}=1,...')}` in a shell, fixes its shape"
             )
     return notes
 
@@ -165,6 +169,17 @@ def input_names(model: Any) -> list[str]:
     """The model's inputs, without those that the file has values for."""
     weights = {tensor.name for tensor in model.graph.initializer}
     return [value.name for value in model.graph.input if value.name not in weights]
+
+
+@contextmanager
+def one_convert_map(frontend: ModuleType) -> Iterator[None]:
+    """Have an ONNX importer of TVM's make its table of converters once while the block runs, and not for each operator."""
+    make = frontend._get_convert_map  # noqa: SLF001  TVM has no public table
+    frontend._get_convert_map = cache(make)  # type: ignore[attr-defined]  # noqa: SLF001
+    try:
+        yield
+    finally:
+        frontend._get_convert_map = make  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 def newest_version(names: Iterable[str]) -> int:

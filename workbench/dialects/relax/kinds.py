@@ -16,6 +16,7 @@ from tvm import tirx
 from workbench.analysis.fusion.forward import BROADCAST, COMM_REDUCE, ELEMWISE, INJECTIVE, OPAQUE, OUT_ELEMWISE
 from workbench.analysis.fusion.reasons import WORDS
 from workbench.dialects import compat
+from workbench.terminal import visible
 
 Vars = set[Any]
 
@@ -57,7 +58,7 @@ class KindReport:
         return said
 
     def __str__(self) -> str:
-        return "\n".join([self.sentence, *(f"  {b.block}: {b.sentence} -> {b.kind}" for b in self.blocks)])
+        return visible("\n".join([self.sentence, *(f"  {b.block}: {b.sentence} -> {b.kind}" for b in self.blocks)]))
 
 
 def derived_kind(function: Any, name: str) -> KindReport:

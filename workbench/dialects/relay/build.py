@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import tvm
@@ -82,7 +83,7 @@ def _refuse_open(workload: Workload) -> None:
         if parameter.name_hint not in workload.params and any(isinstance(size, tvm.tir.Any) for size in shape):
             name = parameter.name_hint
             raise MeasureError(
-                f"the input {name} leaves a dimension open, and relay.build takes none; load the model with inputs={{{name!r}: (1, ...)}}, or `--input {name}=1,...` in a shell"
+                f"the input {name} leaves a dimension open, and relay.build takes none; load the model with inputs={{{name!r}: (1, ...)}}, or `--input {quote(f'{name}=1,...')}` in a shell"
             )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 import socket
 import struct
 import time
@@ -17,6 +18,7 @@ from typing import Any
 
 from workbench.errors import MeasureError, NoServer
 from workbench.graph.received import Damaged, fields, parse
+from workbench.terminal import visible
 
 MAGIC = 0x2F271
 SUCCESS, REQUEST, SUMMARY = 0, 4, 6
@@ -43,7 +45,7 @@ class Tracker:
     "seconds that one row may hold a device; the server ends what takes longer"
 
     def __str__(self) -> str:
-        return f"{self.host}:{self.port} {self.key}"
+        return visible(f"{self.host}:{self.port} {self.key}")
 
     def servers(self) -> list[str]:
         """Addresses of the servers that offer the key, busy ones too, as `host:port`.
@@ -107,7 +109,7 @@ class Tracker:
         others = f"it has {', '.join(map(repr, keys))}" if keys else "it has none at all"
         raise NoServer(
             f"no server offers the key {self.key!r} at the tracker {self.host}:{self.port} ({others}); start one with "
-            f"`python -m tvm.exec.rpc_server --tracker {self.host}:{self.port} --key {self.key}`"
+            f"`python -m tvm.exec.rpc_server --tracker {shlex.quote(f'{self.host}:{self.port}')} --key {shlex.quote(self.key)}`"
         )
 
 
@@ -121,7 +123,7 @@ class Lent:
     "what it expects us to say"
 
     def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
+        return visible(f"{self.host}:{self.port}")
 
 
 @contextlib.contextmanager

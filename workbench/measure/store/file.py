@@ -14,6 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from workbench.errors import StoreError
+from workbench.terminal import visible
 
 VERSION = 1
 "of the tables below; a file says its own in `user_version`"
@@ -119,7 +120,7 @@ def set_aside(path: Path, which: int) -> None:
             if beside.exists():
                 beside.rename(aside.with_name(aside.name + ending))
     warnings.warn(
-        f"the file of measurements was damaged: it is now {aside.name}, in the same folder, and a new one was begun",
+        f"the file of measurements was damaged: it is now {visible(aside.name)}, in the same folder, and a new one was begun",
         RuntimeWarning,
         stacklevel=2,
     )

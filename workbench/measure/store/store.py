@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from workbench.errors import StoreError, sentence
 from workbench.graph.received import Damaged, fields, parse
 from workbench.measure.store.file import identity, is_damage, is_ours, opened, set_aside
+from workbench.terminal import visible
 
 VARIABLE = "TVM_WORKBENCH_STORE"
 "names another file, or is `off`"
@@ -42,7 +43,7 @@ def append(row: Mapping[str, Any]) -> None:
     try:
         Store(path).append(row)
     except StoreError as error:
-        warnings.warn(f"this row is not kept: {error}", RuntimeWarning, stacklevel=2)
+        warnings.warn(visible(f"this row is not kept: {error}"), RuntimeWarning, stacklevel=2)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from workbench.measure.timing.subject import JOBS, Limits, no_device
 from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check as legal
 from workbench.process.worker import Progress, never, silent, worker
+from workbench.terminal import visible
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ class Race:
             "can't tell": f"can't tell whether {self.b} is faster than {self.a}",
         }[self.answer]
         also = f"; {self.note}" if self.note else ""
-        return f"{said}: time ratio {self.ratio:.3f} ({interval}, {self.rounds} rounds, {self.target}){also}"
+        ratio = f"time ratio {self.ratio:.3f} ({interval}, {self.rounds} rounds, {self.target})"
+        return visible(f"{said}: {ratio}{also}")
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(str(self))}</p>"

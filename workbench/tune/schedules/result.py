@@ -14,6 +14,7 @@ from workbench.graph.model import Graph
 from workbench.measure.timing.race import Race
 from workbench.pipeline.code import build_code
 from workbench.pipeline.config import Config
+from workbench.terminal import visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,7 +163,7 @@ class TunedSchedules:
         if self.race and not self.faster:
             why = self._why() if self.race.answer == "no" else ""
             lines.append(f"so keep {self.base.label}{why}")
-        return "; ".join(lines)
+        return visible("; ".join(lines))
 
     def _why(self) -> str:
         """Which kernels became slower, where any did by a tenth of all."""

@@ -19,6 +19,7 @@ from workbench.measure.timing.subject import Limits, no_device
 from workbench.pipeline.config import Config
 from workbench.process.host import allowed
 from workbench.process.worker import worker
+from workbench.terminal import visible
 from workbench.tune.beside import Beside
 from workbench.tune.pace import RECENT
 from workbench.tune.schedules.compared import measured, with_and_without
@@ -308,9 +309,8 @@ class ScheduleRun(Beside[TunedSchedules]):
         """Where it is, in a sentence."""
         left = f", about {self.left:.0f} s left" if self.left else ""
         failed = sum(self.failures.values())
-        return f"{self.status}: {len(self.trials)} candidates tried, {failed} of them failed{left}; {self.doing or self.error}".rstrip(
-            "; "
-        )
+        tried = f"{len(self.trials)} candidates tried, {failed} of them failed{left}"
+        return visible(f"{self.status}: {tried}; {self.doing or self.error}".rstrip("; "))
 
     def _repr_html_(self) -> str:
         import pandas as pd

@@ -12,6 +12,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.importers.onnx_model import (
     input_names,
     newest_version,
+    one_convert_map,
     opset,
     prepared,
     too_new,
@@ -42,7 +43,7 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     given = shapes(inputs, input_names(model))
     model = prepared(model, supported(), given)
     importer = _Importer(given)
-    with importer.converting:
+    with one_convert_map(onnx_frontend), importer.converting:
         module = importer.from_onnx(model.graph, opset(model))
     module, params = relax.frontend.detach_params(importer.origins.named(module))
     made = dialect("relax").load(module, params, name)

@@ -8,7 +8,7 @@ code write as underscores.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import tvm
@@ -44,25 +44,39 @@ class Origins:
     def named(self, module: tvm.IRModule) -> tvm.IRModule:
         """The module with what `main` binds named by where it came from, each name once, in printed text too."""
         function, names = module["main"], {}
-        taken = {name_of(param).replace(".", "_") for param in function.params}
+        taken = Names(name_of(param) for param in function.params)
         for block in function.body.blocks:
             for binding in block.bindings:
                 # what one node gave unbound is bound only for the next one
                 path = self.paths.get(identity(binding.value)) or self.paths.get(identity(binding.var))
                 if path:
-                    names[identity(binding.var)] = _once(path, taken)
+                    names[identity(binding.var)] = taken.once(path)
         module = module.clone()
         module["main"] = _Renaming(names).visit_expr(function)
         return module
 
 
-def _once(path: str, taken: set[str]) -> str:
-    name, number = path, 1
-    while name.replace(".", "_") in taken:
-        number += 1
-        name = f"{path}_{number}"
-    taken.add(name.replace(".", "_"))
-    return name
+class Names:
+    """Gives each name once, in printed text too, where a dot is an underscore."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._numbers = dict.fromkeys(map(_printed, taken), 1)
+        "printed name -> the last number that was added to it"
+
+    def once(self, path: str) -> str:
+        """Return the path, with the next free number where it is taken."""
+        number = self._numbers.get(_printed(path))
+        if number is None:
+            self._numbers[_printed(path)] = 1
+            return path
+        while _printed(f"{path}_{number + 1}") in self._numbers:
+            number += 1
+        self._numbers[_printed(path)] = number + 1
+        return self.once(f"{path}_{number + 1}")
+
+
+def _printed(path: str) -> str:
+    return path.replace(".", "_")
 
 
 @relax.expr_functor.mutator

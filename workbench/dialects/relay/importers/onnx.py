@@ -12,6 +12,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.importers.onnx_model import (
     input_names,
     newest_version,
+    one_convert_map,
     onnx_package,
     opset,
     prepared,
@@ -21,7 +22,7 @@ from workbench.dialects.importers.onnx_model import (
 from workbench.dialects.importers.quiet import Converting
 from workbench.dialects.importers.shapes import Inputs, shapes
 from workbench.dialects.registry import dialect
-from workbench.dialects.relay.importers.folding import shapes_folded_here
+from workbench.dialects.relay.importers.folding import linear_folding
 from workbench.dialects.relay.importers.reductions import axes_as_attributes
 
 
@@ -45,7 +46,7 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     axes_as_attributes(model)
     _with_mapping(onnx_package())
     importer = _Importer(given, "float32", False, {})
-    with shapes_folded_here(onnx_frontend), importer.converting, importer:
+    with one_convert_map(onnx_frontend), linear_folding(onnx_frontend), importer.converting, importer:
         module, params = importer.from_onnx(model.graph, version)
     made = dialect("relay").load(module, params, name)
     assert made is not None, "it is an IRModule"
