@@ -277,6 +277,12 @@ EXPRESSIONS = (
     "Module.main.__globals__",
 )
 TEXTS = (
+    "@R.function(pure=False)\ndef main(x: R.Tensor((4,), 'float32'), f: R.Callable(derive_func='workbench.CANARY')):\n    y = f(x)\n    return y\n",
+    "@R.function(pure=False)\ndef main(x: R.Tensor((4,), 'float32'), f: R.Callable(None, None, True, 'workbench.CANARY')):\n    y = f(x)\n    return y\n",
+    HEAD.replace("(4,)", "('breakpoint', 4)") + "    y = R.match_cast(x, R.Tuple(breakpoint))\n    return y\n",
+    HEAD.replace("'float32'", "'CANARY'") + "    y = R.match_cast(x, R.Tuple(CANARY))\n    return y\n",
+    HEAD + "    \uff59ield = x\n    return x\n",
+    HEAD.replace("(4,)", "('\uff4eot - n', '\uff4cambda')") + "    return x\n",
     "@CANARY()\n" + HEAD + "    return x\n",
     HEAD.replace("@R.function", "@R.function(pure=CANARY())") + "    return x\n",
     HEAD.replace("@R.function", "@R.function(CANARY())") + "    return x\n",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import keyword
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -130,7 +131,7 @@ class Grammar:
             raise Refused(node, f"{_kind(node)} in a module")
 
     def decorated(self, node: ast.ClassDef | ast.FunctionDef, known: dict[str, tuple[str, ...]]) -> str:
-        if self.reserved(node.name) and node is not self.program:
+        if node.name in _RESERVED or _is_hidden(node.name) or (node.name in self.modules and node is not self.program):
             raise Refused(node, f"a function named {node.name}")
         if len(node.decorator_list) != 1:
             raise Refused((node.decorator_list or [node])[-1], f"{len(node.decorator_list)} decorators")
@@ -142,16 +143,15 @@ class Grammar:
         if isinstance(decorator, ast.Call):
             for extra in decorator.args:
                 raise Refused(extra, f"a decorator that is given {_shown(extra)}")
-            for keyword in decorator.keywords:
-                if keyword.arg not in known[name] or not _is_literal(keyword.value, bool):
-                    raise Refused(keyword, f"a decorator that is given {_shown(keyword)}")
+            for each in decorator.keywords:
+                if each.arg not in known[name] or not _is_literal(each.value, bool):
+                    raise Refused(each, f"a decorator that is given {_shown(each)}")
         return name
 
     def function(self, node: ast.FunctionDef) -> None:
         kind = self.decorated(node, _FUNCTIONS)
         arguments = self.parameters(node.args)
-        signature = [argument.annotation for argument in node.args.args] + [node.returns]
-        declared = {*_type_parameters_names(node), *_names_in_shapes(signature)}
+        declared = {*_type_parameters_names(node), *_names_in_shapes(node.args)}
         with self.scope({*arguments, *declared}, self.callable | {*arguments} - _PYTHON):
             for argument in node.args.args:
                 self.annotation(argument.annotation, argument)
@@ -407,17 +407,20 @@ class Grammar:
                 node.args[0] = self.shape(argument)
             elif name in _MAPS and number == 0 and isinstance(argument, ast.Lambda):
                 self.mapping(argument)
+            elif name == "R.Callable" and _is_literal(argument, str):
+                # the name of a function that TVM calls
+                raise Refused(argument, f"{_shown(argument)} without its name")
             else:
                 self.argument(argument)
-        for keyword in node.keywords:
-            if keyword.arg is None:
-                raise Refused(keyword.value, f"**{_shown(keyword.value)}")
-            if keyword.arg in first:
-                keyword.value = self.shape(keyword.value)
-            elif name in _MAPS and isinstance(keyword.value, ast.Lambda):
-                self.mapping(keyword.value)
+        for each in node.keywords:
+            if each.arg is None:
+                raise Refused(each.value, f"**{_shown(each.value)}")
+            if each.arg in first:
+                each.value = self.shape(each.value)
+            elif name in _MAPS and isinstance(each.value, ast.Lambda):
+                self.mapping(each.value)
             else:
-                self.keyword(keyword)
+                self.keyword(each)
         if name in _SHAPED or name == "R.Prim":
             _refuse_code(node)
 
@@ -498,8 +501,8 @@ def declared_dimension(statement: ast.stmt) -> str | None:
 
 
 def _is_hidden(name: str) -> bool:
-    """Whether TVM's parser may keep something of its own under a name; it prints `__1`."""
-    return name.startswith("__") and not name[2:].isdecimal()
+    """Whether a name may mean something to TVM's parser, which prints `__1`, or is a keyword in letters of another kind."""
+    return keyword.iskeyword(name) or (name.startswith("__") and not name[2:].isdecimal())
 
 
 def _kind(node: ast.AST) -> str:
@@ -566,13 +569,16 @@ def _type_parameters_names(node: ast.FunctionDef) -> list[str]:
     return [getattr(each, "name", "") for each in _type_parameters(node)]
 
 
-def _names_in_shapes(nodes: Iterable[ast.expr | None]) -> Iterator[str]:
-    """Yield the names in the strings of a signature's shapes: their first use declares them."""
-    for node in nodes:
-        for inside in ast.walk(node) if node is not None else ():
-            if isinstance(inside, ast.Constant) and isinstance(inside.value, str):
+def _names_in_shapes(node: ast.arguments) -> Iterator[str]:
+    """Yield the names in the strings of the parameters' shapes: their first use declares them."""
+    for call in (inside for inside in ast.walk(node) if isinstance(inside, ast.Call)):
+        shaped = _SHAPED.get(_called(call) or "")
+        if shaped is None:
+            continue
+        for shape in (*call.args[:1], *(k.value for k in call.keywords if k.arg in shaped)):
+            for string in (each for each in _leaves(shape) if _is_literal(each, str)):
                 with suppress(Refused):
-                    yield from _free_names(_parsed_string(inside))
+                    yield from _free_names(_parsed_string(string))
 
 
 def _free_names(node: ast.expr) -> set[str]:
@@ -589,8 +595,9 @@ def _parsed_string(node: ast.expr) -> ast.expr:
 
 
 def _refuse_code(node: ast.Call) -> None:
-    """Refuse a string that would do something if TVM evaluated it: older versions evaluate more arguments."""
-    for argument in (*node.args[1:], *(k.value for k in node.keywords if k.arg not in ("shape", "values"))):
+    """Refuse a string in a type that would do something if TVM evaluated it: older versions evaluate more arguments."""
+    shapes = _SHAPED.get(_called(node) or "", ())
+    for argument in (*node.args[1:], *(each.value for each in node.keywords if each.arg not in shapes)):
         for inside in ast.walk(argument):
             if (
                 isinstance(inside, ast.Constant)

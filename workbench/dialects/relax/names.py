@@ -51,7 +51,7 @@ def environment() -> dict[str, Any]:
 
     TVM's parser looks for a name that nothing binds among Python's builtins, so that each of them is bound here, to None.
     """
-    nothing: dict[str, Any] = {name: None for name in dir(builtins) if not name.startswith("_")}
+    nothing: dict[str, Any] = dict.fromkeys(dir(builtins))
     spaces = {space: _namespace(space) for space in "IRT"}
     return {**nothing, **spaces, "TypeVar": TypeVar, "__builtins__": {}}
 
