@@ -20,7 +20,7 @@ import tvm
 import tvm_ffi
 
 import workbench as wb
-from workbench.dialects.relax import grammar, names
+from workbench.dialects.relax import names, values
 from workbench.dialects.relax.saved import load_metadata
 from workbench.dialects.relax.source import find_program
 from workbench.errors import LoadError, ParseError, WorkbenchError
@@ -58,7 +58,7 @@ tvm_ffi.register_global_func("workbench.CANARY", _canary, override=True)
 def _canary_is_silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     global watching
     monkeypatch.setattr(builtins, "CANARY", _canary, raising=False)
-    monkeypatch.setattr(grammar, "_PYTHON", frozenset(dir(builtins)))
+    monkeypatch.setattr(values, "PYTHON", frozenset(dir(builtins)))
     names.vocabulary()
     before, watching = _parser_names(), True
     CALLS.clear()

@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from workbench.dialects.relax.grammar import Grammar, Refused, Vocabulary, declared_dimension
+from workbench.dialects.relax.grammar import Grammar
+from workbench.dialects.relax.nodes import Refused, declared_dimension
+from workbench.dialects.relax.values import Vocabulary
 from workbench.errors import LoadError, ParseError
 
 PROGRAMS = ("I.ir_module", "R.function", "T.prim_func")
