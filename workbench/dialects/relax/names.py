@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import tvm
 
-from workbench.dialects.relax.grammar import Vocabulary
+from workbench.dialects.relax.values import Vocabulary
 
 _IR = "Range StringType dummy_global_info ir_module module_attrs module_global_infos vdevice"
 _RELAX_TYPES = "Any Callable DTensor Object Prim Shape Tensor Tuple"
@@ -51,7 +51,7 @@ def environment() -> dict[str, Any]:
 
     TVM's parser looks for a name that nothing binds among Python's builtins, so that each of them is bound here, to None.
     """
-    nothing: dict[str, Any] = {name: None for name in dir(builtins) if not name.startswith("_")}
+    nothing: dict[str, Any] = dict.fromkeys(dir(builtins))
     spaces = {space: _namespace(space) for space in "IRT"}
     return {**nothing, **spaces, "TypeVar": TypeVar, "__builtins__": {}}
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from workbench.dialects.relax.grammar import Grammar, Refused, Vocabulary, declared_dimension
+from workbench.dialects.relax.grammar import Grammar
+from workbench.dialects.relax.nodes import Refused, declared_dimension
+from workbench.dialects.relax.values import Vocabulary
 from workbench.errors import LoadError, ParseError
 
 PROGRAMS = ("I.ir_module", "R.function", "T.prim_func")
@@ -53,13 +55,25 @@ def find_program(text: str, words: Vocabulary) -> Source:
         names = [name for s in dimensions for name in _assigned(s)]
         Grammar(words, program, names, metadata=bool(metadata)).check()
         tree = ast.Module([*dimensions, program], [])
-        made = ast.unparse(tree)
+        made = _text_of(tree)
     except Refused as refused:
         raise _error(text, refused, has_metadata=bool(metadata)) from None
     except RecursionError:
         raise LoadError(TOO_DEEP) from None
     others = [s for s in body if s not in tree.body and not isinstance(s, (ast.Import, ast.ImportFrom))]
     return Source(made, metadata[-1] if metadata else None, len(others) - len(metadata), tree)
+
+
+def _text_of(tree: ast.Module) -> str:
+    """Return the text of a tree; a text that Python reads as another tree is not handed on."""
+    made = ast.unparse(tree)
+    try:
+        same = ast.dump(ast.parse(made)) == ast.dump(tree)
+    except SyntaxError:
+        same = False
+    if not same:
+        raise LoadError("this text can not be written again as it was read; give what IRModule.script() prints")
+    return made
 
 
 def _only_program(body: list[ast.stmt]) -> ast.ClassDef | ast.FunctionDef:

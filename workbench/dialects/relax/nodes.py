@@ -1,0 +1,148 @@
+"""Questions about nodes of Python's syntax tree, for the grammar of Relax text."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import keyword
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+
+SHAPED = {"R.Tensor": ("shape",), "R.Shape": ("values",), "R.DTensor": ("shape",), "T.Buffer": ("shape",)}
+"calls whose first argument TVM evaluates where it is a string, with the argument's name"
+PLAIN = re.compile(r"[\w:,.\[\] -]*")
+PYTHON = frozenset(dir(builtins))
+"names that TVM's parser finds in Python where nothing binds them"
+RESERVED = frozenset({"I", "R", "T", "TypeVar", "metadata", "cls"})
+
+
+class Refused(Exception):
+    """Something in a tree that TVM does not print."""
+
+    def __init__(self, node: ast.AST, reason: str) -> None:
+        super().__init__(reason)
+        self.node, self.reason = node, reason
+
+
+def declared_dimension(statement: ast.stmt) -> str | None:
+    """Return the name in `n = TypeVar("n")`, which declares a symbolic dimension; None for any other statement."""
+    match statement:
+        case ast.Assign(
+            targets=[ast.Name(id=target)],
+            value=ast.Call(func=ast.Name(id="TypeVar"), args=[ast.Constant(value=str(name))], keywords=[]),
+        ) if target == name and target not in RESERVED and not is_hidden(target):
+            return target
+    return None
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a name may mean something to TVM's parser, which prints `__1`, or is a keyword in letters of another kind."""
+    return keyword.iskeyword(name) or (name.startswith("__") and not name[2:].isdecimal())
+
+
+def kind(node: ast.AST) -> str:
+    """Return a name for the kind of a node, for a message."""
+    return f"Python's {type(node).__name__}"
+
+
+def shown(node: ast.AST) -> str:
+    """Return the first line of a node's text, for a message."""
+    try:
+        text = node.arg if isinstance(node, ast.arg) else ast.unparse(node)
+    except (RecursionError, ValueError):
+        text = type(node).__name__
+    first = text.split("\n", 1)[0]
+    return first if len(first) <= 60 else f"{first[:57]}..."
+
+
+def dotted(node: ast.AST) -> str | None:
+    """Return `a.b.c` for the tree of such a name, None for any other."""
+    steps: list[str] = []
+    while isinstance(node, ast.Attribute):
+        steps.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(steps)]) if isinstance(node, ast.Name) else None
+
+
+def called(node: ast.AST) -> str | None:
+    """Return the dotted name that a node calls, None if it calls none."""
+    return dotted(node.func) if isinstance(node, ast.Call) else None
+
+
+def is_literal(node: ast.AST | None, *kinds: type) -> bool:
+    """Whether a node is a literal of one of some types."""
+    return isinstance(node, ast.Constant) and type(node.value) in kinds
+
+
+def is_number(node: ast.expr) -> bool:
+    """Whether a node is a literal, with or without a sign."""
+    while isinstance(node, ast.UnaryOp):
+        node = node.operand
+    return isinstance(node, ast.Constant)
+
+
+def leaves(node: ast.expr | None) -> Iterator[ast.expr]:
+    """Yield the elements of nested lists and tuples."""
+    if isinstance(node, (ast.Tuple, ast.List)):
+        for element in node.elts:
+            yield from leaves(element)
+    elif node is not None:
+        yield node
+
+
+def without_docstrings(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Return the statements that are not just a string; `pass` if there are none."""
+    kept = [s for s in body if not (isinstance(s, ast.Expr) and is_literal(s.value, str))]
+    return kept or [ast.copy_location(ast.Pass(), body[0])]
+
+
+def type_parameters(node: ast.ClassDef | ast.FunctionDef) -> list[ast.AST]:
+    """Return the names in `def main[n](...)`, which Python has since 3.12."""
+    return list(getattr(node, "type_params", ()))
+
+
+def type_parameter_names(node: ast.FunctionDef) -> list[str]:
+    """Return the names of a function's type parameters, which have no default and no bound but `int`."""
+    for each in type_parameters(node):
+        if type(each).__name__ != "TypeVar" or getattr(each, "default_value", None) is not None:
+            raise Refused(each, f"the type parameter {shown(each)}")
+        bound = getattr(each, "bound", None)
+        if bound is not None and dotted(bound) != "int":
+            raise Refused(each, f"the type parameter {shown(each)}")
+    return [getattr(each, "name", "") for each in type_parameters(node)]
+
+
+def names_in_shapes(node: ast.arguments) -> Iterator[str]:
+    """Yield the names in the strings of the parameters' shapes: their first use declares them."""
+    for call in (inside for inside in ast.walk(node) if isinstance(inside, ast.Call)):
+        shaped = SHAPED.get(called(call) or "")
+        if shaped is None:
+            continue
+        for shape in (*call.args[:1], *(k.value for k in call.keywords if k.arg in shaped)):
+            for string in (each for each in leaves(shape) if is_literal(each, str)):
+                with suppress(Refused):
+                    yield from free_names(parsed_string(string))
+
+
+def free_names(node: ast.expr) -> set[str]:
+    """Return the names in a shape's string, which need no value: the string may declare them."""
+    names = {inside.id for inside in ast.walk(node) if isinstance(inside, ast.Name)}
+    return {name for name in names if name not in RESERVED and not is_hidden(name)}
+
+
+def parsed_string(node: ast.expr) -> ast.expr:
+    """Return the tree of the expression in a string."""
+    try:
+        return ast.parse(str(ast.literal_eval(node)).strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise Refused(node, f"the shape {shown(node)}") from None
+
+
+def refuse_code(node: ast.Call) -> None:
+    """Refuse a string in a type that would do something if TVM evaluated it: older versions evaluate more arguments."""
+    shapes = SHAPED.get(called(node) or "", ())
+    for argument in (*node.args[1:], *(each.value for each in node.keywords if each.arg not in shapes)):
+        for inside in ast.walk(argument):
+            if isinstance(inside, ast.Constant) and isinstance(inside.value, str) and not PLAIN.fullmatch(inside.value):
+                raise Refused(inside, f"the string {shown(inside)} in a type")
