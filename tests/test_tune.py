@@ -237,7 +237,7 @@ def test_a_killed_run_is_gone_on_with(dialect, tmp_path):
 def test_arguments_that_make_no_sense_say_so(dialect):
     workload = wb.samples.load("chain")
     for wrong, said in (
-        ({"targets": "llvm"}, "a list"),
+        ({"targets": []}, "targets is empty"),
         ({"budget": 0}, "a budget"),
         ({"prune": 0.5}, "better than the best"),
         ({"objective": "speed"}, "no objective"),

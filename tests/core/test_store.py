@@ -342,3 +342,26 @@ def test_what_is_kept_can_be_read_without_us(store, path):
     ((data,),) = file.execute("SELECT data FROM rows").fetchall()
     file.close()
     assert json.loads(data)["median_us"] == 1.5
+
+
+@pytest.mark.parametrize("big", [2**63, -(2**63) - 1, 2**80, float("inf"), float("nan"), 0.5, "many"])
+def test_number_that_no_column_holds_is_named_in_its_row(store, big):
+    from workbench.measure.rows import table
+
+    rows = [row(traffic_bytes=7, message=""), row(traffic_bytes=big, flops=1, message="slow"), row(flops=2**63 - 1)]
+    for given in rows:
+        store.append(given)
+    for data in (rows, store.rows()):
+        shown = table(data)
+        assert list(shown.traffic_bytes.fillna(-1)) == [7, -1, -1]
+        assert list(shown.flops.fillna(-1)) == [-1, 1, 2**63 - 1]
+        assert shown.message[1] == "slow; traffic_bytes left out: not a whole number of 64 bits"
+        assert shown.message[0] == ""
+
+
+def test_huge_kernel_is_a_row_of_its_table():
+    from workbench.measure.kernels.kernels import Kernels
+    from workbench.pipeline.config import Config
+
+    rows = ({"index": 0, "flops": 2**70}, {"index": 1, "flops": 5})
+    assert list(Kernels(rows, "llvm", Config(), 0.0, {}).table.flops.fillna(-1)) == [-1, 5]

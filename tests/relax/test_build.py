@@ -140,7 +140,7 @@ def test_a_target_is_read(text: str, fields: dict) -> None:
 
 @pytest.mark.parametrize("text", ["nosuch", "llvm -nosuch=1", "nvidia/nosuch", "llvm -num-cores=many"])
 def test_a_bad_target_is_one_sentence(text: str) -> None:
-    with pytest.raises(MeasureError, match="is no target of this TVM") as caught:
+    with pytest.raises(MeasureError, match="is not a target of this TVM") as caught:
         make_target(text)
     assert "\n" not in str(caught.value)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,6 +11,7 @@ from typing import Any
 import tvm
 
 from workbench.dialects.nvrtc import nvrtc_here, ptx
+from workbench.targets import kind_of
 
 CALLBACK = "tvm_callback_cuda_compile"
 _PLACEHOLDER = b"// not compiled: there is no device to run it on"
@@ -47,7 +49,7 @@ def compiled_where_it_runs(target: str) -> Iterator[None]:
     TVM's own way is nvcc. Where there is none, NVIDIA's nvrtc is asked, if its wheel is installed.
     """
     own = tvm.get_global_func(CALLBACK, allow_missing=True)
-    if not target.startswith("cuda") or own is None:
+    if kind_of(target) != "cuda" or own is None:
         yield
         return
     able = _nvcc() or nvrtc_here() is not None
@@ -77,8 +79,8 @@ def architecture(target: str) -> str:
     >>> architecture("cuda -arch=sm_90 -max_threads_per_block=1024"), architecture("cuda")
     ('compute_90', 'compute_50')
     """
-    number = target.partition("sm_")[2].split()[0] if "sm_" in target else "50"
-    return "compute_" + "".join(c for c in number if c.isalnum())
+    found = re.search(r"sm_(\w+)", target)
+    return f"compute_{found.group(1) if found else 50}"
 
 
 def _nvcc() -> bool:

@@ -14,6 +14,7 @@ from workbench.measure.timing.race import race
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.process.worker import Progress, never, silent
+from workbench.targets import TargetLike, target_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +29,7 @@ VERDICT = {"yes": "slower", "no": "not slower", "can't tell": "can't tell"}
 
 def ablate(
     workload: Workload,
-    target: str = "llvm",
+    target: TargetLike = "llvm",
     *,
     pipeline: Pipeline | str | Config | None = None,
     opt_level: int = 3,
@@ -72,7 +73,7 @@ def ablate(
 
     rows: Rows = []
     how = {"pipeline": pipeline, "opt_level": opt_level, "passes": passes, "directions": directions, "timed": timed}
-    for found in left_out(workload, target, **how, budget=budget, progress=progress, cancelled=cancelled):
+    for found in left_out(workload, target_text(target), **how, budget=budget, progress=progress, cancelled=cancelled):
         rows = found
     return pd.DataFrame(rows)
 

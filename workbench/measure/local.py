@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.process.worker import Progress, never, silent
+from workbench.targets import TargetLike, target_text, target_texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +29,7 @@ DEFAULT = tuple(range(4))
 def measure(
     workload: Workload,
     configs: Iterable[Any] = DEFAULT,
-    targets: Sequence[str] = ("llvm",),
+    targets: TargetLike | Iterable[TargetLike] = ("llvm",),
     *,
     budget: float = 1.0,
     timeout: float = 600.0,
@@ -78,8 +79,8 @@ def measure(
         they depend on. What fails, crashes, takes too long or too much is a row with that status and the reason.
     """
     how = Limits(budget, timeout, memory, seed, check, per_kernel, progress, cancelled, remote)
-    runner, run = Runner(workload), new_run()
-    asked = ((given, target) for given in _listed(configs) for target in targets)
+    runner, run, wanted = Runner(workload), new_run(), target_texts(targets)
+    asked = ((given, target) for given in _listed(configs) for target in wanted)
     parts = (_part(runner, given, target, how, run) for given, target in asked)
     if remote is None and executor is None:
         rows = [finished(_row(part, how), store) for part in parts]
@@ -132,7 +133,7 @@ def failed_row(config: Config, target: str, message: str) -> dict[str, Any]:
 def measure_one(
     workload: Workload,
     config: Config,
-    target: str,
+    target: TargetLike,
     *,
     origin: Workload | None = None,
     budget: float = 1.0,
@@ -154,7 +155,7 @@ def measure_one(
     origin
         What the pipeline started from: its outputs are those to compare with.
     """
-    start = workload if origin is None else origin
+    start, target = workload if origin is None else origin, target_text(target)
     how = Limits(budget, timeout, memory, seed, check, per_kernel, progress, cancelled)
     row = begun(start, config, target, new_run())
     return finished(measured(Subject(start, workload, config, config.context()), target, how, row), store)

@@ -8,12 +8,14 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
+from workbench.measure.kernels.whole import column, fits
 from workbench.measure.status import OK, WRONG
 from workbench.measure.store import store as kept
 from workbench.measure.store.conditions import CONDITIONS, conditions
 from workbench.measure.store.workload_hash import workload_hash
 from workbench.measure.timing.sampling import quartiles
 from workbench.pipeline.config import Config
+from workbench.targets import kind_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,10 +37,20 @@ WHOLE = ("kernels", "functions", "launches", "noops", "traffic_bytes", "flops", 
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows as a DataFrame that has every column."""
+    """Rows as a DataFrame that has every column; a number that a column cannot hold is NA, and the row's message names it."""
     import pandas as pd
 
-    return pd.DataFrame(list(rows), columns=list(COLUMNS)).astype(dict.fromkeys(WHOLE, "Int64"))
+    shown = [_held(row) for row in rows]
+    frame = pd.DataFrame(shown, columns=list(COLUMNS))
+    return frame.assign(**{name: column(row.get(name) for row in shown) for name in WHOLE})
+
+
+def _held(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    lost = [name for name in WHOLE if not fits(row.get(name))]
+    if not lost:
+        return row
+    said = f"{' and '.join(lost)} left out: not a whole number of 64 bits"
+    return {**row, **dict.fromkeys(lost), "message": "; ".join(filter(None, (row.get("message"), said)))}
 
 
 def begun(origin: Workload, config: Config, target: str, run: str) -> dict[str, Any]:
@@ -79,8 +91,7 @@ def device_of(target: str) -> str:
     >>> device_of("llvm -mcpu=core-avx2"), device_of("cuda")
     ('cpu', 'cuda')
     """
-    kind = (target.split() or [""])[0]
-    kind = "cuda" if kind.startswith("nvidia/") else kind
+    kind = kind_of(target)
     return "cpu" if kind in ("llvm", "c") else kind
 
 

@@ -11,6 +11,7 @@ from workbench.measure.switching import Counting, switches
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.process.worker import Progress, never, silent
+from workbench.targets import TargetLike, target_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +25,7 @@ START = "input"
 def waterfall(
     workload: Workload,
     pipeline: Pipeline | str | Config | None = None,
-    target: str = "llvm",
+    target: TargetLike = "llvm",
     *,
     opt_level: int = 3,
     timed: bool = True,
@@ -63,7 +64,7 @@ def waterfall(
 
     rows: Rows = []
     how = {"opt_level": opt_level, "timed": timed, "budget": budget, "check": check, "store": store}
-    for found in stages(workload, pipeline, target, **how, progress=progress, cancelled=cancelled):
+    for found in stages(workload, pipeline, target_text(target), **how, progress=progress, cancelled=cancelled):
         rows = found
     return pd.DataFrame(rows)
 

@@ -12,11 +12,12 @@ from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check
 from workbench.pipeline.trace import State, Step, Trace
 from workbench.process.worker import Progress, never, silent, worker
+from workbench.targets import TargetLike, target_text
 
 
 def trace_build(
     workload: Workload,
-    target: str = "llvm",
+    target: TargetLike = "llvm",
     opt_level: int = 3,
     disabled: Sequence[str] = (),
     required: Sequence[str] = (),
@@ -46,7 +47,7 @@ def trace_build(
     """
     how = Config.of({"opt_level": opt_level, "disabled": disabled, "required": required, "options": config or {}})
     check(workload, how)
-    arguments = {"target": target, "config": how.to_data(), "whole": whole}
+    arguments = {"target": target_text(target), "config": how.to_data(), "whole": whole}
     answer = worker().run(
         "workbench.pipeline.jobs:trace_build",
         workload,

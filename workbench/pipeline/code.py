@@ -19,6 +19,7 @@ from workbench.pipeline.config import Config
 from workbench.pipeline.run import trace
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.trace import State, Step, Trace
+from workbench.targets import TargetLike, target_text
 
 LEFT_OUT = ("off", "error", "skipped")
 "how steps end that did nothing"
@@ -40,7 +41,7 @@ def _build(trace: Trace, words: Any) -> str:
     )
 
 
-def build_code(workload: Workload, config: Config, target: str) -> str:
+def build_code(workload: Workload, config: Config, target: TargetLike) -> str:
     """Python that builds a workload as a Config says: a module with `built(mod, params)`.
 
     It needs TVM alone, unless the Config has passes of ours, such as CutFusion, which it imports.
@@ -56,7 +57,7 @@ def build_code(workload: Workload, config: Config, target: str) -> str:
         A pass of the Config's pipeline fails on the workload.
     """
     words = part(workload.dialect, "tuned_code" if config.schedules else "code")
-    build = {**config.context().to_data(), "target": target}
+    build = {**config.context().to_data(), "target": target_text(target)}
     if config.schedules:
         build["options"] = {**words.CONFIG, **config.options}
     start = State(workload.module, workload.graph, workload.text)

@@ -30,6 +30,7 @@ from workbench.plots.style import byte_unit, figures, time_unit
 from workbench.plots.times import runtime
 from workbench.plots.waterfall import waterfall
 from workbench.process.worker import Progress, never, silent
+from workbench.targets import TargetLike, target_texts
 
 WIDE = ("samples", "per_kernel")
 "columns of lists: the samples go to a file of their own"
@@ -39,7 +40,7 @@ SHOWN = ("config", "asked_target", "status", "kernels", "functions", "launches",
 def report(
     workload: Workload,
     configs: Iterable[Any] = DEFAULT,
-    targets: Sequence[str] = ("llvm",),
+    targets: TargetLike | Iterable[TargetLike] = ("llvm",),
     *,
     path: str | Path = "report.html",
     budget: float = 1.0,
@@ -76,14 +77,15 @@ def report(
     if path.suffix.lower() != ".html" or not path.parent.is_dir():
         raise WorkbenchError(f"a report is an .html file in a folder that there is; {path.name!r} is not")
     made = [Config.of(config) for config in configs]
-    rows = measure(workload, made, targets, budget=budget, per_kernel=True, progress=progress, cancelled=cancelled)
+    wanted = target_texts(targets)
+    rows = measure(workload, made, wanted, budget=budget, per_kernel=True, progress=progress, cancelled=cancelled)
     files = Files(path)
     sections = [
         *_runs(rows, files),
         *_kernels(workload, made, rows, files),
-        *_passes(workload, targets, stages, ablated, files),
+        *_passes(workload, wanted, stages, ablated, files),
     ]
-    sections.append(_again(made, targets, budget))
+    sections.append(_again(made, wanted, budget))
     files.write(path, page(f"{workload.name}: kernels and time", _summary(workload, rows), sections))
     return path
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from workbench.errors import WorkbenchError
 from workbench.plots.style import complete
+from workbench.targets import kind_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +24,10 @@ def named(data: pd.DataFrame) -> list[str]:
 
 def kind(target: Any) -> str:
     """The first word of a target, as one says it."""
-    word = str(target).split()[0] if str(target).split() else "?"
+    try:
+        word = kind_of(str(target))
+    except WorkbenchError:  # of a row that others wrote
+        word = "?"
     return {"llvm": "CPU", "c": "CPU", "cuda": "CUDA"}.get(word, word)
 
 

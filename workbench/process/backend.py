@@ -8,6 +8,7 @@ from typing import Any
 from workbench.dialects.base import Built, Workload
 from workbench.dialects.parts import part
 from workbench.process.host import mcpu
+from workbench.targets import target_fields, with_option
 
 
 def build_of(workload: Workload) -> Any:
@@ -24,10 +25,11 @@ def built_here(workload: Workload, config: Mapping[str, Any]) -> Built:
 
 def resolved_target(workload: Workload, text: str) -> str:
     """The target that is really used: for plain `llvm` with this host's `-mcpu`, for plain `cuda` with this GPU's `-arch`."""
-    if text.split()[:1] == ["llvm"] and "-mcpu" not in text and "-mtriple" not in text:
+    fields = target_fields(text)
+    if fields["kind"] == "llvm" and not {"mcpu", "mtriple"} & set(fields):
         cpu = mcpu(build_of(workload).llvm_host_cpu())
-        return f"{text} -mcpu={cpu}" if cpu else text
-    if text.split()[:1] == ["cuda"] and "-arch" not in text:
+        return with_option(text, "mcpu", cpu) if cpu else text
+    if fields["kind"] == "cuda" and "arch" not in fields:
         compute = build_of(workload).cuda_compute().replace(".", "")
-        return f"{text} -arch=sm_{compute}" if compute else text
+        return with_option(text, "arch", f"sm_{compute}") if compute else text
     return text

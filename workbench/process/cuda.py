@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.targets import target_fields
+
 Version = tuple[int, int]
 _NO_DEVICE, _OLD_DRIVER, _STUB, _MISMATCH, _NOT_COMPATIBLE = 100, 35, 34, 803, 804
 "what cuInit answers (cuda.h, CUresult)"
@@ -125,7 +127,7 @@ def architecture(target: str) -> int | None:
     >>> architecture("cuda -arch=sm_90"), architecture("cuda")
     (90, None)
     """
-    found = re.search(r"-arch=sm_(\d+)", target)
+    found = re.match(r"sm_(\d+)", str(target_fields(target).get("arch", "")))
     return int(found.group(1)) if found else None
 
 

@@ -11,6 +11,7 @@ from workbench.measure.kernels.final import as_it_stands, final_workload
 from workbench.measure.timing.race import Race, race
 from workbench.pipeline.code import build_code
 from workbench.pipeline.config import Config
+from workbench.targets import TargetLike, target_text
 from workbench.terminal import visible
 from workbench.tune.racing import Verdict
 from workbench.tune.trial import OBJECTIVES, Trial, front, key_of
@@ -52,7 +53,7 @@ class Result:
         """
         return self.best_for(self.targets[0])
 
-    def best_for(self, target: str) -> Trial:
+    def best_for(self, target: TargetLike) -> Trial:
         """The same for any target."""
         found = self.pareto_for(target)
         if not found:
@@ -65,8 +66,9 @@ class Result:
         """Those that no other beats in every objective, for the first target, the best by the first objective first."""
         return self.pareto_for(self.targets[0])
 
-    def pareto_for(self, target: str) -> list[Trial]:
+    def pareto_for(self, target: TargetLike) -> list[Trial]:
         """The same for any target. Where a race decided, its winner is the first, and those that lost are not in it."""
+        target = target_text(target)
         found = front([trial for trial in self.trials if trial.target == target], self.objectives)
         verdict = self.verdicts.get(target)
         if verdict is None or verdict.winner is None:
@@ -85,7 +87,7 @@ class Result:
         """The race that decided for the first target; None where the default measured best or time was no objective."""
         return self.races.get(self.targets[0])
 
-    def against_default(self, target: str | None = None, *, budget: float = 4.0, **how: Any) -> Race:
+    def against_default(self, target: TargetLike | None = None, *, budget: float = 4.0, **how: Any) -> Race:
         """Race the default against the best, now; `how` as `wb.race` takes it."""
         target = self.targets[0] if target is None else target
         return race(self.workload, Config(), self.best_for(target).config, target, budget=budget, **how)
@@ -97,7 +99,7 @@ class Result:
 
         return pd.DataFrame([_row(trial) for trial in self.trials])
 
-    def apply(self, workload: Workload | None = None, target: str | None = None) -> Workload:
+    def apply(self, workload: Workload | None = None, target: TargetLike | None = None) -> Workload:
         """A workload with the winner's graph passes applied; the one that was tuned unless another is given.
 
         `applied_config` compiles it to what was measured.
@@ -110,11 +112,11 @@ class Result:
         target = self.targets[0] if target is None else target
         return final_workload(workload or self.workload, self.best_for(target).config, target)
 
-    def applied_config(self, target: str | None = None) -> Config:
+    def applied_config(self, target: TargetLike | None = None) -> Config:
         """How to compile what `apply` gives: without any further optimisation."""
         return as_it_stands(self.workload, self.best_for(self.targets[0] if target is None else target).config)
 
-    def code(self, target: str | None = None) -> str:
+    def code(self, target: TargetLike | None = None) -> str:
         """Python that builds the winner, as the text of a module with `built(mod, params)`.
 
         It needs TVM alone, unless a boundary was moved: CutFusion and ForceFusion are passes of ours, which it imports.

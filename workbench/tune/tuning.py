@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.measure.remote.tracker import Tracker
 from workbench.process.worker import Progress, silent
+from workbench.targets import TargetLike, target_texts
 from workbench.tune.evaluate import Effort
 from workbench.tune.log import Log, default_path
 from workbench.tune.pace import Limit
@@ -20,7 +21,9 @@ from workbench.tune.space import Space
 from workbench.tune.trial import objectives_of
 
 
-def tune(workload: Workload, space: Space | None = None, targets: Sequence[str] = ("llvm",), **how: Any) -> Result:
+def tune(
+    workload: Workload, space: Space | None = None, targets: TargetLike | Iterable[TargetLike] = ("llvm",), **how: Any
+) -> Result:
     """Search a space of configurations for the best one.
 
     Every candidate's passes are run first, which counts its kernels and hashes its final module: what is refused, what fails,
@@ -52,7 +55,7 @@ def tune(workload: Workload, space: Space | None = None, targets: Sequence[str] 
 def prepared(
     workload: Workload,
     space: Space | None = None,
-    targets: Sequence[str] = ("llvm",),
+    targets: TargetLike | Iterable[TargetLike] = ("llvm",),
     *,
     budget: float = 60.0,
     trials: int | None = None,
@@ -117,8 +120,9 @@ def prepared(
     WorkbenchError
         An argument is wrong, or the log is of something else.
     """
-    if isinstance(targets, str) or not targets:
-        raise WorkbenchError("targets is a list of them, such as ['llvm', 'cuda']")
+    wanted = target_texts(targets)
+    if not wanted:
+        raise WorkbenchError("targets is empty; give some, such as ['llvm', 'cuda']")
     if budget <= 0 or (trials is not None and trials < 1):
         raise WorkbenchError("a search needs a budget of some seconds and at least one trial")
     if prune is not None and prune < 1:
@@ -129,7 +133,7 @@ def prepared(
     run = Run(
         workload,
         Space.of(workload) if space is None else space,
-        targets,
+        wanted,
         names,
         Limit(budget, trials),
         Effort(each, prune, check, timeout, memory, seed, store, remote, executor),

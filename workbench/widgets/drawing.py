@@ -19,6 +19,7 @@ from workbench.pipeline.load import load
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import State, Trace
+from workbench.targets import TargetLike, target_text
 from workbench.widgets import page
 from workbench.widgets.background import Background, Task, Throttle
 from workbench.widgets.bundle import Shown
@@ -45,10 +46,10 @@ class Drawing(Comparison):
     )
     seq = traitlets.Int(0, help="number of the picture").tag(sync=True)
 
-    def __init__(self, workload: Any, pipeline: Any, opt_level: int, target: str, **traits: Any) -> None:
+    def __init__(self, workload: Any, pipeline: Any, opt_level: int, target: TargetLike, **traits: Any) -> None:
         super().__init__(**{"height": 760, **traits})
         self.workload = load(workload)
-        self.target = target
+        self.target = target_text(target)
         self._dialect = dialect_of(self.workload)
         from workbench.dialects.settings import settings  # it loads TVM, which this module must not
 

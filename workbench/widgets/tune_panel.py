@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -12,6 +12,7 @@ import traitlets
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
+from workbench.targets import TargetLike, target_texts
 from workbench.tune.result import Result
 from workbench.tune.run import Run
 from workbench.tune.space import Space
@@ -66,12 +67,12 @@ class TunePanel(View):
         self,
         workload: Workload,
         space: Space | None = None,
-        targets: Sequence[str] = ("llvm",),
+        targets: TargetLike | Iterable[TargetLike] = ("llvm",),
         *,
         log: str | Path | bool | None = True,
         **how: Any,
     ) -> None:
-        self.workload, self._space, self._targets = workload, space, tuple(targets)
+        self.workload, self._space, self._targets = workload, space, target_texts(targets)
         given = how.pop("objective", "time")
         self._wish = Wish(given, how.pop("budget", 60.0), given)
         self._how: dict[str, Any] = {**how, "log": log}

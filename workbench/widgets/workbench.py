@@ -19,6 +19,7 @@ from workbench.graph.model import Graph
 from workbench.measure.kernels.overlays import Overlay
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
+from workbench.targets import TargetLike
 from workbench.widgets import messages, page
 from workbench.widgets.checking import Checking
 from workbench.widgets.choosing import Choosing
@@ -70,7 +71,7 @@ class Workbench(Choosing):
         pipeline: Pipeline | str | list[Any] | None = None,
         *,
         opt_level: int = 3,
-        target: str = "llvm",
+        target: TargetLike = "llvm",
         auto_measure: bool = True,
         budget: float = 0.5,
         **traits: Any,
@@ -79,7 +80,7 @@ class Workbench(Choosing):
         self.auto_measure = auto_measure
         self._plotted: list[Any] = []
         self._pushing = threading.RLock()
-        self._measures = Measurements(self.workload, target, budget, self._push_rows, self._busy, self._failed)
+        self._measures = Measurements(self.workload, self.target, budget, self._push_rows, self._busy, self._failed)
         self._exploring = Exploring(self.workload, self._explored)
         self._panels = {
             panel.name: panel(self, partial(self.set_trait, f"{panel.name}_tab"), self._busy)

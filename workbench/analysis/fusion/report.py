@@ -15,6 +15,7 @@ from workbench.analysis.fusion.partition import NONE, Partition, Settings, TwoAn
 from workbench.analysis.fusion.why import Why, why
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
+from workbench.targets import TargetLike, kind_of, target_text
 
 if TYPE_CHECKING:
     from workbench.analysis.fusion.boxed import Handover
@@ -29,7 +30,7 @@ def explain_fusion(
     opt_level: int = 2,
     max_depth: int = 256,
     max_function_args: int | None = None,
-    target: str = "",
+    target: TargetLike = "",
 ) -> FusionReport:
     """What FuseOps makes of a graph, and why. Needs no TVM.
 
@@ -44,7 +45,7 @@ def explain_fusion(
     max_function_args
         Most parameters a kernel may take, 0 for no limit; by default what the target says.
     target
-        Kind of the target; `opencl` (128) and `metal` (31) limit the parameters. Relax has no such limit.
+        The target, or its kind; `opencl` (128) and `metal` (31) limit the parameters. Relax has no such limit.
 
     Raises
     ------
@@ -59,7 +60,7 @@ def explain_fusion(
     if min(opt_level, max_depth, max_function_args or 0) < 0:
         raise WorkbenchError("opt_level, max_depth and max_function_args must not be negative; 0 args means no limit")
     if max_function_args is None:
-        max_function_args = LIMITS.get(target.split(" ")[0], 0) if graph.dialect == "relay" else 0
+        max_function_args = LIMITS.get(kind_of(target_text(target)), 0) if target and graph.dialect == "relay" else 0
     return FusionReport(graph, Settings(opt_level, max_depth, max_function_args))
 
 

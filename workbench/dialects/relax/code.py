@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.targets import target_fields
+
 IMPORTS = """\
 import tvm
 from tvm import relax"""
@@ -52,24 +54,14 @@ def constructor(name: str) -> str:
 
 def target(text: str) -> str:
     """The target as an expression."""
-    return f"tvm.target.Target({target_fields(text)!r})"
+    return f"tvm.target.Target({target_argument(text)!r})"
 
 
-def target_fields(text: str) -> str | dict[str, Any]:
-    """`llvm -mcpu=x` as the dictionary that this TVM's Target takes; a kind or a tag alone as it is.
+def target_argument(text: str) -> str | dict[str, Any]:
+    """Return the target as this TVM's Target takes it: a dictionary; a kind or a tag alone as it is.
 
-    >>> target_fields("llvm -mcpu=core-avx2 -num-cores=4")
-    {'kind': 'llvm', 'mcpu': 'core-avx2', 'num-cores': 4}
+    >>> target_argument("llvm -mcpu=core-avx2 -num-cores=4"), target_argument("llvm")
+    ({'kind': 'llvm', 'mcpu': 'core-avx2', 'num-cores': 4}, 'llvm')
     """
-    kind, *options = text.split() or [text]
-    fields: dict[str, Any] = {"kind": kind}
-    for option in options:
-        name, equals, value = option.lstrip("-").partition("=")
-        fields[name] = _value(name, value) if equals else True
-    return fields if options else kind
-
-
-def _value(name: str, text: str) -> Any:
-    if name in ("keys", "mattr", "libs"):
-        return text.split(",")
-    return int(text) if text.isdigit() else text
+    fields = target_fields(text)
+    return fields if len(fields) > 1 else fields["kind"]

@@ -15,6 +15,7 @@ from tvm.support.popen_pool import MapResult, PopenPoolExecutor, StatusKind
 from tvm.support.tar import tar
 
 from workbench.dialects.relax.target import make_target
+from workbench.targets import target_fields, with_option
 
 __all__ = ["MapResult", "PopenPoolExecutor", "StatusKind", "derived_object", "ms", "tar"]
 
@@ -29,8 +30,9 @@ def key_of(module: Any) -> str:
 
 def target_of(text: str, cores: int) -> Any:
     """The target to tune for: MetaSchedule wants to know how many cores there are."""
-    wanted = text.split()[0] == "llvm" and "-num-cores" not in text
-    return make_target(f"{text} -num-cores={cores}" if wanted else text)
+    fields = target_fields(text)
+    wanted = fields["kind"] == "llvm" and "num-cores" not in fields
+    return make_target(with_option(text, "num-cores", cores) if wanted else text)
 
 
 def looked_at(module: Any) -> Any:

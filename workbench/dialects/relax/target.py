@@ -1,29 +1,21 @@
-"""Targets as people write them (`llvm -mcpu=skylake-avx512`) for a TVM that takes dictionaries."""
+"""Targets for the TVM that has Relax, which takes dictionaries."""
 
 from __future__ import annotations
 
 import tvm
 
-from workbench.dialects.relax.code import target_fields
-from workbench.errors import MeasureError
+from workbench.dialects.relax.code import target_argument
+from workbench.dialects.target import target_object
+
+ARCHITECTURES = r"sm_\d{2,3}[a-z]?"
 
 
 def make_target(text: str) -> tvm.target.Target:
-    """The target that a text means: a kind with `-name=value` options, or a tag such as `nvidia/nvidia-h100`.
+    """Make the target of a text.
 
     Raises
     ------
     MeasureError
-        TVM has no such kind, tag or option.
+        TVM has no such kind, tag, option or architecture.
     """
-    try:
-        return tvm.target.Target(target_fields(text))
-    except (ValueError, TypeError, RuntimeError) as error:
-        reason = (
-            str(error).strip().splitlines()[-1].split(". Target creation")[0]
-            if str(error).strip()
-            else type(error).__name__
-        )
-        raise MeasureError(
-            f"{text!r} is no target of this TVM: {reason}; write one like `llvm -mcpu=core-avx2`"
-        ) from None
+    return target_object(text, target_argument(text), ARCHITECTURES)

@@ -21,6 +21,7 @@ from workbench.dialects.relay.fields import read_by_hash
 from workbench.dialects.relay.kernels import Watch, external_functions, program_of_json
 from workbench.dialects.relay.optimizing import optimize
 from workbench.dialects.relay.running import Running, device_of
+from workbench.dialects.relay.target import make_target
 from workbench.dialects.scheduling import scheduled
 from workbench.errors import MeasureError
 
@@ -43,7 +44,7 @@ def optimized(
 ) -> tvm.IRModule:
     """The module after the graph-level part of relay.build."""
     with scheduled(config, "relay", empty=True), pass_context(config, instruments):
-        module = optimize(workload, target)
+        module = optimize(workload, make_target(target))
     return relay.transform.InferType()(module)
 
 
@@ -71,9 +72,10 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], instrum
         An input leaves a dimension open; the graph executor plans its memory before it runs.
     """
     _refuse_open(workload)
+    made = make_target(target)
     watch = Watch()
     with compiled_where_it_runs(target), scheduled(config, "relay"), pass_context(config, [watch, *instruments]):
-        library = relay.build(workload.module, target=target, params=workload.params)
+        library = relay.build(workload.module, target=made, params=workload.params)
     return RelayBuilt(workload, target, library, watch)
 
 
@@ -109,10 +111,12 @@ class RelayBuilt:
         return self.watch.fused
 
     def calls(self) -> list[dict[str, Any]]:
-        return self.program().rows(None if self.target.split()[0] in ("llvm", "c") else launches_of(self.watch.split))
+        return self.program().rows(
+            None if make_target(self.target).kind.name in ("llvm", "c") else launches_of(self.watch.split)
+        )
 
     def forms(self) -> tuple[str, ...]:
-        return sources.forms(self.target)
+        return sources.forms(make_target(self.target).kind.name)
 
     def code(self, form: str) -> str:
         return sources.code(self.library.get_lib(), self.watch.lowered or tvm.IRModule(), form)

@@ -13,6 +13,7 @@ from tvm.contrib import graph_executor  # pyright: ignore[reportAttributeAccessI
 from workbench.dialects.base import KernelTime, Workload
 from workbench.dialects.inputs import random_values
 from workbench.dialects.relay.calls import METHOD, timed_calls
+from workbench.dialects.relay.target import make_target
 from workbench.errors import MeasureError, NoDevice
 
 
@@ -24,7 +25,7 @@ def device_of(target: str) -> Any:
     NoDevice
         There is none.
     """
-    kind = target.split()[0]
+    kind = make_target(target).kind.name
     device = tvm.device(kind, 0)
     if not device.exist:
         raise NoDevice(f"there is no {kind} device here, so nothing was run")

@@ -11,6 +11,9 @@ from tvm.contrib.tar import tar
 from tvm.meta_schedule.utils import derived_object
 from tvm.tir import Schedule
 
+from workbench.dialects.relay.target import make_target
+from workbench.targets import target_fields, with_option
+
 __all__ = ["MapResult", "PopenPoolExecutor", "StatusKind", "derived_object", "ms", "tar"]
 
 INTRINSICS = "tvm.tir.tensor_intrin"
@@ -24,8 +27,9 @@ def key_of(module: Any) -> str:
 
 def target_of(text: str, cores: int) -> Any:
     """The target to tune for: MetaSchedule wants to know how many cores there are."""
-    wanted = text.split()[0] == "llvm" and "-num-cores" not in text
-    return tvm.target.Target(f"{text} -num-cores={cores}" if wanted else text)
+    fields = target_fields(text)
+    wanted = fields["kind"] == "llvm" and "num-cores" not in fields
+    return make_target(with_option(text, "num-cores", cores) if wanted else text)
 
 
 def looked_at(module: Any) -> Any:

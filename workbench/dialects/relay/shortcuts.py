@@ -17,6 +17,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.capture import pass_context
 from workbench.dialects.relay.folding import Folder, NotPlain
 from workbench.dialects.relay.optimizing import optimize
+from workbench.dialects.relay.target import make_target
 from workbench.dialects.scheduling import scheduled
 
 KEPT = 8
@@ -33,7 +34,7 @@ def quickly_optimized(workload: Workload, target: str, config: Mapping[str, Any]
 
 def _optimized(workload: Workload, target: str, config: Mapping[str, Any], shortcuts: Any) -> tvm.IRModule:
     with scheduled(config, "relay", empty=True), pass_context(config, [shortcuts]), shortcuts.memory:
-        return optimize(workload, target)
+        return optimize(workload, make_target(target))
 
 
 @tvm.ir.instrument.pass_instrument

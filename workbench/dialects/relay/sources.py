@@ -10,9 +10,9 @@ _OF_KIND = {"llvm": ("llvm", "asm", "tir"), "c": ("c", "tir"), "cuda": ("cuda", 
 _ASKED = {"llvm": "ll", "asm": "s"}
 
 
-def forms(target: str) -> tuple[str, ...]:
-    """The forms there are for a target, its own first."""
-    return _OF_KIND.get(target.split()[0], ("tir",))
+def forms(kind: str) -> tuple[str, ...]:
+    """The forms there are for a kind of target, its own first."""
+    return _OF_KIND.get(kind, ("tir",))
 
 
 def code(library: Any, lowered: tvm.IRModule, form: str) -> str:

@@ -10,6 +10,7 @@ from workbench.dialects.base import Workload
 from workbench.pipeline.config import Config, context_of
 from workbench.pipeline.legal import check
 from workbench.process.worker import Progress, never, silent, worker
+from workbench.targets import TargetLike, target_text
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Counts:
 
 def count(
     workload: Workload,
-    target: str = "llvm",
+    target: TargetLike = "llvm",
     opt_level: int = 3,
     disabled: Sequence[str] = (),
     required: Sequence[str] = (),
@@ -60,8 +61,8 @@ def count(
     return count_config(workload, how, target, timeout=timeout, progress=progress, cancelled=cancelled)
 
 
-def count_config(workload: Workload, config: Config, target: str = "llvm", **how: Any) -> Counts:
+def count_config(workload: Workload, config: Config, target: TargetLike = "llvm", **how: Any) -> Counts:
     """The same for a Config; the pipeline of one that has a pipeline has run, and `workload` is what it made."""
     check(workload, config)
-    arguments = {"target": target, "config": config.context().to_data()}
+    arguments = {"target": target_text(target), "config": config.context().to_data()}
     return Counts(**worker().run("workbench.measure.kernels.counting:count", workload, arguments, **how))

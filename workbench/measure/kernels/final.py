@@ -17,6 +17,7 @@ from workbench.pipeline.legal import check
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.process.worker import worker
+from workbench.targets import TargetLike, target_text
 
 _GRAPH_ONLY = ("relay.FuseOps.", "relax.FuseOps.")
 "settings that no pass on TIR asks for, so that all they do is in the final module"
@@ -32,7 +33,7 @@ class Final:
     configurations that share it compile to the same code. Empty where it was not asked for."""
 
 
-def look(workload: Workload, config: Config, target: str = "llvm", *, final: bool = True, **how: Any) -> Final:
+def look(workload: Workload, config: Config, target: TargetLike = "llvm", *, final: bool = True, **how: Any) -> Final:
     """Run the passes of a configuration in the child process; no code is generated.
 
     Parameters
@@ -48,13 +49,13 @@ def look(workload: Workload, config: Config, target: str = "llvm", *, final: boo
         The configuration is refused, a pass failed, or the passes ended their process.
     """
     check(workload, config)
-    arguments = {"target": target, "config": config.to_data(), "final": final}
+    arguments = {"target": target_text(target), "config": config.to_data(), "final": final}
     found = worker().run("workbench.measure.kernels.final_jobs:looked", workload, arguments, **how)
     counts = Counts(**found["counts"])
     return Final(counts, _with_context(workload, config, found["fingerprint"], counts.target) if final else "")
 
 
-def final_workload(workload: Workload, config: Config, target: str = "llvm") -> Workload:
+def final_workload(workload: Workload, config: Config, target: TargetLike = "llvm") -> Workload:
     """What a configuration makes of a workload before code is generated.
 
     That is its pipeline's result; without a pipeline, the module in which the compiler has decided on its kernels.
@@ -72,7 +73,7 @@ def final_workload(workload: Workload, config: Config, target: str = "llvm") -> 
             raise MeasureError(f"{made.failed.name} failed: {made.failed.error}")
         return runner.workload_of(made.end)
     with tempfile.TemporaryDirectory() as folder:
-        arguments = {"target": target, "config": config.to_data(), "folder": folder}
+        arguments = {"target": target_text(target), "config": config.to_data(), "folder": folder}
         worker().run("workbench.measure.kernels.final_jobs:written", workload, arguments)
         found = dialect_of(workload).restore(Path(folder))
     return Workload(found.module, found.params, workload.name, workload.dialect)

@@ -13,9 +13,11 @@ from workbench.errors import MeasureError, UnknownName
 from workbench.graph.json import from_data
 from workbench.graph.model import Graph, Group, Node
 from workbench.measure.kernels.code import function_in
+from workbench.measure.kernels.whole import column
 from workbench.pipeline.config import Config, context_of
 from workbench.pipeline.legal import check
 from workbench.process.worker import Progress, never, silent, worker
+from workbench.targets import TargetLike, target_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,14 +97,12 @@ class Kernels:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """One row a call, in execution order; `flops` is NA where it is unknown."""
+        """One row a call, in execution order; `flops` is NA where it is unknown, or is more than 64 bits hold."""
         import pandas as pd
 
         table = pd.DataFrame(list(self.rows))
-        for name in ("flops", "group"):
-            if name in table:
-                table[name] = table[name].astype("Int64")
-        return table
+        whole = [name for name in ("flops", "group") if name in table]
+        return table.assign(**{name: column(row.get(name) for row in self.rows) for name in whole})
 
     @cached_property
     def handovers(self) -> pd.DataFrame:
@@ -190,7 +190,7 @@ class Kernels:
 
 def kernels(
     workload: Workload,
-    target: str = "llvm",
+    target: TargetLike = "llvm",
     opt_level: int = 3,
     disabled: Sequence[str] = (),
     required: Sequence[str] = (),
@@ -221,10 +221,10 @@ def kernels(
     return kernels_config(workload, how, target, timeout=timeout, progress=progress, cancelled=cancelled)
 
 
-def kernels_config(workload: Workload, config: Config, target: str = "llvm", **how: Any) -> Kernels:
+def kernels_config(workload: Workload, config: Config, target: TargetLike = "llvm", **how: Any) -> Kernels:
     """The same for a Config; the pipeline of one that has a pipeline has run, and `workload` is what it made."""
     check(workload, config)
-    asked = {"target": target, "config": config.context().to_data()}
+    asked = {"target": target_text(target), "config": config.context().to_data()}
 
     def run(job: str, **more: Any) -> dict[str, Any]:
         return worker().run(f"workbench.measure.kernels.counting:{job}", workload, {**asked, **more}, **how)

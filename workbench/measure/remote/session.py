@@ -15,6 +15,7 @@ from workbench.dialects.base import Running, Workload
 from workbench.dialects.parts import part
 from workbench.errors import MeasureError, NoDevice, NoServer, sentence
 from workbench.measure.remote.tracker import SERVERS, Lent, Tracker
+from workbench.measure.rows import device_of
 
 PROBE_SECONDS = 5.0
 "a session that answers nothing for so long is dead"
@@ -42,8 +43,8 @@ class Session:
 
     def running(self, workload: Workload, library: Path, target: str, seed: int) -> Running:
         """The library on the device, with random inputs."""
-        kind = target.split()[0]
-        device = self.remote.device("cpu" if kind in ("llvm", "c") else kind, 0)
+        kind = device_of(target)
+        device = self.remote.device(kind, 0)
         if not device.exist:
             raise NoDevice(f"the server {self.lent} has no {kind} device, so nothing was run")
         self.remote.upload(str(library))
@@ -53,8 +54,8 @@ class Session:
 
     def conditions(self, target: str) -> dict[str, Any]:
         """What the server can say of itself; a TVM server doesn't tell its CPU."""
-        gpu = not target.startswith(("llvm", "c "))
-        device = self.remote.device(target.split()[0], 0) if gpu else None
+        kind = device_of(target)
+        device = None if kind == "cpu" else self.remote.device(kind, 0)
         return {
             "server": str(self.lent),
             "threads": int(self.remote.get_function("runtime.NumThreads")()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.errors import MeasureError
-from workbench.measure.rows import device_of
+from workbench.targets import target_fields, with_option
 
 
 def target_there(target: str) -> str:
@@ -14,9 +14,10 @@ def target_there(target: str) -> str:
     MeasureError
         It is plain `cuda`, which says nothing of the device's architecture.
     """
-    if target.split()[:1] == ["llvm"] and "-mcpu" not in target and "-mtriple" not in target:
-        return f"{target} -mcpu=generic"
-    if device_of(target) == "cuda" and "-arch" not in target:
+    fields = target_fields(target)
+    if fields["kind"] == "llvm" and not {"mcpu", "mtriple"} & set(fields):
+        return with_option(target, "mcpu", "generic")
+    if fields["kind"] == "cuda" and "arch" not in fields:
         raise MeasureError(
             "write the architecture of the device's GPU: cuda -arch=sm_..; this machine's own says nothing of it"
         )

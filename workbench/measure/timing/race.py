@@ -19,6 +19,7 @@ from workbench.measure.timing.subject import JOBS, Limits, no_device
 from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check as legal
 from workbench.process.worker import Progress, never, silent, worker
+from workbench.targets import TargetLike, target_text
 from workbench.terminal import visible
 
 
@@ -74,7 +75,7 @@ def race(
     workload: Workload,
     a: Any,
     b: Any,
-    target: str = "llvm",
+    target: TargetLike = "llvm",
     *,
     budget: float = 4.0,
     timeout: float = 600.0,
@@ -106,7 +107,7 @@ def race(
         One of them does not build or run, or there is no device for the target.
     """
     how = Limits(budget, timeout, memory, seed, check, False, progress, cancelled)
-    configs = [Config.of(each) for each in (a, b)]
+    configs, target = [Config.of(each) for each in (a, b)], target_text(target)
     for config in configs:
         legal(workload, config)
     if remote is not None:

@@ -11,11 +11,12 @@ from workbench.dialects.schedule_search import best_cost_model
 from workbench.errors import WorkbenchError
 from workbench.pipeline.config import Config
 from workbench.process.worker import Progress, never, silent
+from workbench.targets import TargetLike, target_text
 from workbench.tune.schedules.result import TunedSchedules
 from workbench.tune.schedules.run import Order, ScheduleRun
 
 
-def tune_schedules(workload: Workload, target: str = "llvm", **how: Any) -> TunedSchedules:
+def tune_schedules(workload: Workload, target: TargetLike = "llvm", **how: Any) -> TunedSchedules:
     """Search faster schedules for a model's kernels with TVM's MetaSchedule, in a child process.
 
     What was tried is kept: a kernel that had its trials is not tuned again, in this model or another, and a run that was
@@ -46,7 +47,7 @@ def tune_schedules(workload: Workload, target: str = "llvm", **how: Any) -> Tune
 
 def prepared_schedules(
     workload: Workload,
-    target: str = "llvm",
+    target: TargetLike = "llvm",
     *,
     kernels: Iterable[Any] | None = None,
     trials: int = 64,
@@ -92,7 +93,7 @@ def prepared_schedules(
     model = _model(cost_model, workload.dialect)
     limits = {"timeout": timeout, "memory": memory, "cancelled": cancelled}
     order = Order(_listed(kernels), trials, model, folder, budget, seed)
-    run = ScheduleRun(workload, Config.of(config), target, order, limits)
+    run = ScheduleRun(workload, Config.of(config), target_text(target), order, limits)
     run.listen(lambda run: progress(run.doing, run.spent))
     return run
 

@@ -1,0 +1,212 @@
+"""What TVM accepts as a target, as one canonical text; nothing here needs TVM.
+
+The canonical text is `kind -name=value ...`, or JSON where options cannot be written so: a host, a value with blanks, a boolean.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from workbench.errors import WorkbenchError
+
+Fields: TypeAlias = "dict[str, Any]"
+_LISTS = ("keys", "mattr", "libs")
+"options whose value is a list"
+_KINDS = {
+    "nvidia": "cuda",
+    "arm": "llvm",
+    "aws/cpu": "llvm",
+    "riscv": "llvm",
+    "raspberry-pi": "llvm",
+    "apple": "metal",
+}
+"from the first part of a tag (`nvidia/nvidia-h100`) to the kind of its targets"
+_WRITE = "write one like `llvm -mcpu=core-avx2`"
+
+
+class TargetObject(Protocol):
+    """A `tvm.target.Target`."""
+
+    kind: Any
+
+    def export(self) -> Any: ...
+
+
+TargetLike: TypeAlias = "str | Mapping[str, Any] | TargetObject"
+
+
+class TargetError(WorkbenchError):
+    """A target that cannot be read."""
+
+
+def target_text(given: TargetLike) -> str:
+    """Return the canonical text of a target.
+
+    Parameters
+    ----------
+    given
+        `llvm -mcpu=x`, a tag, JSON, a dict of the same fields, or a `tvm.target.Target`. Of an object, what TVM fills in by itself
+        is left out.
+
+    Raises
+    ------
+    TargetError
+        It is not a target, whatever the TVM.
+
+    Examples
+    --------
+    >>> target_text('{"kind": "llvm", "mcpu": "core-avx2"}'), target_text("llvm   -num-cores 4")
+    ('llvm -mcpu=core-avx2', 'llvm -num-cores=4')
+    >>> target_text({"kind": "cuda", "host": "llvm"})
+    '{"kind": "cuda", "host": {"kind": "llvm"}}'
+    """
+    return _text(_given_fields(given))
+
+
+def target_texts(given: TargetLike | Iterable[TargetLike]) -> tuple[str, ...]:
+    """Return the canonical texts of one target, or of several."""
+    if isinstance(given, (str, Mapping)) or hasattr(given, "export"):
+        return (target_text(given),)  # pyright: ignore[reportArgumentType]  an object with export is a target
+    if not isinstance(given, Iterable):
+        raise TargetError(f"targets is {_shown(given)}; give a list of targets, such as ['llvm', 'cuda']")
+    return tuple(target_text(each) for each in given)  # pyright: ignore[reportArgumentType]  as above
+
+
+def target_fields(text: str) -> Fields:
+    """Return a target's fields by name, `kind` first.
+
+    >>> target_fields("llvm -mcpu=core-avx2 -num-cores=4")
+    {'kind': 'llvm', 'mcpu': 'core-avx2', 'num-cores': 4}
+    """
+    return _given_fields(text)
+
+
+def kind_of(text: str) -> str:
+    """Return the kind of a target; of a tag that is not known here, the tag.
+
+    >>> kind_of("llvm -mcpu=x"), kind_of('{"kind": "cuda"}'), kind_of("nvidia/nvidia-h100")
+    ('llvm', 'cuda', 'cuda')
+    """
+    kind = str(target_fields(text)["kind"])
+    return _KINDS.get(kind.rpartition("/")[0], kind)
+
+
+def with_option(text: str, name: str, value: str | int) -> str:
+    """Return the target with one more option.
+
+    >>> with_option("llvm", "mcpu", "core-avx2")
+    'llvm -mcpu=core-avx2'
+    """
+    return _text({**target_fields(text), name: value})
+
+
+def _given_fields(given: object) -> Fields:
+    try:
+        if isinstance(given, str):
+            return _of_text(given)
+        if isinstance(given, Mapping):
+            return _checked(_plain(given))
+        if hasattr(given, "export") and hasattr(given, "kind"):
+            return _of_object(given)
+    except RecursionError:
+        raise TargetError(f"the target is nested too deep; {_WRITE}") from None
+    raise TargetError(f"the target is {_shown(given)}; {_WRITE}, or give its JSON, a dict, or a tvm.target.Target")
+
+
+def _of_text(text: str) -> Fields:
+    if any(not c.isprintable() and not c.isspace() for c in text) or not text.strip():
+        raise TargetError(f"the target {_shown(text)} is empty or has control characters; {_WRITE}")
+    if text.lstrip().startswith("{"):
+        try:
+            return _checked(_plain(json.loads(text)))
+        except ValueError as error:
+            raise TargetError(f"the target {_shown(text)} is not JSON ({error}); {_WRITE}") from None
+    try:
+        kind, *words = shlex.split(text)
+    except ValueError as error:
+        raise TargetError(f"the target {_shown(text)} cannot be split into options ({error}); {_WRITE}") from None
+    return {"kind": kind, **_options(words)}
+
+
+def _options(words: Sequence[str]) -> Fields:
+    """`-name=value`, `-name value`, or `-name` for true."""
+    fields: Fields = {}
+    words = list(words)
+    while words:
+        word = words.pop(0)
+        name, equals, value = word.lstrip("-").partition("=")
+        if not word.startswith("-") or not name:
+            raise TargetError(f"{_shown(word)} is not an option of a target; options begin with -: {_WRITE}")
+        if not equals and words and not words[0].startswith("-"):
+            equals, value = "=", words.pop(0)
+        fields[name] = _value(name, value) if equals else True
+    return fields
+
+
+def _value(name: str, text: str) -> Any:
+    if name in _LISTS:
+        return text.split(",")
+    return int(text) if text.isascii() and text.isdigit() else text
+
+
+def _of_object(target: Any) -> Fields:
+    """What an object was given beyond the defaults of its kind."""
+    fields = _plain(target.export())
+    usual = _plain(type(target)({"kind": fields["kind"]}).export())
+    return _checked({"kind": fields["kind"], **{name: v for name, v in fields.items() if usual.get(name) != v}})
+
+
+def _checked(fields: Any) -> Fields:
+    """The fields with `kind` first and the host as fields too; a tag alone is the kind."""
+    if not isinstance(fields, dict):
+        raise TargetError(f"the target is {_shown(fields)}; {_WRITE}")
+    rest = {name: value for name, value in fields.items() if name not in ("kind", "tag")}
+    kind = fields.get("kind") or fields.get("tag")
+    if not isinstance(kind, str) or kind.split() != [kind] or not all(isinstance(name, str) for name in rest):
+        raise TargetError(f"the kind of a target must be a word, not {_shown(kind)}; {_WRITE}")
+    if "host" in rest:
+        rest["host"] = _given_fields(rest["host"])
+    return {"kind": kind, **rest}
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: TVM's own maps, arrays, strings and numbers become Python's."""
+    if isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if hasattr(value, "items"):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if hasattr(value, "export"):
+        return _of_object(value)
+    if hasattr(value, "__len__") and hasattr(value, "__getitem__") and not isinstance(value, (bytes, bytearray)):
+        return [_plain(each) for each in value]
+    number = getattr(value, "value", None)
+    if isinstance(number, int):
+        return number
+    raise TargetError(f"a target cannot hold {_shown(value)}; {_WRITE}")
+
+
+def _text(fields: Fields) -> str:
+    words = [str(fields["kind"]), *(_word(name, value) for name, value in fields.items() if name != "kind")]
+    text = " ".join(words)
+    try:
+        same = repr(_of_text(text)) == repr(fields)  # 1 is not true
+    except TargetError:
+        same = False
+    try:
+        return text if same else json.dumps(fields, allow_nan=False)
+    except ValueError:
+        raise TargetError(f"a target holds a number that is not finite; {_WRITE}") from None
+
+
+def _word(name: str, value: Any) -> str:
+    return f"-{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
+
+
+def _shown(value: object) -> str:
+    text = repr(value) if isinstance(value, (str, int, float, bool, type(None))) else type(value).__name__
+    return text if len(text) <= 80 else f"{text[:77]}..."
