@@ -159,6 +159,50 @@ def test_a_node_that_does_not_convert_is_named(dialect: str, capsys: pytest.Capt
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "[",
+        "[" * 100_000,
+        "-" * 5000,
+        "['a', 1]",
+        "{}",
+        "1",
+        "['\\ud800', 'x']",
+        "['a\\x1b', 'x']",
+        "[[]]",
+        "x\0",
+        "[]",
+    ],
+    ids=range(12),
+)
+def test_malformed_metadata_of_nodes(dialect: str, value: str) -> None:
+    model = dense()
+    for node in model.graph.node:
+        node.metadata_props.add(key="pkg.torch.onnx.name_scopes", value=value)
+    graph = wb.load(model).graph()
+    assert graph.ops()
+    assert not any("\x1b" in node.span + node.name for node in graph.nodes)
+
+
+def test_control_characters_in_names_are_written_out(dialect: str) -> None:
+    evil = "x\x1b]0;title\x07\u2028"
+    model = dense("batch")
+    for node in model.graph.node:
+        node.name = evil
+        node.input[:] = [evil if name == "x" else name for name in node.input]
+    model.graph.input[0].name = evil
+    workload = wb.load(model)
+    (note,) = workload.notes
+    assert r"leaves batch open" in note
+    fixed = wb.load(model, inputs=[(2, 4)])
+    for said in (note, repr(workload), fixed.text(), str(fixed.graph().nodes)):
+        assert "\x1b" not in said
+    assert wb.kernels(fixed).launches
+    assert len(run_once(fixed).outputs) == 1
+
+
 def test_what_todays_torch_says_of_scopes_becomes_layers(dialect: str) -> None:
     model = bert(2)
     for node in model.graph.node:

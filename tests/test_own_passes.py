@@ -60,6 +60,23 @@ def gives_a_function(module: Any) -> Any:
     return module["main"]
 
 
+def exits(module: Any) -> Any:
+    raise SystemExit(3)
+
+
+class Silent(BaseException):
+    def __str__(self) -> str:
+        raise OSError
+
+
+def raises_anything(module: Any) -> Any:
+    raise Silent
+
+
+def interrupts(module: Any) -> Any:
+    raise KeyboardInterrupt
+
+
 def recurses(module: Any) -> Any:
     return recurses(module)
 
@@ -72,6 +89,8 @@ def recurses(module: Any) -> Any:
         (gives_none, "returned a NoneType"),
         (gives_a_function, "returned a Function; a pass returns an IRModule"),
         (recurses, "RecursionError"),
+        (exits, "SystemExit: 3"),
+        (raises_anything, "Silent"),
     ],
 )
 def test_a_bad_pass_is_a_step_that_says_what_was_wrong(w: wb.Workload, bad: Any, words: str, isolated: bool) -> None:
@@ -79,6 +98,21 @@ def test_a_bad_pass_is_a_step_that_says_what_was_wrong(w: wb.Workload, bad: Any,
     assert [step.status for step in trace.steps] == ["error", "changed"]
     assert words in trace.steps[0].error
     assert "\n" not in trace.steps[0].error
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Relay's TVM drops a SystemExit in C
+@pytest.mark.parametrize("bad", [exits, raises])
+def test_a_bad_pass_object_is_a_step_too(w: wb.Workload, bad: Any) -> None:
+    import tvm
+
+    made = tvm.transform.module_pass(lambda module, _context: bad(module), opt_level=0, name="bad")
+    trace = wb.trace(w, [made, CHANGES])
+    assert [step.status for step in trace.steps] == ["error", "changed"]
+
+
+def test_an_interrupt_of_the_user_ends_the_trace(w: wb.Workload) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        wb.trace(w, [interrupts])
 
 
 @pytest.mark.parametrize(("bad", "words"), [(loops, "no result within 1 s"), (crashes, "SIGSEGV")])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import PASTES
-from workbench.errors import LoadError, WorkbenchError
+from workbench.errors import LoadError, WorkbenchError, writing
 from workbench.graph.model import Graph
 from workbench.graph.received import Damaged, literal
 from workbench.pipeline.config import Config
@@ -259,7 +259,5 @@ def _print_table(table: pd.DataFrame, output: Path | None) -> None:
 
 
 def _write(text: str, path: str | Path) -> None:
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise WorkbenchError(f"{path} cannot be written: {error.strerror}; check the folder") from None
+    with writing(path):
+        Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")

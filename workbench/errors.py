@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
@@ -132,6 +134,20 @@ def last_line(error: BaseException) -> str:
     """The last line of an error that says something: TVM puts its C++ stack first. The error's type if it is silent."""
     lines = [line.strip() for line in words(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__
+
+
+def reason(error: OSError | ValueError) -> str:
+    """Return why a file cannot be opened; a ValueError is of a name that no file can have."""
+    return (error.strerror if isinstance(error, OSError) else None) or last_line(error)
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str], kind: type[WorkbenchError] = WorkbenchError) -> Iterator[None]:
+    """Raise a WorkbenchError with the path where the block cannot write a file."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise kind(f"{path} cannot be written: {reason(error)}; check the folder and the name") from error
 
 
 def first_line(error: BaseException) -> str:

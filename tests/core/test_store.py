@@ -78,6 +78,21 @@ def test_rows_of_one_workload_in_the_order_they_came(store):
     assert numbers(store) == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize(
+    "data",
+    ["{", "[" * 100_000, "[]", "1", '{"machine": []}', b"\xff\xfe", 5],
+    ids=["cut", "deep", "list", "number", "key", "bytes", "integer"],
+)
+def test_a_damaged_row_is_left_out_alone(store, path, data):
+    store.append(row(1))
+    with closing(sqlite3.connect(path, isolation_level=None)) as file:
+        statement = "INSERT INTO rows (workload_hash, machine, tvm, data) VALUES ('a', 'b', 'c', CAST(? AS TEXT))"
+        file.execute(statement, [data])
+    store.append(row(2))
+    with pytest.warns(RuntimeWarning, match="1 row is damaged"):
+        assert store.rows() == [row(1), row(2)]
+
+
 def test_no_file_is_no_rows_and_makes_none(store, path):
     assert store.rows() == []
     assert not path.exists()

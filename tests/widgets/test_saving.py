@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import re
 import shutil
@@ -193,6 +194,22 @@ def test_an_unknown_suffix_is_answered_with_the_known_ones(tmp_path: Path) -> No
         WorkbenchError, match=r"'a\.gif' cannot be saved: its suffix must be one of \.html, \.svg, \.pdf, \.png"
     ):
         GraphView(plain()).save(tmp_path / "a.gif")
+
+
+def test_a_read_only_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Path, "write_bytes", refuse)
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(WorkbenchError, match=r"a\.html cannot be written: Read-only file system"):
+        GraphView(plain()).save(tmp_path / "a.html")
+
+
+@pytest.mark.parametrize("name", ["a\0.html", "a" * 300 + ".html"], ids=["NUL", "long"])
+def test_a_name_that_no_file_can_have(name: str, tmp_path: Path) -> None:
+    with pytest.raises(WorkbenchError, match="cannot be written"):
+        GraphView(plain()).save(tmp_path / name)
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from workbench.dialects.importers.files import SUFFIXES as IMPORTED
 from workbench.dialects.importers.files import converted, imported
 from workbench.dialects.importers.shapes import Inputs
 from workbench.dialects.parts import part
-from workbench.errors import LoadError, UnknownName, WorkbenchError
+from workbench.errors import LoadError, ParseError, UnknownName, WorkbenchError, reason
 from workbench.graph.model import DIALECTS
 
 NAMES = DIALECTS
@@ -32,6 +32,9 @@ _WHERE = {
 }
 _CODE = re.compile(r"^\s*(?:@|class\b|def\b|from\b.*\bimport\b|import\b)", re.MULTILINE)
 "a line as Python's programs have, which TVMScript is one of"
+
+_HALF = re.compile("[\ud800-\udfff]")
+"what decoding with errors left in a string; TVM takes none"
 
 
 def installed() -> str | None:
@@ -160,10 +163,9 @@ def _read(path: Path | None, text: str, params: Mapping[str, Any] | None, name: 
     """The modules of a text. Relay's is read without TVM, so it is read wherever it is found."""
     from workbench.dialects.relay.paste.workload import is_relay, is_script
 
-    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
-        raise LoadError(
-            "the text holds halves of characters (U+D800 to U+DFFF), so it was not decoded as it was written"
-        )
+    half = _HALF.search(text)
+    if half is not None:
+        raise ParseError("characters that UTF-8 has, not half of one", text, half.start())
     if not text.strip():
         raise LoadError(f"{path.name if path else 'the text'} is empty; give what TVM printed, or a path to it")
     is_json = text.lstrip().startswith("{") if path is None else path.suffix == ".json"
@@ -211,5 +213,5 @@ def _file_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise LoadError(f"{path.name} is not text; give the text or JSON that TVM wrote") from None
-    except OSError as error:
-        raise LoadError(f"{path!s:.200} cannot be read: {error.strerror}; check the path") from None
+    except (OSError, ValueError) as error:  # a ValueError: the name holds a NUL
+        raise LoadError(f"{path!s:.200} cannot be read: {reason(error)}; check the path") from None

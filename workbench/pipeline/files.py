@@ -7,10 +7,11 @@ import json
 import os
 import tempfile
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import LoadError, MeasureError
+from workbench.errors import LoadError, MeasureError, writing
 from workbench.graph.json import from_data, to_data
 from workbench.graph.model import DIALECTS
 from workbench.graph.received import Damaged, fields, parse, place
@@ -52,10 +53,8 @@ def save(trace: Trace, path: str | Path) -> Path:
     """
     path = Path(path)
     data = gzip.compress(json.dumps(_to_data(trace), separators=(",", ":")).encode(), mtime=0)
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise LoadError(f"{path} cannot be written: {error.strerror}; check the folder") from None
+    with writing(path, LoadError):
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -63,7 +62,8 @@ def save(trace: Trace, path: str | Path) -> Path:
         Path(name).chmod(0o666 & ~_umask())
         Path(name).replace(path)
     except OSError as error:
-        Path(name).unlink(missing_ok=True)
+        with suppress(OSError):
+            Path(name).unlink(missing_ok=True)
         raise LoadError(f"{path} cannot be written: {error.strerror}; what was there before is untouched") from None
     return path
 

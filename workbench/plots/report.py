@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.dialects.base import Workload
-from workbench.errors import WorkbenchError
+from workbench.errors import WorkbenchError, writing
 from workbench.measure.kernels.kernels import Kernels, kernels_config
 from workbench.measure.kernels.overlays import joined
 from workbench.measure.local import DEFAULT, measure
@@ -110,10 +110,8 @@ class Files:
         WorkbenchError
             It cannot be written.
         """
-        try:
+        with writing(path):
             path.write_text(text, encoding="utf-8", errors="replace")
-        except OSError as error:
-            raise WorkbenchError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def _harmless(value: Any) -> Any:

@@ -9,11 +9,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import WorkbenchError
+from workbench.errors import WorkbenchError, writing
 from workbench.widgets.paper import draw, font_widths
 from workbench.widgets.saved_page import to_json
 
@@ -87,13 +88,16 @@ def write(path: Path, data: bytes) -> None:
     WorkbenchError
         The place cannot be written.
     """
-    beside = path.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        beside.write_bytes(data)
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise WorkbenchError(f"{path} cannot be written: {error.strerror or error}") from error
+    with writing(path):
+        beside = path.with_name(f".{secrets.token_hex(8)}.tmp")
+        try:
+            beside.write_bytes(data)
+            beside.replace(path)
+        finally:
+            with suppress(
+                OSError, ValueError
+            ):  # a disk that is read-only refuses this too, whether or not there is a file
+                beside.unlink(missing_ok=True)
 
 
 def _run(command: list[str], given: bytes, who: str, seconds: float) -> bytes:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from shlex import quote
 from types import ModuleType
@@ -17,10 +18,13 @@ from typing import Any
 
 from workbench.dialects.importers.extras import needed
 from workbench.dialects.importers.unsupported import refuse
-from workbench.errors import LoadError, UnknownName, last_line
+from workbench.errors import LoadError, UnknownName, last_line, reason
 from workbench.graph.received import Damaged, literal
+from workbench.terminal import visible
 
 SCOPES = "pkg.torch.onnx.name_scopes"
+LONGEST = 10_000
+"characters of an entry of metadata_props that is read; Python's parser reads it, by recursion"
 _VERSION = re.compile(r"_impl_v(\d+)")
 _SETTINGS = {"Resize", "Upsample", "Clip", "Pad", "Dropout", "QuantizeLinear", "DequantizeLinear", "Range", "OneHot"}
 "operators that take settings as inputs: TVM wants their values when it converts"
@@ -42,8 +46,8 @@ def read(path: Path) -> Any:
     onnx = onnx_package()
     try:
         data = path.read_bytes()
-    except OSError as error:
-        raise LoadError(f"{path} cannot be read: {error.strerror}; check the path") from None
+    except (OSError, ValueError) as error:
+        raise LoadError(f"{path} cannot be read: {reason(error)}; check the path") from None
     try:
         model = onnx.load_model_from_string(data)
     except (ValueError, TypeError, onnx.onnx_cpp2py_export.checker.ValidationError) as error:
@@ -92,14 +96,42 @@ def prepared(model: Any, supported: Collection[str], shapes: Mapping[str, Any]) 
     return copy
 
 
-def nodes(graph: Any) -> Iterator[Any]:
-    """Every node, those in branches and loop bodies too."""
+def visible_names(model: Any) -> Any:
+    """Return the model, or a copy in which the control characters of names are written out: terminals and TVM's JSON take them as they are."""
+    if not any(name != visible(name) for graph in _graphs(model.graph) for name in _names(graph)):
+        return model
+    copy = onnx_package().ModelProto()
+    copy.CopyFrom(model)
+    for graph in _graphs(copy.graph):
+        for named in _named(graph):
+            named.name = visible(named.name)
+        for names in (names for node in graph.node for names in (node.input, node.output)):
+            names[:] = map(visible, names)
+    return copy
+
+
+def _named(graph: Any) -> Iterator[Any]:
+    return chain(graph.node, graph.input, graph.output, graph.initializer, graph.value_info)
+
+
+def _names(graph: Any) -> Iterator[str]:
+    yield from (named.name for named in _named(graph))
+    yield from (name for node in graph.node for name in (*node.input, *node.output))
+
+
+def _graphs(graph: Any) -> Iterator[Any]:
+    """A graph, and those in branches and loop bodies."""
     waiting = [graph]
     while waiting:
-        for node in waiting.pop().node:
-            yield node
-            for attribute in node.attribute:
-                waiting.extend([attribute.g] if attribute.HasField("g") else attribute.graphs)
+        one = waiting.pop()
+        yield one
+        for attribute in (attribute for node in one.node for attribute in node.attribute):
+            waiting.extend([attribute.g] if attribute.HasField("g") else attribute.graphs)
+
+
+def nodes(graph: Any) -> Iterator[Any]:
+    """Every node, those in branches and loop bodies too."""
+    return (node for one in _graphs(graph) for node in one.node)
 
 
 def scoped_name(node: Any) -> list[str]:
@@ -113,13 +145,15 @@ def scoped_name(node: Any) -> list[str]:
 
 def _modules(told: str) -> list[str]:
     """The modules in what torch.onnx.export writes: a list of full names, each in the one before, the operator last."""
+    if len(told) > LONGEST:
+        return []
     try:
         full = literal(told)
     except Damaged:
         return []
     if not isinstance(full, list) or not all(isinstance(name, str) for name in full):
         return []
-    names = [name for name in full[:-1] if name]
+    names = [visible(name) for name in full[:-1] if name]
     return [
         name.removeprefix(f"{before}.") for before, name in zip(["", *names], names, strict=False) if name != before
     ]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.errors import LoadError
+from workbench.errors import LoadError, reason
 
 LIST, TENSOR = 0xF7E58D4F05049CB7, 0xDD5E40F096B4A13F
 "the first eight bytes of a file, and of each tensor in it"
@@ -39,8 +39,8 @@ def read_params(path: Path) -> dict[str, np.ndarray]:
     """
     try:
         data = path.read_bytes()
-    except OSError as error:
-        raise LoadError(f"{path} cannot be read: {error.strerror}; check the path") from None
+    except (OSError, ValueError) as error:
+        raise LoadError(f"{path} cannot be read: {reason(error)}; check the path") from None
     try:
         return _from_numpy(data) if data[:2] == b"PK" else _Bytes(data).params()
     except (struct.error, ValueError) as error:

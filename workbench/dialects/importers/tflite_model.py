@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects.importers.extras import needed
-from workbench.errors import LoadError
+from workbench.errors import LoadError, reason
 
 IDENTIFIER = b"TFL3"
 
@@ -23,8 +23,8 @@ def read(path: Path) -> Any:
     tflite = needed("tflite", "tflite", "reading a TFLite model")
     try:
         data = path.read_bytes()
-    except OSError as error:
-        raise LoadError(f"{path} cannot be read: {error.strerror}; check the path") from None
+    except (OSError, ValueError) as error:
+        raise LoadError(f"{path} cannot be read: {reason(error)}; check the path") from None
     if data[4:8] != IDENTIFIER:
         raise LoadError(
             f"{path.name} is not a TFLite model: it lacks the mark {IDENTIFIER.decode()}; give what TensorFlow's converter wrote"

@@ -102,7 +102,9 @@ class RelayBuilt:
 
     def program(self) -> Program:
         module = self.module()
-        graph = json.loads(self.library.get_graph_json())
+        graph = json.loads(
+            self.library.get_graph_json(), strict=False
+        )  # TVM leaves control characters in names as they are
         return program_of_json(graph, external_functions(module), read_by_hash(module))
 
     def module(self) -> tvm.IRModule:

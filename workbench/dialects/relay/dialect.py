@@ -228,7 +228,7 @@ def _values(metadata: str) -> dict[str, tvm.nd.NDArray]:
         return {}
     try:
         kept = tvm.ir.load_json(metadata).get("relay.Constant", [])
-    except (tvm.TVMError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+    except (tvm.TVMError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise LoadError(f"the text's #[metadata] cannot be read: {last_line(error)}") from None
     return {f"meta[relay.Constant][{place}]": constant.data for place, constant in enumerate(kept)}
 

@@ -19,6 +19,7 @@ _HEAD = struct.Struct("<QQiii")
 "magic number, reserved, device type, device id, dimensions"
 _TYPE = struct.Struct("<BBH")
 "type code, bits, lanes"
+_DAMAGE = (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError)
 _CODES = {0: "int", 1: "uint", 2: "float", 6: "bool"}
 
 
@@ -48,7 +49,7 @@ def constants(metadata: str) -> dict[str, np.ndarray]:
             f"meta[relay.Constant][{index}]": _array(arrays[int(nodes[place]["attrs"]["data"])])
             for index, place in enumerate(listed)
         }
-    except (ValueError, KeyError, IndexError, TypeError, struct.error, binascii.Error) as error:
+    except (*_DAMAGE, struct.error, binascii.Error) as error:
         raise LoadError(
             f"the text's #[metadata] cannot be read: {error}; print it again with show_meta_data=True"
         ) from None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 import tvm
 from tvm import relay
 
+from workbench.dialects.relay.diagnostics import told
 from workbench.dialects.relay.paste.free import tensor
 from workbench.errors import LoadError
 
@@ -21,12 +23,16 @@ def relay_type(text: str) -> Any:
     simple = tensor(text)
     if simple is not None and all(dim.isdigit() or dim == "?" for dim in simple.shape):
         dims = [relay.Any() if dim == "?" else int(dim) for dim in simple.shape]
-        return relay.TensorType(dims, simple.dtype)
+        try:
+            return relay.TensorType(dims, simple.dtype)
+        except (tvm.TVMError, ValueError, OverflowError):
+            raise LoadError(f"{text[:80]} is no type that TVM reads") from None
     if sum(text.count(mark) for mark in "([{") > MOST_BRACKETS * 16 or _depth(text) > MOST_BRACKETS:
         raise LoadError(f"a type is nested too deeply: {text[:60]}...")
     try:
-        function = tvm.relay.parse(f'#[version = "0.0.5"]\ndef @main(%x: {text}) {{ %x }}')["main"]
-    except (tvm.TVMError, tvm.error.DiagnosticError):
+        with told(LoadError):
+            function = tvm.relay.parse(f'#[version = "0.0.5"]\ndef @main(%x: {text}) {{ %x }}')["main"]
+    except (tvm.TVMError, LoadError):
         raise LoadError(f"{text[:80]} is no type that TVM reads") from None
     return function.params[0].type_annotation
 
@@ -46,8 +52,14 @@ def type_of(array: Any) -> str:
 
 
 def random_values(index: int, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    """Positive values, so that a variance among them has a square root; small, so that sums stay finite."""
+    """Positive values, so that a variance among them has a square root; small, so that sums stay finite.
+
+    Of large arrays the first million values are drawn, and repeated.
+    """
     random = np.random.default_rng([SEED, index])
+    drawn = min(prod(shape), 1 << 20)
     if dtype.startswith(("int", "uint", "bool")):
-        return random.integers(0, 2 if dtype == "bool" else 5, shape).astype(dtype)
-    return random.uniform(0.05, 1, shape).astype("float32" if dtype == "bfloat16" else dtype)
+        values = random.integers(0, 2 if dtype == "bool" else 5, drawn)
+    else:
+        values = random.uniform(0.05, 1, drawn)
+    return np.resize(values.astype("float32" if dtype == "bfloat16" else dtype), shape)

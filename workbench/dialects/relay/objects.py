@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from math import prod
 from typing import Any
 
 import tvm
@@ -25,6 +26,8 @@ _UNKNOWN_FIELD = re.compile(
     r"does not have field '(\w+)'|has no field named '?(\w+)|Cannot find (?:field|attribute) '?(\w+)"
 )
 _SUFFIX = re.compile(r"(?:bf16|[fiu]\d*)$")
+MOST_SEEDED = 1 << 28
+"elements of random constants: a gigabyte of float32"
 _DTYPES = {"f": "float32", "bf16": "bfloat16", "": "int32"}
 
 
@@ -62,6 +65,7 @@ class _Maker:
         self.globals = {name: relay.GlobalVar(name) for name in parsed.functions}
         self.made: dict[Expr, Any] = {}
         self.seeded: list[str] = []
+        self.room = MOST_SEEDED
         self.left_out: dict[str, None] = {}
         self.types = self.parameter_types(parsed)
         for expr in _operands_first(parsed.functions.values()):
@@ -105,15 +109,32 @@ class _Maker:
         else:
             dtype, plain = "bool", expr.text == "True"
         stated = tensor(expr.type)
-        return relay.const(plain, stated.dtype if stated else dtype)
+        dtype = stated.dtype if stated else dtype
+        try:
+            return relay.const(plain, dtype)
+        except (OverflowError, ValueError, TypeError, tvm.TVMError):
+            raise LoadError(f"line {expr.line}: {expr.text[:40]} is no number of the type {dtype}") from None
 
     def seeded_constant(self, expr: Expr) -> relay.Constant:
         stated = tensor(expr.type)
         if stated is None or not all(dim.isdigit() for dim in stated.shape):
             raise LoadError(f"line {expr.line}: {expr.text} has neither a value nor a type, `/* ty=Tensor[...] */`")
         self.seeded.append(expr.text)
-        shape = tuple(map(int, stated.shape))
-        return relay.const(random_values(int(re.findall(r"\d+", expr.text)[-1]), shape, stated.dtype), stated.dtype)
+        shape = tuple(int(dim[:20]) for dim in stated.shape)
+        self.room -= prod(shape)
+        if self.room < 0:
+            raise LoadError(
+                f"line {expr.line}: constants without values would have more than {MOST_SEEDED:,} elements here; "
+                "give the text with its #[metadata]"
+            )
+        try:
+            return relay.const(
+                random_values(int(expr.text[:-1].rpartition("[")[2][:18]), shape, stated.dtype), stated.dtype
+            )
+        except (TypeError, ValueError, KeyError, tvm.TVMError):
+            raise LoadError(
+                f"line {expr.line}: there are no random values of the type {stated.dtype} of {expr.text}"
+            ) from None
 
     def make_op(self, expr: Expr) -> tvm.ir.Op:
         try:

@@ -17,6 +17,7 @@ from workbench.dialects.importers.onnx_model import (
     prepared,
     too_new,
     unknown_dimensions,
+    visible_names,
 )
 from workbench.dialects.importers.quiet import Converting
 from workbench.dialects.importers.shapes import Inputs, shapes
@@ -40,6 +41,7 @@ def _newest() -> int:
 
 def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     """A Workload of a ModelProto; weights are its parameters."""
+    model = visible_names(model)
     given = shapes(inputs, input_names(model))
     model = prepared(model, supported(), given)
     importer = _Importer(given)

@@ -131,9 +131,9 @@ class Salvage(Reader):
         outcome: list[Expr] = []
         stack = [Frame(outcome.append, self.run_scope)]
         while True:
-            self.step(stack)
+            self.advance(stack)
             while len(stack) > 1:
-                self.step(stack)
+                self.advance(stack)
             last = self.at
             if not self.another(piece):
                 break

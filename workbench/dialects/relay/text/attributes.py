@@ -7,7 +7,10 @@ from typing import Any
 
 from workbench.dialects.relay.text.cursor import Cursor
 from workbench.dialects.relay.text.tokens import END, Token
+from workbench.errors import ParseError
 
+DEEPEST = 32
+"lists in lists: TVM prints two; TVM and Python recurse over them"
 _ADDRESS = re.compile(r"\bTarget\(id=[0-9a-f]+, ?")
 
 
@@ -32,6 +35,8 @@ class Attributes(Cursor):
                 raise self.fail("the value of an attribute")
             self.at += 1
             if token.text == "[" and token.kind == "mark":
+                if len(open_lists) == DEEPEST:
+                    raise ParseError(f"no list in {DEEPEST} others", self.text, token.offset)
                 open_lists.append([])
                 continue
             if token.text == "]" and open_lists:

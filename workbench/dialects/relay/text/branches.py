@@ -35,7 +35,9 @@ class Branches(Expressions):
                 self.open_if(
                     frame,
                     stack,
-                    lambda nested: done(Expr("if", args=(condition, then, nested), type=then.type, line=line)),
+                    lambda nested: self.finished.append(
+                        (done, Expr("if", args=(condition, then, nested), type=then.type, line=line))
+                    ),
                     line,
                 )
                 return

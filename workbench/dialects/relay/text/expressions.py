@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +34,8 @@ class Expressions(Attributes):
         self.constants: dict[str, Expr] = {}
         self.temporaries: dict[str, Temporary] = {}
         "%0, %1, ... of the function that is being read, wherever in it they were bound"
+        self.finished: list[tuple[Callable[[Expr], None], Expr]] = []
+        "constructs that are read, and who waits for each"
         self.crossing = False
         "whether that function uses one outside the block that binds it"
 

@@ -11,6 +11,9 @@ from workbench.dialects.relay.text.names import Frame, Scope
 from workbench.dialects.relay.text.tokens import END
 from workbench.errors import ParseError
 
+DEEPEST = 2000
+"blocks in one another; TVM's own recursion ends far before"
+
 
 class Functions(Branches):
     """Reads functions: an explicit stack of unfinished constructs, never recursion."""
@@ -28,7 +31,7 @@ class Functions(Branches):
         self.crossing = False
         self.open_function(stack, result.append)
         while stack:
-            self.step(stack)
+            self.advance(stack)
         for name, known in self.temporaries.items():
             if known.scope is None:
                 raise ParseError(f"a variable that is bound here (%{name} is not)", self.text, known.offset)
@@ -126,9 +129,18 @@ class Functions(Branches):
                 body = Expr("let", args=(variable, value, body), type=body.type, line=line)
             stack.pop()
             self.names.leave(frame.scope)
-            frame.done(body)
+            self.finished.append((frame.done, body))
 
         return done
+
+    def advance(self, stack: list[Frame]) -> None:
+        """Take a step, and hand each construct that it ends to the one around it: in a loop, however many end together."""
+        if len(stack) > DEEPEST:
+            raise self.fail(f"at most {DEEPEST:,} functions and branches in one another")
+        self.step(stack)
+        while self.finished:
+            done, value = self.finished.pop()
+            done(value)
 
     # -- expressions
 

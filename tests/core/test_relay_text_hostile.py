@@ -1,0 +1,62 @@
+"""Relay text of other people: nesting and numbers in it end in a sentence, never in recursion or memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.dialects.relay.metadata import constants
+from workbench.dialects.relay.paste.reading import read_all
+from workbench.dialects.relay.text import parse
+from workbench.errors import LoadError, ParseError
+
+MANY = 20_000
+
+
+def nested(begin: str, end: str, count: int, inside: str = "%x") -> str:
+    return f"def @main(%x: int32) {{ {begin * count}{inside}{end * count} }}"
+
+
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        ("fn (%y: int32) { ", " }"),
+        ("fn (%y: int32) { ", " }(%x)"),
+        ("if (%x) { ", " } else { %x }"),
+        ("if (%x) { %x } else { ", " }"),
+        ("let %a = ", "; %a"),
+        ("(let %a = %x; ", ")"),
+        ("match (%x) { A => { ", " } }"),
+    ],
+)
+def test_nested_blocks_are_read_or_refused(begin: str, end: str) -> None:
+    for read in (parse, read_all):
+        assert read(nested(begin, end, 1500))
+        with pytest.raises(ParseError, match="at most 2,000 functions and branches"):
+            read(nested(begin, end, MANY))
+
+
+def test_a_chain_of_else_if_ends_without_recursion() -> None:
+    assert parse(nested("if (%x) { %x } else ", "", MANY, "if (%x) { %x } else { %x }"))
+
+
+@pytest.mark.parametrize("place", ["def @main(%x: int32, A={}) {{ %x }}", "def @main(%x: int32) {{ f(%x, a={}) }}"])
+def test_lists_in_lists(place: str) -> None:
+    for read in (parse, read_all):
+        assert read(place.format("[[0, 1], [2, 3]]"))
+        assert read(place.format("[" * 32 + "]" * 32))
+        with pytest.raises(ParseError, match="no list in 32 others"):
+            read(place.format("[" * MANY + "]" * MANY))
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    ["[" * 100_000, '{"root": 1, "nodes": ' + "[" * 100_000, '{"root": 0, "nodes": [[]], "b64ndarrays": []}', "{", "1"],
+)
+def test_damaged_metadata(metadata: str) -> None:
+    with pytest.raises(LoadError, match="#\\[metadata\\] cannot be read"):
+        constants(metadata)
+
+
+def test_an_index_of_a_constant_is_text() -> None:
+    module = parse(f"def @main() {{ meta[relay.Constant][{'9' * 6000}] }}")
+    assert len(module.constants) == 1
