@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+LONGEST = 600
+"characters of a line that is quoted from elsewhere"
+
 
 class WorkbenchError(Exception):
     """Base of every error that a user of the workbench can cause."""
@@ -117,7 +120,8 @@ class UnknownNode(WorkbenchError):
 def last_line(error: BaseException) -> str:
     """The last line of an error that says something: TVM puts its C++ stack first. The error's type if it is silent."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__
+    last = lines[-1] if lines else type(error).__name__
+    return last if len(last) <= LONGEST else f"{last[:LONGEST]}..."
 
 
 def first_line(error: BaseException) -> str:
