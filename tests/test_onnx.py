@@ -213,7 +213,7 @@ def test_what_todays_torch_says_of_scopes_becomes_layers(dialect: str) -> None:
     assert layers(wb.load(model).graph()) == ["layer.0", "layer.1"]
 
 
-@pytest.mark.parametrize("scopes", ["[", "['a', 3, 'b']", "7", "__import__('os')", "[]"])
+@pytest.mark.parametrize("scopes", ["[", "['a', 3, 'b']", "7", "__import__('os')", "[]", "{[]: 1}", "{{}}"])
 def test_scopes_that_are_no_list_of_names_are_no_layers(dialect: str, scopes: str) -> None:
     model = dense()
     for node in model.graph.node:
@@ -245,6 +245,53 @@ def test_weights_in_a_file_beside_it_are_read_or_missed_by_name(tmp_path: Path, 
     (tmp_path / "weights.bin").unlink()
     with pytest.raises(LoadError, match=r"weights that m\.onnx keeps"):
         wb.load(path)
+
+
+OPSETS = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("own", 1)]
+
+
+def function(name: str, *called: str) -> Any:
+    """A function of a model that calls others one after another, or Relu."""
+    calls = [
+        onnx.helper.make_node(each, ["a"], [f"b{place}"], domain="own" if each != "Relu" else "")
+        for place, each in enumerate(called)
+    ]
+    return onnx.helper.make_function("own", name, ["a"], [f"b{len(called) - 1}"], calls, OPSETS)
+
+
+def model_of(*functions: Any) -> Any:
+    values = [onnx.helper.make_tensor_value_info(name, FLOAT, [2]) for name in "xy"]
+    call = onnx.helper.make_node("F0", ["x"], ["y"], domain="own")
+    graph = onnx.helper.make_graph([call], "g", values[:1], values[1:])
+    return onnx.helper.make_model(graph, functions=functions, opset_imports=OPSETS, ir_version=8)
+
+
+def test_functions_of_a_model_are_inlined(dialect: str) -> None:
+    graph = wb.load(model_of(function("F0", "F1"), function("F1", "Relu", "Relu"))).graph()
+    assert [node.op.rpartition(".")[2] for node in graph.ops()][-1] == "relu"
+
+
+def test_functions_that_never_end_are_a_load_error(dialect: str) -> None:
+    with pytest.raises(LoadError, match="calls itself"):
+        wb.load(model_of(function("F0", "F1"), function("F1", "F0")))
+    with pytest.raises(LoadError, match="more than 1000000 nodes"):
+        wb.load(model_of(*(function(f"F{i}", *[f"F{i + 1}"] * 10) for i in range(9)), function("F9", "Relu")))
+
+
+def test_names_that_are_not_utf8_are_a_load_error(tmp_path: Path, dialect: str) -> None:
+    data = dense().SerializeToString()
+    names = [node.name.encode() for node in dense().graph.node if len(node.name) > 3]
+    (tmp_path / "m.onnx").write_bytes(data.replace(names[0], b"\xee" * len(names[0])))
+    with pytest.raises(LoadError, match="not UTF-8"):
+        wb.load(tmp_path / "m.onnx")
+
+
+def test_long_names_do_not_make_long_messages(dialect: str) -> None:
+    m = Onnx()
+    model = m.model({"x": (FLOAT, [2])}, m.op("x" * 5000, "x"))
+    with pytest.raises(LoadError, match="cannot convert") as caught:
+        wb.load(model)
+    assert len(str(caught.value)) < 2000
 
 
 def test_weights_outside_the_models_folder_are_not_read(tmp_path: Path, dialect: str) -> None:

@@ -10,6 +10,9 @@ from typing import Any
 
 from workbench.terminal import visible
 
+LONGEST = 600
+"characters of a line that is quoted from elsewhere"
+
 
 class WorkbenchError(Exception):
     """Base of every error that a user of the workbench can cause; control characters in its message are visible."""
@@ -133,7 +136,8 @@ def words(error: BaseException) -> str:
 def last_line(error: BaseException) -> str:
     """The last line of an error that says something: TVM puts its C++ stack first. The error's type if it is silent."""
     lines = [line.strip() for line in words(error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__
+    last = lines[-1] if lines else type(error).__name__
+    return last if len(last) <= LONGEST else f"{last[:LONGEST]}..."
 
 
 def reason(error: OSError | ValueError) -> str:

@@ -80,7 +80,7 @@ def read_graph(data: bytes) -> None:
     use_graph(wb.load(text_of(data)).graph())
 
 
-def trace() -> bytes:
+def traces() -> list[bytes]:
     first, second = graph(), GraphBuilder("g", "relay").build()
     states = [State(None, lambda: first, lambda: "def @main() {}"), State(None, lambda: second, lambda: "b")]
     steps = (
@@ -89,14 +89,14 @@ def trace() -> bytes:
     )
     build = {**wb.Config(options={"relay.FuseOps.max_depth": 4}).to_data(), "target": "llvm -mcpu=x", "whole": True}
     made = [Trace("t", "relay", steps, states[0], 2), Trace("t", "relax", steps[:1], states[0], 2, build)]
-    return b"\n".join(gzip.decompress(each.save(FOLDER / "seed.wbtrace").read_bytes()) for each in made)
+    return [each.save(FOLDER / "seed.wbtrace").read_bytes() for each in made]
 
 
 def mutate_packed(random: Random, seeds: Sequence[bytes]) -> bytes:
-    way = random.random()
-    if way < 0.1:
-        return mutate_bytes(random, [gzip.compress(seed, mtime=0) for seed in seeds])
-    return gzip.compress(mutate_json(random, seeds), compresslevel=1, mtime=0)
+    if random.random() < 0.1:
+        return mutate_bytes(random, seeds)
+    seed = gzip.decompress(random.choice(seeds))
+    return gzip.compress(mutate_json(random, [seed]), compresslevel=1, mtime=0)
 
 
 def read_trace(data: bytes) -> None:
@@ -257,13 +257,13 @@ def framed(value: Any) -> bytes:
 
 def answers() -> list[bytes]:
     infos = [{"key": "server:board", "addr": ["127.0.0.1", 9091]}, {"key": "server:phone", "addr": ["::1", 9092]}]
-    return [json.dumps(each).encode() for each in ([0, {"queue_info": {}, "server_info": infos}], [0, ["h", 1, "b:0"]])]
+    return [framed(each) for each in ([0, {"queue_info": {}, "server_info": infos}], [0, ["h", 1, "b:0"]])]
 
 
 def mutate_frame(random: Random, seeds: Sequence[bytes]) -> bytes:
     if random.random() < 0.2:
-        return mutate_bytes(random, [struct.pack("<i", len(seed)) + seed for seed in seeds])
-    data = mutate_json(random, seeds)
+        return mutate_bytes(random, seeds)
+    data = mutate_json(random, [random.choice(seeds)[4:]])
     length = random.choice((len(data),) * 8 + (0, -1, 2**31 - 1, len(data) - 1, len(data) + 1))
     return struct.pack("<i", length) + data
 
@@ -419,7 +419,7 @@ def read_onnx(data: bytes) -> None:
 
 FORMATS = {
     "graph JSON": Format(lambda: [graph().to_json().encode()], mutate_json, read_graph),
-    "trace": Format(lambda: trace().split(b"\n"), mutate_packed, read_trace),
+    "trace": Format(traces, mutate_packed, read_trace),
     "executor JSON": Format(lambda: [json.dumps(executor_graph()).encode()], mutate_json, read_graph),
     "parameters": Format(params, mutate_bytes, read_params),
     "trial log": Format(lambda: [tune_log()], mutate_lines, read_log),

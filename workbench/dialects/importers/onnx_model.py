@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from pathlib import Path
 from shlex import quote
@@ -25,6 +26,8 @@ from workbench.terminal import visible
 SCOPES = "pkg.torch.onnx.name_scopes"
 LONGEST = 10_000
 "characters of an entry of metadata_props that is read; Python's parser reads it, by recursion"
+_MOST_NODES = 1_000_000
+"of a model whose functions are inlined; each can call others many times"
 _VERSION = re.compile(r"_impl_v(\d+)")
 _SETTINGS = {"Resize", "Upsample", "Clip", "Pad", "Dropout", "QuantizeLinear", "DequantizeLinear", "Range", "OneHot"}
 "operators that take settings as inputs: TVM wants their values when it converts"
@@ -84,7 +87,8 @@ def prepared(model: Any, supported: Collection[str], shapes: Mapping[str, Any]) 
     """
     onnx = onnx_package()
     copy = onnx.ModelProto()
-    copy.CopyFrom(onnx.inliner.inline_local_functions(model) if model.functions else model)
+    copy.CopyFrom(_inlined(model) if model.functions else model)
+    _check_names(copy.graph)
     refuse(((node.op_type, node.name) for node in nodes(copy.graph)), supported, "ONNX operators")
     known = input_names(copy)
     for name in shapes:
@@ -94,6 +98,34 @@ def prepared(model: Any, supported: Collection[str], shapes: Mapping[str, Any]) 
         node.name = "/" + "/".join(scoped_name(node))
     _settings_to_constants(onnx, copy.graph)
     return copy
+
+
+def _inlined(model: Any) -> Any:
+    """The model with its functions in the places of their calls."""
+    bodies = {(function.domain, function.name): list(nodes(function)) for function in model.functions}
+    calls = {key: [(node.domain, node.op_type) for node in body] for key, body in bodies.items()}
+    sizes: dict[tuple[str, str], int] = {}
+    try:
+        for key in TopologicalSorter(calls).static_order():
+            sizes[key] = sum(sizes[called] for called in calls[key]) if key in calls else 1
+    except CycleError:
+        raise LoadError("a function of the ONNX model calls itself, so the model is damaged; export it again") from None
+    if sum(sizes.get((node.domain, node.op_type), 1) for node in nodes(model.graph)) > _MOST_NODES:
+        raise LoadError(
+            f"the functions of the ONNX model stand for more than {_MOST_NODES} nodes; export it without them"
+        )
+    return needed("onnx.inliner", "onnx", "reading an ONNX model with functions").inline_local_functions(model)
+
+
+def _check_names(graph: Any) -> None:
+    """Refuse names that are not UTF-8: the protobuf package gives them as bytes, or raises UnicodeDecodeError."""
+    try:
+        named = [[node.name, node.op_type, node.domain, *node.input, *node.output] for node in nodes(graph)]
+        named.append([value.name for value in (*graph.input, *graph.output, *graph.initializer)])
+    except UnicodeDecodeError:
+        named = [[b""]]
+    if not all(isinstance(name, str) for names in named for name in names):
+        raise LoadError("the model holds a name that is not UTF-8, so the file is damaged; export it again")
 
 
 def visible_names(model: Any) -> Any:

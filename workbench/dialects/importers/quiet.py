@@ -7,6 +7,7 @@ import io
 import warnings
 from types import TracebackType
 
+from workbench.dialects.importers.unsupported import LONGEST
 from workbench.errors import LoadError, WorkbenchError, last_line
 
 
@@ -44,7 +45,7 @@ class Converting:
             dict.fromkeys(_worth(str(caught.message)) for caught in self._caught if _worth(str(caught.message)))
         )
         if isinstance(error, Exception) and not isinstance(error, WorkbenchError):
-            at = f"{self.operator} (node {self.node!r})" if self.operator else "the model"
+            at = f"{self.operator[:LONGEST]} (node {self.node[:LONGEST]!r})" if self.operator else "the model"
             raise LoadError(
                 f"TVM cannot convert {at}: {last_line(error)}; replace it in the model, or give the shapes of the inputs with inputs="
             ) from None

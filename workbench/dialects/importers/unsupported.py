@@ -8,6 +8,8 @@ from workbench.errors import LoadError
 
 SHOWN = 3
 "nodes named for each operator"
+LONGEST = 200
+"characters of a name"
 
 
 def refuse(found: Iterable[tuple[str, str]], supported: Collection[str], what: str) -> None:
@@ -23,14 +25,14 @@ def refuse(found: Iterable[tuple[str, str]], supported: Collection[str], what: s
         if op not in supported:
             missing.setdefault(op, []).append(node)
     if missing:
-        listed = "; ".join(f"{op} ({_places(nodes)})" for op, nodes in sorted(missing.items()))
+        listed = "; ".join(f"{op[:LONGEST]} ({_places(nodes)})" for op, nodes in sorted(missing.items()))
         raise LoadError(
             f"TVM here cannot convert {len(missing)} of the model's {what}: {listed}; replace them in the model, or export a part without them"
         )
 
 
 def _places(nodes: list[str]) -> str:
-    named = [repr(node) for node in nodes[:SHOWN] if node]
+    named = [repr(node[:LONGEST]) for node in nodes[:SHOWN] if node]
     count = f"{len(nodes)} times" if len(nodes) > 1 else "once"
     if not named:
         return count
