@@ -76,6 +76,8 @@ class Workload:
     "what was assumed or repaired while loading"
     edits: str = ""
     "the cuts, kernels and regions asked for since it was loaded, as the text of a Pipeline that makes them again"
+    trusted: bool = True
+    "False where kernels came with a text or a file; then no pass of `wb.trace` runs them. Set it if you trust its author"
     _graph: Graph | None = field(default=None, repr=False)
 
     def graph(self) -> Graph:

@@ -181,7 +181,7 @@ def _read(path: Path | None, text: str, params: Mapping[str, Any] | None, name: 
     workload = reader.program(text, is_json, name)
     given = here.load(workload.module, params, name) if params else None
     if given is not None:
-        given.notes = workload.notes
+        given.notes, given.trusted = workload.notes, workload.trusted
     return [given or workload]
 
 

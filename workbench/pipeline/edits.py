@@ -98,4 +98,6 @@ def _edited(workload: Workload, step: PassStep) -> Workload:
     # at level 0, so that nothing but the edit happens
     module = here.apply(here.make(step.name, step.options), workload.module, 0)
     edits = str(Pipeline([*Pipeline.parse(workload.edits), step]))
-    return Workload(module, workload.params, workload.name, workload.dialect, list(workload.notes), edits)
+    return Workload(
+        module, workload.params, workload.name, workload.dialect, list(workload.notes), edits, workload.trusted
+    )

@@ -106,7 +106,7 @@ def _made(job: str, arguments: dict[str, Any], name: str) -> Workload:
             raise from_data(answer["error"])
         workload = dialect.restore(Path(folder))
         workload._graph = loads((Path(folder) / "graph.json").read_text(encoding="utf-8"))  # noqa: SLF001
-    workload.name, workload.notes = name, answer["notes"]
+    workload.name, workload.notes, workload.trusted = name, answer["notes"], not answer["has_kernels"]
     return workload
 
 

@@ -90,7 +90,8 @@ def _written(workload: Workload, folder: Path) -> Answer:
     dialect = dialect_of(workload)
     (folder / "graph.json").write_text(dumps(workload.graph()), encoding="utf-8")
     dialect.dump(workload, folder)
-    return {"notes": workload.notes}
+    has_kernels = any(type(function).__name__ == "PrimFunc" for function in workload.module.functions.values())
+    return {"notes": workload.notes, "has_kernels": has_kernels}
 
 
 def _in_fork(work: Callable[[], Answer]) -> Answer:

@@ -14,9 +14,13 @@ from typing import Any
 from workbench.dialects.base import SAFE_DEPTH, Workload, dialect_of
 from workbench.errors import TooDeep, WorkbenchError, WorkerLost
 from workbench.graph.walk import depth
-from workbench.pipeline.apply import applied, made
+from workbench.pipeline.apply import Applied, applied, made
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.trace import State, Step, Trace
+
+RUN_KERNELS = ("FoldConstant", "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR")
+"passes that compile kernels of the module and run them"
+_UNTRUSTED = "runs kernels of the module, and these came with a text or a file; set `workload.trusted = True` if you trust its author"
 
 
 def trace(
@@ -119,7 +123,11 @@ class Runner:
         found = self._workloads.get(state)
         if found is None:
             found = self._workloads[state] = Workload(
-                state.module, self.workload.params, self.workload.name, self.workload.dialect
+                state.module,
+                self.workload.params,
+                self.workload.name,
+                self.workload.dialect,
+                trusted=self.workload.trusted,
             )
         return found
 
@@ -132,7 +140,9 @@ class Runner:
         return self._steps[key]
 
     def _step(self, step: PassStep, run: Any, state: State, opt_level: int, cancelled: Callable[[], bool]) -> Step:
-        if self.timeout is None:
+        if step.name in RUN_KERNELS and not self.workload.trusted:
+            found = Applied("error", error=f"{step.name} {_UNTRUSTED}", detail=f"{step.name} {_UNTRUSTED}")
+        elif self.timeout is None:
             found = applied(self.dialect, run, state.module, opt_level)
         else:
             from workbench.pipeline.isolated import applied_in_child

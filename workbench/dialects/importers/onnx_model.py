@@ -130,6 +130,7 @@ def _check_names(graph: Any) -> None:
 
 def visible_names(model: Any) -> Any:
     """Return the model, or a copy in which the control characters of names are written out: terminals and TVM's JSON take them as they are."""
+    _check_names(model.graph)
     if not any(name != visible(name) for graph in _graphs(model.graph) for name in _names(graph)):
         return model
     copy = onnx_package().ModelProto()

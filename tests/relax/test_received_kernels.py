@@ -1,0 +1,68 @@
+"""Kernels that came with a text run only where the user asked for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tvm
+
+import workbench as wb
+
+CALLS_OUT = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True, private=True)
+    def kernel(x: T.Buffer((4,), "float32"), y: T.Buffer((4,), "float32")):
+        T.evaluate(T.call_packed("workbench.test.canary", x.data))
+        for i in range(4):
+            y[i] = x[i]
+
+    @R.function
+    def main(w: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = Module
+        with R.dataflow():
+            a = R.call_tir(cls.kernel, (R.const([1.0, 2.0, 3.0, 4.0], "float32"),), out_ty=R.Tensor((4,), "float32"))
+            b: R.Tensor((4,), "float32") = R.add(a, w)
+            R.output(b)
+        return b
+"""
+PLAIN = """
+@R.function
+def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+    return R.nn.relu(x)
+"""
+
+
+@pytest.fixture
+def calls() -> list[str]:
+    seen: list[str] = []
+    tvm.register_global_func("workbench.test.canary", lambda *_: seen.append("ran"), override=True)
+    return seen
+
+
+def test_kernels_of_a_text_do_not_run(calls: list[str]) -> None:
+    workload = wb.load(CALLS_OUT)
+    assert not workload.trusted
+    (step,) = wb.trace(workload, "FoldConstant").steps
+    assert step.status == "error"
+    assert "workload.trusted = True" in step.error
+    assert calls == []
+
+
+def test_edits_of_a_text_are_not_trusted() -> None:
+    workload = wb.load(CALLS_OUT)
+    kernel, add = (node.id for node in workload.graph().ops())
+    assert not wb.cut(workload, (kernel, add)).trusted
+
+
+def test_trusted_kernels_run(calls: list[str]) -> None:
+    workload = wb.load(CALLS_OUT)
+    workload.trusted = True
+    (step,) = wb.trace(workload, "FoldConstant").steps
+    assert calls, "the canary can be reached: the test above shows something"
+    assert step.status != "error"
+
+
+def test_text_without_kernels_is_trusted(tmp_path: Path) -> None:
+    assert wb.load(PLAIN).trusted
