@@ -1,6 +1,6 @@
 """Texts that try to run something when they are read. A canary shows each call that a text gets through.
 
-The canary is a builtin, a function of TVM's registry and a watch on what starts processes or writes files. Each text that
+`load` here is the registry's: it reads in this process, where the canary watches. The canary is a builtin, a function of TVM's registry and a watch on what starts processes or writes files. Each text that
 is accepted is also given to TVM's parser as it comes, with all of Python in reach: the check alone must hold.
 """
 
@@ -20,6 +20,7 @@ import tvm
 import tvm_ffi
 
 import workbench as wb
+from workbench.dialects.registry import load
 from workbench.dialects.relax import names, values
 from workbench.dialects.relax.saved import load_metadata
 from workbench.dialects.relax.source import find_program
@@ -84,7 +85,7 @@ def read(text: str) -> bool:
     with suppress(WorkbenchError):
         if source.metadata is not None:
             constants["metadata"] = load_metadata(source.metadata)
-        wb.load(text)
+        load(text)
     # TVM's parser raises many kinds, and only the canary matters
     with suppress(Exception):
         tvm.script.from_source(source.program, extra_vars={**_everything(), **constants})
@@ -444,26 +445,26 @@ def test_line_separator_does_not_make_a_line(separator: str, place: str) -> None
 @pytest.mark.parametrize("separator", [s for s in SEPARATORS if not set(s) & set("\r\n\0\ufeff\u200b")])
 def test_line_and_column_do_not_depend_on_separators(separator: str) -> None:
     with pytest.raises(ParseError, match="the name öl") as caught:
-        wb.load(HEAD + f"    # a{separator}b\n    y = R.add(R.str('ä{separator}'), öl)\n    return x\n")
+        load(HEAD + f"    # a{separator}b\n    y = R.add(R.str('ä{separator}'), öl)\n    return x\n")
     assert (caught.value.line, caught.value.column) == (4, 28)
 
 
 @pytest.mark.parametrize("newline", ["\r", "\r\n", "\n"])
 def test_lines_may_end_as_on_other_systems(newline: str) -> None:
-    assert wb.load((HEAD + "    y = R.add(x, x)\n    return y\n").replace("\n", newline)).graph().ops()
+    assert load((HEAD + "    y = R.add(x, x)\n    return y\n").replace("\n", newline)).graph().ops()
     with pytest.raises(ParseError) as caught:
-        wb.load((HEAD + "    y = R.add(x, öl)\n    return x\n").replace("\n", newline))
+        load((HEAD + "    y = R.add(x, öl)\n    return x\n").replace("\n", newline))
     assert (caught.value.line, caught.value.column) == (3, 18)
 
 
 def test_byte_order_mark_is_ignored() -> None:
-    assert wb.load("\ufeff" + HEAD + "    y = R.add(x, x)\n    return y\n").graph().ops()
+    assert load("\ufeff" + HEAD + "    y = R.add(x, x)\n    return y\n").graph().ops()
 
 
 @pytest.mark.parametrize("character", ["\0", "\ud800"])
 def test_character_that_is_none_is_refused_where_it_is(character: str) -> None:
     with pytest.raises(ParseError) as caught:
-        wb.load(HEAD + f"    # a{character}\n    return x\n")
+        load(HEAD + f"    # a{character}\n    return x\n")
     assert (caught.value.line, caught.value.column) == (3, 8)
 
 
@@ -476,7 +477,7 @@ def test_dimension_may_be_named_like_a_function_of_python(name: str) -> None:
     inner = tensor.replace("'", "", 2)
     text = f"@R.function\ndef main(x: {tensor}) -> {tensor}:\n    {name} = T.int64()\n    y: {inner} = R.add(x, x)\n    return y\n"
     tvm.script.from_source(text)
-    assert wb.load(text).graph().ops()
+    assert load(text).graph().ops()
 
 
 @pytest.mark.skipif(tvm.__version__ < "0.27", reason="older TVMs look such a name up where it is to be declared")
@@ -485,7 +486,7 @@ def test_dimension_of_a_buffer_may_be_named_so_too(name: str) -> None:
     buffer = f"T.Buffer(('{name} - T.int64(1)', T.int64(2)), 'float32'), {name}: T.int64"
     text = TIR.replace("T.Buffer((T.int64(4),), 'float32')", buffer) + f"        T.evaluate({name})\n" + MAIN
     tvm.script.from_source(text)
-    assert wb.load(text).module.get_global_var("f")
+    assert load(text).module.get_global_var("f")
 
 
 @pytest.mark.parametrize(
@@ -495,18 +496,16 @@ def test_dimension_of_a_buffer_may_be_named_so_too(name: str) -> None:
 def test_json_that_holds_code_is_refused(kind: str, data: str) -> None:
     text = f'{{"root_index": 0, "nodes": [{{"type": "{kind}", "data": "{data}"}}], "metadata": {{"tvm_version": "0"}}}}'
     with pytest.raises(LoadError, match="which"):
-        wb.load(text)
+        load(text)
     with pytest.raises(LoadError, match="which"):
-        wb.load(
-            f"metadata = tvm.ir.load_json({text!r})\n" + HEAD + "    y = R.add(x, metadata['a'][0])\n    return y\n"
-        )
+        load(f"metadata = tvm.ir.load_json({text!r})\n" + HEAD + "    y = R.add(x, metadata['a'][0])\n    return y\n")
 
 
 def test_metadata_holds_no_strings() -> None:
     # a string in a shape is evaluated
     saved = tvm.ir.save_json(tvm.runtime.convert({"a": ["CANARY()"]}))
     with pytest.raises(LoadError, match="only constants"):
-        wb.load(
+        load(
             f"metadata = tvm.ir.load_json({saved!r})\n" + HEAD.replace("(4,)", "(metadata['a'][0],)") + "    return x\n"
         )
 
