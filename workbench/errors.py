@@ -136,8 +136,11 @@ def words(error: BaseException) -> str:
 def last_line(error: BaseException) -> str:
     """The last line of an error that says something: TVM puts its C++ stack first. The error's type if it is silent."""
     lines = [line.strip() for line in words(error).splitlines() if line.strip()]
-    last = lines[-1] if lines else type(error).__name__
-    return last if len(last) <= LONGEST else f"{last[:LONGEST]}..."
+    return _cut(lines[-1]) if lines else type(error).__name__
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}..."
 
 
 def reason(error: OSError | ValueError) -> str:
@@ -158,7 +161,7 @@ def first_line(error: BaseException) -> str:
     """The first sentence of TVM's error, with the line it points at where it points at one."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     place = next((line.rsplit(":", 2)[1] for line in lines if line.startswith("--> ") and line.count(":") >= 2), "")
-    first = lines[0].removeprefix("error: ") if lines else type(error).__name__
+    first = _cut(lines[0].removeprefix("error: ")) if lines else type(error).__name__
     return f"line {place}: {first}" if place else first
 
 

@@ -278,6 +278,15 @@ def test_whatever_byte_is_wrong_arrays_or_a_load_error_come_out(at: int, byte: i
 # -- refusals
 
 
+@pytest.mark.parametrize(
+    "source", ["a\0.json", Path("a\0.json"), Path("a\0.relay"), "x" * 3000 + ".json", "\ud800 = add(%x)\n"]
+)
+def test_source_that_cannot_be_a_path_or_a_text_is_a_load_error(source: Any) -> None:
+    with pytest.raises(LoadError) as caught:
+        wb.load(source)
+    assert len(str(caught.value)) < 400
+
+
 @pytest.mark.parametrize("suffix", [".pt", ".pth", ".pt2", ".PT"])
 def test_files_of_pytorch_are_not_opened_and_the_message_says_why_and_what_instead(tmp_path: Path, suffix: str) -> None:
     with pytest.raises(LoadError, match=r"may run code of whoever made it.*wb\.load\(torch\.export\.load"):

@@ -26,7 +26,7 @@ from workbench.graph.model import Graph, GraphBuilder
 from workbench.pipeline.trace import State, Step, Trace
 
 FOLDER = Path(os.environ.get("FUZZ_FOLDER", "."))
-SAMPLES: dict[str, dict[str, Any]] = {"chain": {}, "mlp": {}, "parallel_cast": {}}
+SAMPLES: dict[str, dict[str, Any]] = {"chain": {}, "mlp": {}, "conv_bias_batch_norm": {"image": 4, "blocks": 1}}
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def tune_log() -> bytes:
     values = {"kernels": 3, "median_us": 1.5, "build_seconds": None}
     trials = [
         Trial(0, "llvm", config, {}, values=values, seconds=0.5, checked=True),
-        Trial(1, "llvm", wb.Config(2), {"a": True}, "illegal", "why", like=0),
+        Trial(1, "llvm", wb.Config(opt_level=2), {"a": True}, "illegal", "why", like=0),
     ]
     return b"\n".join(json.dumps(row).encode() for row in (HEAD, *(trial.to_data() for trial in trials))) + b"\n"
 

@@ -64,7 +64,6 @@ def test_mutated_models_are_read_or_refused(dialect: str, tmp_path: Path, tell: 
     check(fuzzed("ONNX", tmp_path, tell, dialect))
 
 
-@pytest.mark.xfail(reason="text and JSON of TVM's are made into objects in the notebook's process", strict=False)
 @pytest.mark.parametrize("name", ["text", "module JSON"])
 def test_mutated_programs_are_read_or_refused(
     name: str, dialect: str, tmp_path: Path, tell: Callable[[object], None]

@@ -198,8 +198,10 @@ def dialect_here() -> Dialect:
 def _as_path(source: Any) -> Path | None:
     """The path that `source` names; a string with a line break or a bracket in it is text, and so is an empty one."""
     if isinstance(source, Path):
+        if "\0" in str(source):
+            raise LoadError(f"a path cannot hold a NUL character: {str(source)!r:.80}")
         return source
-    if isinstance(source, str) and source.strip() and len(source) < 4096 and not set(source) & set("\n({"):
+    if isinstance(source, str) and source.strip() and len(source) < 4096 and not set(source) & set("\n({\0"):
         return Path(source)
     return None
 

@@ -23,6 +23,8 @@ from workbench.process.worker import worker
 
 SECONDS = 600.0
 "for a model to be read in the child process"
+SHORT = 20_000
+"characters of a Relay text that is read here before the child has it; a longer one is read here in the meantime"
 _JOBS = "workbench.pipeline.load_jobs"
 _OWN_OBJECTS = ("nn", "torch")
 "formats of live objects, which only this process has"
@@ -72,14 +74,18 @@ class InChild:
         return _made("program", {"text": text, "is_json": is_json}, name)
 
     def relay(self, text: str, params: Mapping[str, Any], name: str) -> list[Workload]:
-        """Read a Relay text here while the child makes its modules, and make them here if the child survived."""
+        """Make the modules of a Relay text here if the child survives making them."""
         from workbench.dialects.relay.paste.reading import read_all
         from workbench.dialects.relay.paste.workload import workloads_of
 
-        with ThreadPoolExecutor(1) as threads:
-            check = threads.submit(_refusal, text, params)
+        if len(text) < SHORT:
             readings = read_all(text)
-            refusal = check.result()
+            refusal = _refusal(text, params)
+        else:
+            with ThreadPoolExecutor(1) as threads:
+                check = threads.submit(_refusal, text, params)
+                readings = read_all(text)
+                refusal = check.result()
         refused = {0: refusal} if refusal else {}
         if refusal and len(readings) > 1:
             refused = {i: why for i, one in enumerate(readings) if (why := _refusal(_whole_text(one), params))}
