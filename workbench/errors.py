@@ -12,13 +12,15 @@ from workbench.terminal import visible
 
 LONGEST = 600
 "characters of a line that is quoted from elsewhere"
+MOST = 1900
+"characters of a message"
 
 
 class WorkbenchError(Exception):
     """Base of every error that a user of the workbench can cause; control characters in its message are visible."""
 
     def __init__(self, *arguments: object) -> None:
-        super().__init__(*(visible(one) if isinstance(one, str) else one for one in arguments))
+        super().__init__(*(_cut(visible(one), MOST) if isinstance(one, str) else one for one in arguments))
 
 
 class LoadError(WorkbenchError):
@@ -139,8 +141,8 @@ def last_line(error: BaseException) -> str:
     return _cut(lines[-1]) if lines else type(error).__name__
 
 
-def _cut(line: str) -> str:
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}..."
+def _cut(text: str, most: int = LONGEST) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def reason(error: OSError | ValueError) -> str:
