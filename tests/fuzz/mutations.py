@@ -140,6 +140,8 @@ def mutate_json(random: Random, seeds: Sequence[bytes]) -> bytes:
     way = random.random()
     if way < 0.15:
         return mutate_bytes(random, seeds) if way < 0.05 else mutate_text(random, seeds)
+    if way < 0.5:
+        return _renumbered(random, random.choice(seeds))
     data = json.loads(random.choice(seeds))
     raw: list[str] = []
     for _ in range(random.choice((1, 1, 2, 3))):
@@ -148,6 +150,14 @@ def mutate_json(random: Random, seeds: Sequence[bytes]) -> bytes:
     for place, piece in enumerate(raw):
         text = text.replace(f'"raw {place}"', piece)
     return text.encode()
+
+
+def _renumbered(random: Random, seed: bytes) -> bytes:
+    """The seed with one of its numbers changed to another that may occur there: a place, mostly, that a value is found by."""
+    found = random.choice([*re.finditer(rb"[0-9]+", seed)])
+    old = int(found.group()[:18])
+    new = random.choice((old + 1, abs(old - 1), random.randrange(200), random.randrange(2 * old % 1000 + 2)))
+    return seed[: found.start()] + str(new).encode() + seed[found.end() :]
 
 
 def _changed(random: Random, data: Any, raw: list[str]) -> Any:
@@ -160,7 +170,7 @@ def _changed(random: Random, data: Any, raw: list[str]) -> Any:
     if inner and random.random() < 0.6:
         return _reshaped(random, data.copy(), inner)
     if type(data) in (int, float) and random.random() < 0.6:
-        return random.choice((data + 1, data - 1, -data, data * 2, *NUMBERS))
+        return random.choice((data + 1, data - 1, -data, data * 2, random.randrange(200), *NUMBERS))
     if isinstance(data, str) and random.random() < 0.6:
         return mutate_text(random, [data.encode(errors="replace") or b" "]).decode(errors="replace")
     if random.random() < 0.1:

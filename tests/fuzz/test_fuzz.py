@@ -21,6 +21,7 @@ INPUTS = 5000
 SECONDS = 1500
 WITHOUT_TVM = (
     *("graph JSON", "trace", "executor JSON", "parameters", "trial log", "store", "tracker's answers"),
+    # a function in 3,000 others ends in a RecursionError; strike the mark out when the reader of Relay text bounds its depth
     "pasted Relay text",
 )
 pytestmark = pytest.mark.long
