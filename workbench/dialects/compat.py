@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -81,6 +82,30 @@ def name_of(variable: Any) -> str:
 def value_of(constant: Any) -> Any:
     """What a constant holds: a runtime tensor, or a plain value such as a data type."""
     return constant.data if hasattr(constant, "data") else constant.value
+
+
+def replaced(node: Any, changed: Mapping[str, Any]) -> Any:
+    """A copy of a node with some other fields, where TVM infers nothing anew."""
+    index, getters = _layout(type(node))
+    fields = {name: changed[name] if name in changed else get(node) for name, get in getters.items()}
+    return _make(index, *(each for pair in fields.items() for each in pair))
+
+
+@cache
+def _layout(kind: type) -> tuple[int, dict[str, Callable[[Any], Any]]]:
+    """The number of a class of TVM's, and what reads each of its fields."""
+    infos = [
+        each.__dict__["__tvm_ffi_type_info__"] for each in kind.__mro__ if "__tvm_ffi_type_info__" in each.__dict__
+    ]
+    return infos[0].type_index, {field.name: field.getter for info in infos for field in info.fields or ()}
+
+
+_make = tvm_ffi.get_global_func("ffi.MakeObjectFromPackedArgs")
+
+
+def with_value(constant: Any, value: Any) -> Any:
+    """A constant of the same type that holds something else, which need not fit the type."""
+    return replaced(constant, {"data" if hasattr(constant, "data") else "value": value})
 
 
 def plain_value(expr: Any) -> Any:

@@ -13,7 +13,7 @@ from tvm import relax
 
 from workbench.dialects import arrays, compat
 from workbench.dialects.base import Dialect, PassInfo, Preset, Workload
-from workbench.dialects.relax import catalog, names
+from workbench.dialects.relax import catalog, constants, names
 from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.presets import PRESETS, TOGGLES
 from workbench.dialects.relax.saved import load_json, load_metadata
@@ -122,12 +122,15 @@ class Relax:
         return isinstance(thing, tvm.IRModule)
 
     def dump(self, workload: Workload, folder: Path) -> None:
-        (folder / "module.json").write_text(compat.save_json(workload.module))
+        thin, numbers = constants.lifted(workload.module)
+        (folder / "module.json").write_text(compat.save_json(thin))
+        arrays.write(folder / "constants", numbers)
         arrays.write(folder, workload.params)
 
     def restore(self, folder: Path) -> Workload:
         compat.warn_of_unknown()
-        module = tvm.ir.load_json((folder / "module.json").read_text())
+        thin = tvm.ir.load_json((folder / "module.json").read_text())
+        module = constants.bound(thin, arrays.read(folder / "constants", _tensor))
         return Workload(module, arrays.read(folder, _tensor), folder.name, self.name)
 
 

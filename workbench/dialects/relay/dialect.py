@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from tvm import relay
 
 from workbench.dialects import arrays
 from workbench.dialects.base import SAFE_DEPTH, PassInfo, Preset, Workload
-from workbench.dialects.relay import catalog
+from workbench.dialects.relay import catalog, constants
 from workbench.dialects.relay.diagnostics import told
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.objects import module_of
@@ -150,11 +151,16 @@ class Relay:
         return isinstance(thing, tvm.IRModule)
 
     def dump(self, workload: Workload, folder: Path) -> None:
-        (folder / "module.json").write_text(tvm.ir.save_json(workload.module))
+        thin = constants.lifted(workload.module)
+        (folder / "module.json").write_text(tvm.ir.save_json(thin.module))
+        arrays.write(folder / "constants", thin.numbers)
+        (folder / "constants" / "counts.json").write_text(json.dumps(thin.counts))
         arrays.write(folder, workload.params)
 
     def restore(self, folder: Path) -> Workload:
-        module = tvm.ir.load_json((folder / "module.json").read_text())
+        thin = tvm.ir.load_json((folder / "module.json").read_text())
+        numbers = arrays.read(folder / "constants", _tensor)
+        module = constants.bound(thin, numbers, json.loads((folder / "constants" / "counts.json").read_text()))
         return Workload(_typed(module), arrays.read(folder, _tensor), folder.name, self.name)
 
 
