@@ -13,6 +13,7 @@ from tvm import relax
 
 import workbench as wb
 from workbench.dialects import compat
+from workbench.dialects.base import Workload
 from workbench.dialects.relax.dialect import DIALECT
 from workbench.errors import LoadError
 
@@ -116,3 +117,14 @@ def test_a_tvm_outside_the_known_range_warns_once_and_goes_on(version: str) -> N
 def test_a_tvm_within_it_does_not(version: str) -> None:
     compat.warn_of_unknown.cache_clear()
     compat.warn_of_unknown(version)
+
+
+def test_constant_shaped_like_a_place_of_a_large_one(tmp_path: Path) -> None:
+    builder = relax.BlockBuilder()
+    with builder.function("main", []):
+        one, large = np.zeros((1,) * 12, "int64"), np.ones((1 << 20,), "float32")
+        out = builder.emit(relax.Tuple([relax.const(one), relax.const(large)]))
+        builder.emit_func_output(out)
+    module = builder.get()
+    DIALECT.dump(Workload(module, {}, "m", "relax"), tmp_path)
+    assert DIALECT.same(DIALECT.restore(tmp_path).module, module)

@@ -36,7 +36,7 @@ def lifted(module: tvm.IRModule) -> tuple[tvm.IRModule, dict[str, tvm.runtime.Te
     numbers: dict[int, tuple[int, tvm.runtime.Tensor]] = {}
 
     def place_of(value: Any) -> Any:
-        if not (isinstance(value, tvm.runtime.Tensor) and arrays.is_raw(value)):
+        if not (isinstance(value, tvm.runtime.Tensor) and (arrays.is_raw(value) or _is_place(value))):
             return value
         place, _ = numbers.setdefault(compat.identity(value), (len(numbers), value))
         return tvm.runtime.tensor(np.full(_PLACE, place))
@@ -49,10 +49,15 @@ def bound(module: tvm.IRModule, numbers: Mapping[str, tvm.runtime.Tensor]) -> tv
     """Return a module that `lifted` made with its constants filled."""
 
     def fill(value: Any) -> Any:
-        is_place = isinstance(value, tvm.runtime.Tensor) and tuple(value.shape) == _PLACE
+        is_place = isinstance(value, tvm.runtime.Tensor) and _is_place(value)
         return numbers[str(value.numpy().item())] if is_place else value
 
     return _changed(module, fill) if numbers else module
+
+
+def _is_place(value: tvm.runtime.Tensor) -> bool:
+    """Whether a value looks like the place of a constant; a constant of the program that does is lifted too."""
+    return tuple(value.shape) == _PLACE
 
 
 def _changed(module: tvm.IRModule, change: Callable[[Any], Any]) -> tvm.IRModule:
