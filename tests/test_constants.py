@@ -117,3 +117,39 @@ def test_packed_parameters_come_back_or_are_refused(dialect: str, tmp_path: Path
         back = handed_over(given, tmp_path).params["p"]
         assert str(back.dtype) == "int4"
         assert arrays.bytes_of(back).tolist() == arrays.bytes_of(packed).tolist()
+
+
+@pytest.mark.parametrize("length", [200, 6000])
+def test_a_deep_module_with_a_large_constant_comes_back(dialect: str, length: int, tmp_path: Path) -> None:
+    given = wb.load(deep(dialect, length), name="deep")
+    assert door(dialect).same(handed_over(given, tmp_path).module, given.module)
+    # Relay's stays text where rewriting could end the process
+    assert ((tmp_path / "constants" / "params.raw").stat().st_size > 0) == (dialect == "relax" or length == 200)
+
+
+def deep(dialect: str, length: int) -> Any:
+    import tvm
+
+    shape = (arrays.LARGE,)
+    if dialect == "relay":
+        from tvm import relay
+
+        value = x = relay.var("x", shape=shape, dtype="int8")
+        constant = relay.Constant(tensor("int8", shape))
+        for _ in range(length):
+            value = relay.add(value, constant)
+        return tvm.IRModule.from_expr(relay.Function([x], value))
+    from tvm import relax
+
+    from workbench.dialects import compat
+
+    value, constant, builder = (
+        relax.Var("x", compat.tensor_type(shape, "int8")),
+        relax.const(tensor("int8", shape)),
+        relax.BlockBuilder(),
+    )
+    with builder.function("main", [value]):
+        for _ in range(length):
+            value = builder.emit(relax.op.add(value, constant))
+        builder.emit_func_output(value)
+    return builder.get()
