@@ -13,6 +13,8 @@ from dataclasses import dataclass
 class Facts:
     """What is one way in one dialect, and another way in the other."""
 
+    deep_constants: bool
+    "whether a constant of a very deep module goes as raw numbers: TVM rewrites Relay by recursion, Relax is a list of bindings"
     suffix: str
     "of a file of the dialect's text: Relay's is a language of its own, Relax's is Python (TVMScript)"
     batch_norm_apart: str
@@ -33,6 +35,7 @@ class Facts:
 FACTS = {
     "relay": Facts(
         suffix=".relay",
+        deep_constants=False,
         batch_norm_apart="SimplifyInference",
         folded="SimplifyInference,FoldScaleAxis",
         mixed=",ToMixedPrecision",
@@ -41,6 +44,7 @@ FACTS = {
         bad_triple="crashed",
     ),
     "relax": Facts(
+        deep_constants=True,
         suffix=".py",
         batch_norm_apart="DecomposeOpsForInference",
         folded="FoldBatchnormToConv2D,DecomposeOpsForInference",

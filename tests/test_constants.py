@@ -3,64 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from constant_modules import SHAPE, deep, module_of, tensor
+from dialect_facts import Facts
 
 import workbench as wb
 from workbench.dialects import arrays
+from workbench.dialects.base import SAFE_DEPTH
 from workbench.dialects.registry import dialect as door
 
-SHAPE = (4, arrays.LARGE)
 TYPES = ("float32", "float16", "float64", "int8", "int64", "uint8", "bool", "bfloat16", "int4")
 SMALL_JSON = 40_000
-
-
-def module_of(dialect: str, dtype: str = "float32", shape: tuple[int, ...] = SHAPE) -> Any:
-    """One constant used twice, one with the same values, and a small one."""
-    return (_relay if dialect == "relay" else _relax)(dtype, shape)
-
-
-def tensor(dtype: str, shape: tuple[int, ...]) -> Any:
-    import tvm
-
-    values = np.random.default_rng(0).integers(0, 2, shape)
-    if dtype in ("bfloat16", "int4"):
-        return tvm.nd.empty(shape, dtype) if hasattr(tvm, "nd") else tvm.runtime.empty(shape, dtype)
-    return (tvm.nd.array if hasattr(tvm, "nd") else tvm.runtime.tensor)(values.astype(dtype))
-
-
-def _relay(dtype: str, shape: tuple[int, ...]) -> Any:
-    import tvm
-    from tvm import relay
-
-    twice, equal = relay.Constant(tensor(dtype, shape)), relay.Constant(tensor(dtype, shape))
-    x = relay.var("0", shape=shape, dtype=dtype)
-    inner = relay.var("y", shape=shape, dtype=dtype)
-    kernel = relay.Function([inner], relay.where(small := relay.const(True), inner, twice))
-    pair = relay.Tuple([relay.where(small, x, twice), relay.where(small, kernel(x), equal), relay.const([1, 2])])
-    module = tvm.IRModule.from_expr(relay.Function([x], pair))
-    module["other"] = relay.Function([x], twice)
-    return module
-
-
-def _relax(dtype: str, shape: tuple[int, ...]) -> Any:
-    from tvm import relax
-
-    from workbench.dialects import compat
-
-    twice, equal = relax.const(tensor(dtype, shape)), relax.const(tensor(dtype, shape))
-    kind = compat.tensor_type(shape, dtype)
-    builder = relax.BlockBuilder()
-    x, y = relax.Var("x", kind), relax.Var("y", kind)
-    with builder.function("main", [x]):
-        with builder.dataflow():
-            out = builder.emit_output(relax.Tuple([relax.op.concat([x, twice]), equal, twice, relax.const([1, 2])]))
-        builder.emit_func_output(out)
-    with builder.function("other", [y]):
-        builder.emit_func_output(builder.emit(relax.op.concat([y, twice])))
-    return builder.get()
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -117,3 +72,13 @@ def test_packed_parameters_come_back_or_are_refused(dialect: str, tmp_path: Path
         back = handed_over(given, tmp_path).params["p"]
         assert str(back.dtype) == "int4"
         assert arrays.bytes_of(back).tolist() == arrays.bytes_of(packed).tolist()
+
+
+@pytest.mark.parametrize("length", [200, SAFE_DEPTH + 1])
+def test_a_deep_module_with_a_large_constant_comes_back(
+    dialect: str, facts: Facts, length: int, tmp_path: Path
+) -> None:
+    given = wb.load(deep(dialect, length), name="deep")
+    assert door(dialect).same(handed_over(given, tmp_path).module, given.module)
+    written = (tmp_path / "constants" / "params.raw").stat().st_size
+    assert (written > 0) == (length < SAFE_DEPTH or facts.deep_constants)

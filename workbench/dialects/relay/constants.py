@@ -6,7 +6,7 @@ of attributes, and of functions that TVM's pattern matcher leaves alone because 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import tvm
@@ -79,23 +79,29 @@ class _Lift(DFPatternCallback):
         return self.variables[post]
 
 
-def _can_lift(functions: Iterable[relay.Function]) -> bool:
+def _can_lift(functions: Collection[relay.Function]) -> bool:
     """Whether there is a large constant, and no function so deep that rewriting it ends the process."""
-    heights: dict[relay.Expr, int] = {}
+    seen: list[bool] = []
     for function in functions:
-        _measure(function, heights)
-    large = any(isinstance(expr, relay.Constant) and arrays.is_raw(expr.data) for expr in heights)
-    return large and max(heights.values()) <= SAFE_DEPTH
+        relay.analysis.post_order_visit(function, lambda expr: seen.append(_is_raw(expr)))
+    return any(seen) and (len(seen) <= SAFE_DEPTH or max(map(_depth, functions)) <= SAFE_DEPTH)
 
 
-def _measure(function: relay.Function, heights: dict[relay.Expr, int]) -> None:
-    """Note how deep each expression of a function is, without recursion."""
+def _is_raw(expr: relay.Expr) -> bool:
+    return isinstance(expr, relay.Constant) and arrays.is_raw(expr.data)
+
+
+def _depth(function: relay.Function) -> int:
+    """How deep a function is, without recursion."""
+    # by address: hashing and comparing expressions costs a call into TVM each
+    heights: dict[int, int] = {}
     stack = [function]
     while stack:
         expr = stack[-1]
         below = [] if isinstance(expr, _LEAVES) else parts(expr)
-        waiting = [part for part in below if part not in heights]
+        waiting = [part for part in below if part.handle.value not in heights]
         if waiting:
             stack.extend(waiting)
         else:
-            heights[stack.pop()] = 1 + max((heights[part] for part in below), default=0)
+            heights[stack.pop().handle.value] = 1 + max((heights[part.handle.value] for part in below), default=0)
+    return heights[function.handle.value]
