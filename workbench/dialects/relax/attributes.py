@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 import tvm
 
 from workbench.dialects import compat
+from workbench.dialects.arrays import bytes_of
 from workbench.dialects.relax.catalog import defaults_of
 
 
@@ -72,8 +72,4 @@ def checksum(constant: Any) -> str:
     value = compat.value_of(constant)
     if not isinstance(value, tvm.runtime.Tensor) or len(value.shape) == 0:
         return ""
-    try:
-        array = np.from_dlpack(value)
-    except (BufferError, RuntimeError, TypeError):
-        array = value.numpy()
-    return f"{zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data):08x}"
+    return f"{zlib.crc32(bytes_of(value).data):08x}"

@@ -6,10 +6,10 @@ import re
 import zlib
 from dataclasses import dataclass, field
 
-import numpy as np
 import tvm
 from tvm import relay
 
+from workbench.dialects.arrays import bytes_of
 from workbench.dialects.relay.ast import Expr, Module
 
 _PLAIN_NAME = re.compile(r"[\w./:\-]*[\w./\-]")
@@ -140,8 +140,4 @@ _FIELDS = {
 
 def checksum(array: tvm.nd.NDArray) -> str:
     """CRC-32 of an array's bytes, as hexadecimal text."""
-    try:
-        values = np.from_dlpack(array)
-    except (BufferError, RuntimeError, TypeError):
-        values = array.numpy()
-    return f"{zlib.crc32(np.ascontiguousarray(values).data):08x}"
+    return f"{zlib.crc32(bytes_of(array).data):08x}"
