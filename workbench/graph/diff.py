@@ -17,7 +17,7 @@ from functools import cached_property
 
 from workbench.graph.fewest import fewest
 from workbench.graph.identity import Label, ValueNumbers, contexts, label
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, HasGraph, graph_of
 from workbench.graph.refine import comparable, refine, same_inputs
 
 LOOK_THROUGH = 4
@@ -78,8 +78,20 @@ class GraphDiff:
         return f"GraphDiff({', '.join(f'{kind} {n}' for kind, n in self.counts().items() if n)})"
 
 
-def diff(before: Graph, after: Graph) -> GraphDiff:
-    """Compare two graphs of one program. `diff(after, before)` is the inverse of `diff(before, after)`."""
+def diff(before: Graph | HasGraph, after: Graph | HasGraph) -> GraphDiff:
+    """Compare two graphs of one program. `diff(after, before)` is the inverse of `diff(before, after)`.
+
+    Parameters
+    ----------
+    before, after
+        Graphs or Workloads.
+
+    Raises
+    ------
+    WorkbenchError
+        One of them is neither.
+    """
+    before, after = graph_of(before, "diff"), graph_of(after, "diff")
     # matching makes greedy choices, so both directions are computed in one of them
     if _size(before) <= _size(after):
         return _Matching(before, after).result()

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
+from workbench.errors import WorkbenchError
 from workbench.terminal import visible
 
 DIALECTS = ("relay", "relax")
@@ -189,6 +190,29 @@ class Graph:
         from workbench.graph.export import to_graphviz
 
         return to_graphviz(self)
+
+
+class HasGraph(Protocol):
+    """Anything with a Graph, such as a Workload."""
+
+    def graph(self) -> Graph: ...
+
+
+def graph_of(source: Graph | HasGraph, asked: str) -> Graph:
+    """Return the Graph itself, or the Graph of a Workload; `asked` is the function that the user called.
+
+    Raises
+    ------
+    WorkbenchError
+        The source is neither.
+    """
+    drawn = getattr(source, "graph", None)
+    graph = source if isinstance(source, Graph) or not callable(drawn) else drawn()
+    if not isinstance(graph, Graph):
+        raise WorkbenchError(
+            f"{asked} takes a Workload or a Graph, not {type(source).__name__}; wb.load makes a Workload of a module"
+        )
+    return graph
 
 
 class GraphBuilder:
