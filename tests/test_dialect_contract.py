@@ -284,7 +284,7 @@ def test_analysis_takes_a_workload(dialect: str, asked: Callable[[Any], Any]) ->
 
 def test_diff_takes_workloads(dialect: str) -> None:
     given = sample("branches")
-    after = lowered(given).states[-1].graph()
+    after = lowered(given).steps[-1].state_after.graph
     assert given.dialect == dialect
     assert wb.diff(given, given).empty
     assert wb.diff(given, after) == wb.diff(given.graph(), after)
