@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from workbench.graph.fewest import fewest
-from workbench.graph.identity import Label, ValueNumbers, contexts, label
+from workbench.graph.identity import Label, ValueNumbers, contexts, label, labels
 from workbench.graph.model import Graph, HasGraph, graph_of
 from workbench.graph.refine import comparable, refine, same_inputs
 
@@ -112,9 +112,9 @@ def _size(graph: Graph) -> tuple[Hashable, ...]:
 class _Side:
     """One of the two graphs, with what matching asks of it."""
 
-    def __init__(self, graph: Graph, numbering: ValueNumbers) -> None:
+    def __init__(self, graph: Graph, labels: list[Label], numbering: ValueNumbers) -> None:
         self.graph = graph
-        self.labels: list[Label] = [label(node) for node in graph.nodes]
+        self.labels = labels
         self.numbers = numbering.of(graph, self.labels)
         self.contexts = contexts(graph, self.numbers)
         self.partner: list[int | None] = [None] * len(graph.nodes)
@@ -133,8 +133,9 @@ _Onward = Callable[[_Side, int], Iterator[int]]
 class _Matching:
     def __init__(self, before: Graph, after: Graph) -> None:
         numbering = ValueNumbers()
-        self.before = _Side(before, numbering)
-        self.after = _Side(after, numbering)
+        ours, theirs = labels(before, after)
+        self.before = _Side(before, ours, numbering)
+        self.after = _Side(after, theirs, numbering)
         self.joined: dict[int, list[int]] = defaultdict(list)
         "after node -> further before nodes that became it"
         self.forked: dict[int, list[int]] = defaultdict(list)
@@ -187,7 +188,7 @@ class _Matching:
         for number, ours in self.before.classes().items():
             theirs = after_classes.get(number, [])
             left = self.pair_by_context(ours, theirs)
-            if theirs and any(left) and self.before.graph.nodes[ours[0]].kind != "constant":
+            if theirs and any(left) and self.before.graph.nodes[ours[0]].kind not in ("constant", "param"):
                 uneven.append(number)
         return uneven
 
