@@ -155,9 +155,12 @@ class Graph:
         return found
 
     def kernels(self) -> int:
-        """How many kernels the picture shows: fused and offloaded groups that compute, and every operator outside one."""
-        computing = {self.kernel_of(node.id) for node in self.nodes if node.kind in ("op", "call")}
-        lone = sum(node.kind == "op" and self.kernel_of(node.id) is None for node in self.nodes)
+        """Count the kernels: fused and offloaded groups that compute, and every operator outside one that is work."""
+        from workbench.graph.launches import is_work
+
+        works = is_work(self)
+        computing = {self.kernel_of(node.id) for node in self.nodes if node.kind == "call" or works(node)}
+        lone = sum(works(node) and self.kernel_of(node.id) is None for node in self.nodes)
         return lone + len(computing - {None})
 
     def to_json(self) -> str:
