@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 import workbench as wb
 from workbench.dialects import registry
 from workbench.dialects.base import Workload
-from workbench.errors import LoadError, TooDeep, UnknownName
+from workbench.errors import LoadError, TooDeep, UnknownName, WorkbenchError
 from workbench.graph.model import GROUP_KINDS, KINDS, Graph
 from workbench.pipeline.run import SAFE_DEPTH
 
@@ -268,3 +269,24 @@ def test_a_chain_of_20_000_does_not_end_the_process(dialect: str) -> None:
 def test_a_trace_refuses_what_is_too_deep(dialect: str) -> None:
     with pytest.raises(TooDeep, match=str(SAFE_DEPTH)):
         wb.trace(wb.samples.load("chain", length=SAFE_DEPTH + 1), FUSE)
+
+
+@pytest.mark.parametrize(
+    "asked", [wb.dominators, wb.post_dominators, wb.regions, wb.parallel_branches, wb.constant_chains]
+)
+def test_analysis_takes_a_workload(dialect: str, asked: Callable[[Any], Any]) -> None:
+    given = sample("branches")
+    assert given.dialect == dialect
+    assert asked(given) == asked(given.graph())
+    with pytest.raises(WorkbenchError, match="takes a Workload or a Graph, not IRModule"):
+        asked(given.module)
+
+
+def test_diff_takes_workloads(dialect: str) -> None:
+    given = sample("branches")
+    after = lowered(given).steps[-1].state_after.graph
+    assert given.dialect == dialect
+    assert wb.diff(given, given).empty
+    assert wb.diff(given, after) == wb.diff(given.graph(), after)
+    with pytest.raises(WorkbenchError, match="diff takes a Workload or a Graph, not int"):
+        wb.diff(given, 3)  # pyright: ignore[reportArgumentType]

@@ -60,3 +60,15 @@ def test_it_saves_and_opens_as_the_same_graphs(trace: wb.Trace, tmp_path: Path) 
     ]
     assert all(a.after == b.after for a, b in zip(opened.steps, trace.steps, strict=True))
     assert opened.steps[0].text_before == trace.steps[0].text_before
+
+
+@pytest.mark.parametrize("name", ["chain", "conv_bias_batch_norm"])
+def test_kernels_at_every_step_of_a_build(dialect: str, name: str) -> None:
+    given = wb.samples.load(name, dialect=dialect)
+    # a pass within a pass may run on a module of its own, without a function of the graph
+    steps = [step for step in wb.trace_build(given).steps if step.after.nodes]
+    fused = next(place for place, step in enumerate(steps) if step.name == "FuseOps")
+    counts = [step.after.kernels() for step in steps]
+    assert counts[-1] == wb.kernels(given).launches
+    assert counts[fused:] == sorted(counts[fused:], reverse=True)
+    assert min(counts[:fused]) > counts[fused]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from workbench.graph.compose import compose
 from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.model import Graph, GraphBuilder
 
@@ -147,3 +148,31 @@ def test_a_value_that_keeps_its_name_and_type_is_the_same_under_another_operator
     assert (d.changed, d.kept) == (((1, 1),), ((0, 0), (2, 2)))
     other_type = graph(("x", None, ""), ("a", "transpose", "x", {"name": "lv", "type": "u"}), ("b", "relu", "a"))
     assert (diff(was, other_type).removed, diff(was, other_type).added) == ((1,), (1,))
+
+
+def namesakes(first: str, second: str) -> Graph:
+    """Return x, two parameters named `y`, and two operators that use one each."""
+    builder = GraphBuilder("g", "relay")
+    place = {name: builder.node("param", name[0], type="t") for name in ("x", "y0", "y1")}
+    inner = builder.node("op", "dense", [place["x"], place[first]], type="t")
+    builder.outputs = [builder.node("op", "dense", [inner, place[second]], type="t")]
+    return builder.build()
+
+
+def test_swapped_parameters_of_one_name_are_a_change():
+    before, after = namesakes("y0", "y1"), namesakes("y1", "y0")
+    found = diff(before, after)
+    assert found == GraphDiff(((0, 0), (1, 1), (2, 2)), ((3, 3), (4, 4)), (), (), (), ())
+    assert diff(before, namesakes("y0", "y1")).empty
+    assert compose([found], before, after) == found
+
+
+def test_parameter_does_not_merge_into_its_namesake():
+    builder = GraphBuilder("g", "relay")
+    x, y = builder.node("param", "x", type="t"), builder.node("param", "y", type="t")
+    bound = builder.node("constant", "meta[0]", type="t", attrs={"digest": "1"})
+    inner = builder.node("op", "dense", [x, bound], type="t")
+    builder.outputs = [builder.node("op", "dense", [inner, y], type="t")]
+    found = diff(namesakes("y0", "y1"), builder.build())
+    assert not found.merged
+    assert found.removed in ((1,), (2,))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from random_graphs import graphs
 
-from workbench.graph.model import GraphBuilder
+from workbench.graph.model import Graph, GraphBuilder
 from workbench.graph.walk import depth
 
 
@@ -81,3 +82,36 @@ def test_graphviz_text_holds_every_node_and_edge_and_no_markup_of_a_name(graph):
     source = graph.to_graphviz().source
     assert source.count(" -> ") >= len(graph.edges)
     assert "label=<" not in source
+
+
+def chained(*ops: str) -> Graph:
+    builder = GraphBuilder("g", "relax")
+    at = builder.node("param", "x")
+    for op in ops:
+        at = builder.node("op", op, [at])
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("ops", "kernels"),
+    [
+        (("nn.relu", "on_device", "exp"), 2),
+        (("relax.reshape", "relax.nn.relu"), 2),
+        (("relax.reshape",), 1),
+        (("fused_add", "relax.reshape"), 1),
+        (("fused_add", "relax.reshape", "relax.exp"), 3),
+        (
+            (
+                "relax.vm.alloc_storage",
+                "relax.vm.alloc_tensor",
+                "fused_add",
+                "relax.vm.kill_object",
+                "vm.builtin.reshape",
+            ),
+            1,
+        ),
+        (("vm.builtin.paged_attention_kv_cache_append",), 1),
+    ],
+)
+def test_kernel_is_work(ops: tuple[str, ...], kernels: int) -> None:
+    assert chained(*ops).kernels() == kernels

@@ -190,3 +190,24 @@ def test_before_AnnotateTIROpPattern_nothing_has_a_kind():  # noqa: N802  the pa
     assert all(len(group.ops) == 1 for group in report.kernels)
     assert {report.decided(node.id).code for node in report.graph.ops()} == {"unannotated"}
     assert "AnnotateTIROpPattern" in report.decided(report.kernels[0].root).sentence
+
+
+@relax.expr_functor.mutator
+class Gradients(relax.PyExprMutator):
+    """Writes `call_tir_with_grad` in the place of the calls of one PrimFunc."""
+
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        if call.op.name != "relax.call_tir" or call.args[0].name_hint != "relu":
+            return call
+        types = compat.result_types(call)
+        return relax.op.call_tir_with_grad(call.args[0], call.args[1], types[0], te_grad_name="gradient")
+
+
+@pytest.mark.parametrize("settings", SETTINGS[-3:])
+def test_call_tir_with_grad_is_opaque(settings: dict[str, int]) -> None:
+    module = annotated(wb.samples.load("chain", length=6).module)
+    rewriter = Gradients(module)
+    module.update_func(module.get_global_var("main"), rewriter.visit_expr(module["main"]))
+    graph = wb.load(module).graph()
+    assert any(node.attrs.get("called_by") == "relax.call_tir_with_grad" for node in graph.nodes)
+    assert agree(mirrored(graph, **settings), real(module, **settings))

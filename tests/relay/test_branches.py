@@ -141,3 +141,17 @@ def test_outputs_are_kept_where_no_hazard_is_foretold(tell):
 @pytest.mark.long
 def test_outputs_of_many_programs_are_kept_where_no_hazard_is_foretold(tell):
     outputs_kept(range(6000, 6400), tell)
+
+
+def test_wide_dense_joins_the_last_axis_where_a_bias_adds_one_in_front() -> None:
+    x = relay.var("x", shape=(2, 4))
+    weights = [relay.var(f"w{n}", shape=(n, 4)) for n in (8, 6)]
+    biases = [relay.var(f"b{n}", shape=(3, 1, n)) for n in (8, 6)]
+    sums = [relay.add(relay.nn.dense(x, w), b) for w, b in zip(weights, biases, strict=True)]
+    given = wb.load(tvm.IRModule.from_expr(relay.Function([x, *weights, *biases], relay.Tuple(sums))))
+    group = next(g for g in wb.parallel_branches(given) if g.kind == "combinable")
+    assert group.recipe is not None
+    after = wb.trace(given, group.passes, opt_level=4).end.graph
+    assert [(i.op, i.type) for i in group.recipe.items if i.op in ("nn.dense", "add")] == [
+        (node.op, node.type) for node in after.ops() if node.op in ("nn.dense", "add")
+    ]

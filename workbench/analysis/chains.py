@@ -6,21 +6,27 @@ from workbench.analysis.chains_relax_view import RelaxView
 from workbench.analysis.chains_view import ConstantChain as ConstantChain
 from workbench.analysis.chains_view import View
 from workbench.errors import WorkbenchError
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, HasGraph, graph_of
 
 
-def constant_chains(graph: Graph) -> list[ConstantChain]:
+def constant_chains(source: Graph | HasGraph) -> list[ConstantChain]:
     """Chains of operators with constants, those that fold first.
 
     Weights, that is parameters that only ever stand beside the data, count as constants: the passes then begin with
     BindParams. What is listed as folding was tried on TVM; a chain of one operator is listed if it does nothing. Relax has
     no SimplifyExpr: most of its chains are listed with the reason `no-pass`, which is why they stay.
 
+    Parameters
+    ----------
+    source
+        A Graph or a Workload.
+
     Raises
     ------
     WorkbenchError
         The graph is of neither dialect.
     """
+    graph = graph_of(source, "constant_chains")
     if graph.dialect not in ("relay", "relax"):
         raise WorkbenchError(
             f"{graph.name} is {graph.dialect or 'of no dialect'}, and chains are folded by passes of Relay and Relax; load "

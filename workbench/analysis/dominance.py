@@ -12,14 +12,16 @@ from functools import cached_property
 
 from workbench.errors import UnknownNode
 from workbench.graph.ancestors import Ancestors
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, HasGraph, graph_of
 
 
-def dominators(graph: Graph, sources: Iterable[int] | None = None) -> DominatorTree:
+def dominators(source: Graph | HasGraph, sources: Iterable[int] | None = None) -> DominatorTree:
     """The dominator tree, below a virtual root in front of all sources.
 
     Parameters
     ----------
+    source
+        A Graph or a Workload.
     sources
         The nodes where values enter; by default every node without inputs that is not a constant. Give the ids of the
         data inputs alone to look past the weights. What no source reaches is not in the tree.
@@ -41,6 +43,7 @@ def dominators(graph: Graph, sources: Iterable[int] | None = None) -> DominatorT
     >>> tree.parent[join] == fork, tree.dominates(x, join), tree.dominates(arms[0], join)
     (True, True, False)
     """
+    graph = graph_of(source, "dominators")
     if sources is None:
         entering = {
             n.id for n, inputs in zip(graph.nodes, graph.inputs, strict=True) if not inputs and n.kind != "constant"
@@ -50,11 +53,17 @@ def dominators(graph: Graph, sources: Iterable[int] | None = None) -> DominatorT
     return _tree(range(len(graph.nodes)), graph.inputs, entering)
 
 
-def post_dominators(graph: Graph) -> DominatorTree:
+def post_dominators(source: Graph | HasGraph) -> DominatorTree:
     """The post-dominator tree, below a virtual exit behind all outputs and all values that nothing uses.
 
-    A node post-dominates another if every way from the other to the exit leads through it.
+    A node post-dominates another if every path from the other to the exit leads through it.
+
+    Parameters
+    ----------
+    source
+        A Graph or a Workload.
     """
+    graph = graph_of(source, "post_dominators")
     users = tuple(tuple(user for user, _ in uses) for uses in graph.consumers)
     leaving = {*graph.outputs, *(node for node, used_by in enumerate(users) if not used_by)}
     return _tree(range(len(graph.nodes) - 1, -1, -1), users, leaving)

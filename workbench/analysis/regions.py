@@ -13,14 +13,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from workbench.analysis.dominance import VIRTUAL, DominatorTree, known_node, post_dominators
-from workbench.graph.model import Edge, Graph
+from workbench.graph.model import Edge, Graph, HasGraph, graph_of
 
 
-def regions(graph: Graph, fixed: Collection[str] = ()) -> Regions:
+def regions(source: Graph | HasGraph, fixed: Collection[str] = ()) -> Regions:
     """The regions of a graph, in topological order of their entries.
 
     Parameters
     ----------
+    source
+        A Graph or a Workload.
     fixed
         Names of parameters that count as constants; `w.params` names the weights.
 
@@ -36,6 +38,7 @@ def regions(graph: Graph, fixed: Collection[str] = ()) -> Regions:
     >>> region.nodes == (fork, *arms, join), [edge.source == mask for edge in region.inputs], region.single_entry
     (True, [True], False)
     """
+    graph = graph_of(source, "regions")
     return Regions(graph, post_dominators(graph), frozenset(fixed))
 
 

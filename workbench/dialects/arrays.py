@@ -1,4 +1,4 @@
-"""Parameters and large constants on their way to another process: one file of raw numbers, mapped by its reader.
+"""Tensors as bytes, and on their way to another process: one file of raw numbers that the reader maps into memory.
 
 Neither side holds a second copy of a model's parameters: what is written goes from where TVM has it to the file, and a
 reader's arrays are views of the file. Nothing is pickled.
@@ -7,47 +7,34 @@ reader's arrays are views of the file. Nothing is pickled.
 from __future__ import annotations
 
 import ctypes
+import importlib
 import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from workbench.errors import WorkbenchError
-
 ALIGNED = 64
 "bytes: where TVM wants a tensor to begin"
 LARGE = 1 << 16
 "bytes: a constant from this size on goes as raw numbers"
+_CPU = 1
+"DLPack's number for this machine's memory"
 _LIST, _NUMBERS = "params.json", "params.raw"
 _BITS = re.compile(r"(?:u?int|float|bfloat)(\d+)(?:_\w+)?|bool")
-_SHARED = frozenset(f"{kind}{bits}" for kind in ("int", "uint", "float") for bits in (8, 16, 32, 64))
-"types that numpy takes from TVM without a copy"
 
 
 def write(folder: Path, params: Mapping[str, Any]) -> None:
-    """Write parameters or constants, TVM's tensors or arrays.
-
-    Raises
-    ------
-    WorkbenchError
-        The elements of one are not whole bytes.
-    """
+    """Write parameters or constants: TVM's tensors, or arrays."""
     folder.mkdir(exist_ok=True)
     listed, place = [], 0
     with (folder / _NUMBERS).open("wb") as file:
         for name, value in params.items():
             place += file.write(b"\0" * (-place % ALIGNED))
-            size = size_of(value)
-            if size is None:
-                raise WorkbenchError(
-                    f"{name} is of type {value.dtype}, and no other process reads that here; make it int8 and cast it in the graph"
-                )
-            file.write(bytes_of(value).data)
+            size = file.write(bytes_of(value).data)
             listed.append({"name": str(name), "dtype": str(value.dtype), "shape": _shape(value), "at": [place, size]})
             place += size
     (folder / _LIST).write_text(json.dumps(listed))
@@ -80,19 +67,47 @@ def _shape(value: Any) -> list[int]:
 
 
 def bytes_of(value: Any) -> np.ndarray:
-    """Return the numbers of a tensor as bytes, without a copy where numpy knows its type and they lie in this machine's memory."""
-    array = value if isinstance(value, np.ndarray) else _array(value)
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    """Return a tensor's bytes as TVM keeps them, without a copy where they are in this machine's memory.
+
+    Of the types that numpy has no name for (`int4`, `bfloat16`, `bool` of TVM 0.17) the bytes are read in place: numpy
+    ends in a SystemError there, and TVM's own `numpy()` unpacks some of them into another type.
+    """
+    if not isinstance(value, np.ndarray):
+        value = _view(value) if has_numpy_type(value) else _in_place(value)
+    return np.ascontiguousarray(value).reshape(-1).view(np.uint8)
 
 
-def _array(value: Any) -> np.ndarray:
-    if str(value.dtype) in _SHARED:
-        with suppress(BufferError, RuntimeError, TypeError, ValueError):
-            return np.from_dlpack(value)
-    size = size_of(value)
-    if size and hasattr(value, "data_ptr") and str(value.device).startswith("cpu"):
-        return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(value.data_ptr()))
-    return np.asarray(value.numpy())
+def has_numpy_type(value: Any) -> bool:
+    """Whether numpy can view and make arrays of a tensor's type without help."""
+    return re.fullmatch(r"float(16|32|64)|u?int(8|16|32|64)", str(value.dtype)) is not None
+
+
+def _view(value: Any) -> np.ndarray:
+    try:
+        return np.from_dlpack(value)
+    except (RuntimeError, TypeError, ValueError, BufferError):
+        return value.numpy()
+
+
+def _in_place(value: Any) -> np.ndarray:
+    placed = _placed(value)
+    if placed is None:
+        return value.numpy()
+    address, size = placed
+    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address)) if size else np.empty(0, np.uint8)
+
+
+def _placed(value: Any) -> tuple[int, int] | None:
+    """Return the address and the size in bytes of a TVM tensor in this machine's memory, None for one elsewhere."""
+    count = math.prod(_shape(value))
+    if value.__dlpack_device__()[0] != _CPU:
+        return None
+    if hasattr(value, "handle"):  # Relay's TVM gives each element whole bytes
+        tensor = value.handle.contents
+        return tensor.data, count * -(-tensor.dtype.bits * tensor.dtype.lanes // 8)
+    if hasattr(value, "data_ptr"):  # Relax's TVM packs elements of less than a byte
+        return value.data_ptr(), -(-count * value.dtype.bits * value.dtype.lanes // 8)
+    return None
 
 
 def read(folder: Path, make: Callable[[np.ndarray, list[int], str], Any]) -> dict[str, Any]:
@@ -117,3 +132,25 @@ def read(folder: Path, make: Callable[[np.ndarray, list[int], str], Any]) -> dic
 def copy_into(address: int, numbers: np.ndarray) -> None:
     """Copy bytes to where a tensor lies in this machine's memory."""
     ctypes.memmove(address, numbers.ctypes.data, numbers.nbytes)
+
+
+def save(path: str, named: Mapping[str, np.ndarray]) -> None:
+    """Write arrays to an .npz file; such a file has no name for bfloat16 and its like, so the array's name has the type."""
+    plain = {
+        f"{name} {array.dtype}": array if array.dtype.isbuiltin == 1 else array.view(f"u{array.dtype.itemsize}")
+        for name, array in named.items()
+    }
+    np.savez(path, **plain)  # pyright: ignore[reportArgumentType]
+
+
+def load(path: str | Path) -> dict[str, np.ndarray]:
+    """Read what `save` wrote."""
+    with np.load(path, allow_pickle=False) as saved:
+        return {name.partition(" ")[0]: saved[name].view(_dtype(name.partition(" ")[2])) for name in saved.files}
+
+
+def _dtype(name: str) -> np.dtype[Any]:
+    try:
+        return np.dtype(name)
+    except TypeError:  # the library that has the others is there wherever one was made
+        return np.dtype(getattr(importlib.import_module("ml_dtypes"), name))

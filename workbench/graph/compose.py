@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 
 from workbench.graph.diff import GraphDiff
-from workbench.graph.identity import ValueNumbers, label
+from workbench.graph.identity import ValueNumbers, labels
 from workbench.graph.model import Graph
 
 Pairs = set[tuple[int, int]]
@@ -32,7 +32,7 @@ class _Composition:
     def __init__(self, before: Graph, after: Graph, pairs: Pairs) -> None:
         numbering = ValueNumbers()
         self.before, self.after = before, after
-        self.labels = [label(node) for node in before.nodes], [label(node) for node in after.nodes]
+        self.labels = labels(before, after)
         self.numbers = numbering.of(before, self.labels[0]), numbering.of(after, self.labels[1])
         self.pairs = pairs
         self.meet_again()

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from workbench.graph.fewest import fewest
-from workbench.graph.identity import Label, ValueNumbers, contexts, label
-from workbench.graph.model import Graph
+from workbench.graph.identity import Label, ValueNumbers, contexts, label, labels
+from workbench.graph.model import Graph, HasGraph, graph_of
 from workbench.graph.refine import comparable, refine, same_inputs
 
 LOOK_THROUGH = 4
@@ -78,8 +78,20 @@ class GraphDiff:
         return f"GraphDiff({', '.join(f'{kind} {n}' for kind, n in self.counts().items() if n)})"
 
 
-def diff(before: Graph, after: Graph) -> GraphDiff:
-    """Compare two graphs of one program. `diff(after, before)` is the inverse of `diff(before, after)`."""
+def diff(before: Graph | HasGraph, after: Graph | HasGraph) -> GraphDiff:
+    """Compare two graphs of one program. `diff(after, before)` is the inverse of `diff(before, after)`.
+
+    Parameters
+    ----------
+    before, after
+        Graphs or Workloads.
+
+    Raises
+    ------
+    WorkbenchError
+        One of them is neither.
+    """
+    before, after = graph_of(before, "diff"), graph_of(after, "diff")
     # matching makes greedy choices, so both directions are computed in one of them
     if _size(before) <= _size(after):
         return _Matching(before, after).result()
@@ -100,9 +112,9 @@ def _size(graph: Graph) -> tuple[Hashable, ...]:
 class _Side:
     """One of the two graphs, with what matching asks of it."""
 
-    def __init__(self, graph: Graph, numbering: ValueNumbers) -> None:
+    def __init__(self, graph: Graph, labels: list[Label], numbering: ValueNumbers) -> None:
         self.graph = graph
-        self.labels: list[Label] = [label(node) for node in graph.nodes]
+        self.labels = labels
         self.numbers = numbering.of(graph, self.labels)
         self.contexts = contexts(graph, self.numbers)
         self.partner: list[int | None] = [None] * len(graph.nodes)
@@ -121,8 +133,9 @@ _Onward = Callable[[_Side, int], Iterator[int]]
 class _Matching:
     def __init__(self, before: Graph, after: Graph) -> None:
         numbering = ValueNumbers()
-        self.before = _Side(before, numbering)
-        self.after = _Side(after, numbering)
+        ours, theirs = labels(before, after)
+        self.before = _Side(before, ours, numbering)
+        self.after = _Side(after, theirs, numbering)
         self.joined: dict[int, list[int]] = defaultdict(list)
         "after node -> further before nodes that became it"
         self.forked: dict[int, list[int]] = defaultdict(list)
@@ -175,7 +188,7 @@ class _Matching:
         for number, ours in self.before.classes().items():
             theirs = after_classes.get(number, [])
             left = self.pair_by_context(ours, theirs)
-            if theirs and any(left) and self.before.graph.nodes[ours[0]].kind != "constant":
+            if theirs and any(left) and self.before.graph.nodes[ours[0]].kind not in ("constant", "param"):
                 uneven.append(number)
         return uneven
 

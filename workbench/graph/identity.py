@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,31 @@ def label(node: Node) -> Label:
     if node.kind == "constant":
         return (node.kind, node.attrs.get("digest", node.op), node.type)
     return (node.kind, node.op, frozen(node.attrs), node.type)
+
+
+def labels(before: Graph, after: Graph) -> tuple[list[Label], list[Label]]:
+    """Return the labels of the nodes of both graphs; parameters that share a name have their place among them too.
+
+    Where one graph has fewer of a name than the other, their places mean nothing and are left out.
+    """
+    placed = _placed(before), _placed(after)
+    first, second = (Counter(node for node in side if node[0][0] == "param") for side in placed)
+    uneven = {label for label, _ in (first - second) + (second - first)}
+    ours, theirs = ([(*label, n) if n and label not in uneven else label for label, n in side] for side in placed)
+    return ours, theirs
+
+
+def _placed(graph: Graph) -> list[tuple[Label, int]]:
+    """Return each node's label, and how many parameters of that label come before it in the functions around it."""
+    seen: Counter[tuple[Label, int | None]] = Counter()
+    found: list[tuple[Label, int]] = []
+    for node in graph.nodes:
+        name, place = label(node), 0
+        if node.kind == "param":
+            place = sum(seen[name, group.id] for group in graph.ancestors(node.group)) + seen[name, None]
+            seen[name, node.group] += 1
+        found.append((name, place))
+    return found
 
 
 def frozen(value: Any) -> Hashable:

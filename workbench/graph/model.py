@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
+from workbench.errors import WorkbenchError
 from workbench.terminal import visible
 
 DIALECTS = ("relay", "relax")
@@ -154,9 +155,12 @@ class Graph:
         return found
 
     def kernels(self) -> int:
-        """How many kernels the picture shows: fused and offloaded groups that compute, and every operator outside one."""
-        computing = {self.kernel_of(node.id) for node in self.nodes if node.kind in ("op", "call")}
-        lone = sum(node.kind == "op" and self.kernel_of(node.id) is None for node in self.nodes)
+        """Count the kernels: fused and offloaded groups that compute, and every operator outside one that is work."""
+        from workbench.graph.launches import is_work
+
+        works = is_work(self)
+        computing = {self.kernel_of(node.id) for node in self.nodes if node.kind == "call" or works(node)}
+        lone = sum(works(node) and self.kernel_of(node.id) is None for node in self.nodes)
         return lone + len(computing - {None})
 
     def to_json(self) -> str:
@@ -189,6 +193,29 @@ class Graph:
         from workbench.graph.export import to_graphviz
 
         return to_graphviz(self)
+
+
+class HasGraph(Protocol):
+    """Anything with a Graph, such as a Workload."""
+
+    def graph(self) -> Graph: ...
+
+
+def graph_of(source: Graph | HasGraph, asked: str) -> Graph:
+    """Return the Graph itself, or the Graph of a Workload; `asked` is the function that the user called.
+
+    Raises
+    ------
+    WorkbenchError
+        The source is neither.
+    """
+    drawn = getattr(source, "graph", None)
+    graph = source if isinstance(source, Graph) or not callable(drawn) else drawn()
+    if not isinstance(graph, Graph):
+        raise WorkbenchError(
+            f"{asked} takes a Workload or a Graph, not {type(source).__name__}; wb.load makes a Workload of a module"
+        )
+    return graph
 
 
 class GraphBuilder:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
+from workbench.dialects import arrays
 from workbench.dialects.base import Workload
 from workbench.dialects.parts import part
 from workbench.dialects.registry import dialect
@@ -41,7 +40,6 @@ def values(
     progress("Compiling")
     built = built_here(workload, config)
     progress("Running")
-    arrays = built.load(seed).outputs()
-    named = dict(zip(names or [f"output{place}" for place in range(len(arrays))], arrays, strict=True))
-    np.savez(path, **named)  # pyright: ignore[reportArgumentType]
+    outputs = built.load(seed).outputs()
+    arrays.save(path, dict(zip(names or [f"output{place}" for place in range(len(outputs))], outputs, strict=True)))
     return {}

@@ -10,12 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from workbench.dialects import arrays
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError
 from workbench.pipeline.config import Config
 from workbench.process.worker import Progress, never, silent, worker
 
-TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2}
+TOLERANCE = {
+    "float64": 1e-9,
+    "float32": 1e-4,
+    "float16": 1e-2,
+    "bfloat16": 5e-2,
+    "float8_e4m3fn": 0.15,
+    "float8_e5m2": 0.3,
+}
 "relative to the largest value of the output; integers and truth values must be equal"
 
 AS_IT_STANDS = Config(pipeline="as it stands").context()
@@ -105,10 +113,9 @@ def run_once(
         }
         job = "workbench.pipeline.output_jobs:values"
         worker().run(job, workload, arguments, timeout=timeout, progress=progress, cancelled=cancelled)
-        with np.load(path, allow_pickle=False) as saved:
-            arrays = {name: saved[name] for name in saved.files}
-    outputs = [arrays[f"output{place}"] for place in range(sum(name.startswith("output") for name in arrays))]
-    found = {int(name.removeprefix("node")): array for name, array in arrays.items() if name.startswith("node")}
+        values = arrays.load(path)
+    outputs = [array for name, array in values.items() if name.startswith("output")]
+    found = {int(name.removeprefix("node")): array for name, array in values.items() if name.startswith("node")}
     return Values(outputs, found)
 
 

@@ -7,12 +7,12 @@ from workbench.analysis.branches.group import KINDS, BranchGroup
 from workbench.analysis.branches.relax import relax_branches
 from workbench.analysis.branches.relay import relay_branches
 from workbench.errors import WorkbenchError
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, HasGraph, graph_of
 
 _FORETOLD = {"relay": relay_branches, "relax": relax_branches}
 
 
-def parallel_branches(graph: Graph, min_branches: int = 2) -> list[BranchGroup]:
+def parallel_branches(source: Graph | HasGraph, min_branches: int = 2) -> list[BranchGroup]:
     """Sibling branches that are equal, that a pass would combine, or that nearly are; in this order.
 
     TVM's rules are those of its passes, checked against them. Relay: EliminateCommonSubexpr, CombineParallelConv2D,
@@ -23,6 +23,8 @@ def parallel_branches(graph: Graph, min_branches: int = 2) -> list[BranchGroup]:
 
     Parameters
     ----------
+    source
+        A Graph or a Workload.
     min_branches
         The least number of branches that is combined (`min_num_branches`); equal ones are merged whatever it is.
 
@@ -35,6 +37,7 @@ def parallel_branches(graph: Graph, min_branches: int = 2) -> list[BranchGroup]:
         raise WorkbenchError(
             f"min_branches is {min_branches!r}; one branch is not parallel to anything, give 2 or more"
         )
+    graph = graph_of(source, "parallel_branches")
     foretold = _FORETOLD.get(graph.dialect)
     if foretold is None:
         raise WorkbenchError(

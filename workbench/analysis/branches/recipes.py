@@ -32,7 +32,10 @@ def _heads(calls: Calls, branches: Branches) -> tuple[Ref, list[Ref]]:
 
 
 def _following(calls: Calls, recipe: Recipe, branches: Branches, start: Ref, argument: Argument, axis: int) -> Ref:
-    """The operators after the head, on joined arguments; `axis` counted from the front."""
+    """The operators after the head, on joined arguments.
+
+    `axis` is negative, counted from the back: an argument of higher rank puts axes in front.
+    """
     made = start
     for level in range(1, len(branches[0])):
         first = branches[0][level]
@@ -68,7 +71,7 @@ def _convolutions(calls: Calls, rules: Conv2D, branches: Branches) -> Recipe:
         rank = len(type_of(calls, branches[0][level]).shape)
         return recipe.concatenate(fields, channel - rank + len(recipe.type(fields[0]).shape))
 
-    _slices(calls, recipe, branches, _following(calls, recipe, branches, made, argument, channel))
+    _slices(calls, recipe, branches, _following(calls, recipe, branches, made, argument, channel - len(kinds[0].shape)))
     return recipe
 
 
@@ -107,8 +110,7 @@ def _wide_dense(calls: Calls, branches: Branches) -> Recipe:
     recipe, head = Recipe(calls.graph), branches[0][0]
     data, weights = _heads(calls, branches)
     kinds = [type_of(calls, branch[0]) for branch in branches]
-    axis = len(kinds[0].shape) - 1
-    made = recipe.like(head, [data, recipe.concatenate(weights, 0)], joined(kinds, axis))
+    made = recipe.like(head, [data, recipe.concatenate(weights, 0)], joined(kinds, -1))
 
     def argument(recipe: Recipe, level: int, index: int) -> Ref:
         fields = []
@@ -117,7 +119,7 @@ def _wide_dense(calls: Calls, branches: Branches) -> Recipe:
             fields.append(_widened(recipe, ref, columns))
         return recipe.concatenate(fields, len(recipe.type(fields[0]).shape) - 1)
 
-    _slices(calls, recipe, branches, _following(calls, recipe, branches, made, argument, axis))
+    _slices(calls, recipe, branches, _following(calls, recipe, branches, made, argument, -1))
     return recipe
 
 
@@ -145,5 +147,5 @@ def _wide_matmul(calls: Calls, branches: Branches) -> Recipe:
         fields = _arguments(calls, branches, level, index)
         return recipe.concatenate(fields, len(recipe.type(fields[0]).shape) - 1)
 
-    _slices(calls, recipe, branches, _following(calls, recipe, branches, made, argument, 2))
+    _slices(calls, recipe, branches, _following(calls, recipe, branches, made, argument, -1))
     return recipe

@@ -1,7 +1,7 @@
 """The forward graph of a Relax program (src/relax/transform/fuse_ops.cc, TVM 0.27).
 
-All functions that are not kernels themselves stand in one graph. Only calls of PrimFuncs have a kind, the one that
-AnnotateTIROpPattern found; a value that leaves its dataflow block is used from outside; fields of a tuple argument are
+All functions that are not kernels themselves are in one graph. Only `call_tir` and `call_tir_inplace` have a kind, the one
+that AnnotateTIROpPattern found; a value that leaves its dataflow block is used from outside; fields of a tuple argument are
 arguments of their own, so tuples play no part.
 """
 
@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from workbench.analysis.fusion.forward import INJECTIVE, OPAQUE, Forward
 from workbench.graph.model import Graph
+
+_INPLACE = "relax.call_tir_inplace"
+"the one caller besides `call_tir` that FuseOps knows; any other, such as `call_tir_with_grad`, is opaque to it"
 
 
 def forward(graph: Graph) -> Forward:
@@ -18,7 +21,7 @@ def forward(graph: Graph) -> Forward:
     computes = [node.kind == "op" for node in nodes]
     seen = Forward([OPAQUE] * len(nodes), [[] for _ in nodes], held, computes)
     for node, inputs in zip(nodes, graph.inputs, strict=True):
-        if node.kind == "op" and node.pattern is not None:
+        if node.kind == "op" and node.pattern is not None and node.attrs.get("called_by", _INPLACE) == _INPLACE:
             seen.kinds[node.id] = node.pattern
         elif node.kind == "get_item" and nodes[inputs[0]].kind != "param":
             seen.kinds[node.id] = INJECTIVE

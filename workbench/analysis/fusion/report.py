@@ -14,7 +14,7 @@ from workbench.analysis.fusion.forward import OPAQUE, Forward
 from workbench.analysis.fusion.partition import NONE, Partition, Settings, TwoAnchors
 from workbench.analysis.fusion.why import Why, why
 from workbench.errors import WorkbenchError
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, HasGraph, graph_of
 from workbench.targets import TargetLike, kind_of, target_text
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ LIMITS = {"opencl": 128, "metal": 31}
 
 
 def explain_fusion(
-    source: Any,
+    source: Graph | HasGraph,
     opt_level: int = 2,
     max_depth: int = 256,
     max_function_args: int | None = None,
@@ -52,10 +52,11 @@ def explain_fusion(
     WorkbenchError
         The source is no graph of a known dialect, or a setting is out of range.
     """
-    graph = source if isinstance(source, Graph) else getattr(source, "graph", lambda: source)()
-    if not isinstance(graph, Graph) or graph.dialect not in FORWARD:
+    graph = graph_of(source, "explain_fusion")
+    if graph.dialect not in FORWARD:
         raise WorkbenchError(
-            f"explain_fusion takes a Workload or a Graph of {' or '.join(FORWARD)}, not {type(source).__name__}; wb.load makes one"
+            f"{graph.name} is {graph.dialect or 'of no dialect'}, and explain_fusion takes a Workload or a Graph of "
+            f"{' or '.join(FORWARD)}; load the graph from a module of one of these"
         )
     if min(opt_level, max_depth, max_function_args or 0) < 0:
         raise WorkbenchError("opt_level, max_depth and max_function_args must not be negative; 0 args means no limit")

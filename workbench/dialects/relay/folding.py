@@ -17,6 +17,8 @@ import numpy as np
 import tvm
 from tvm import relay
 
+from workbench.dialects.arrays import bytes_of, has_numpy_type
+
 SMALL = 1 << 16
 "elements of the largest constant that is computed"
 MOST = 4096
@@ -235,12 +237,14 @@ def _identity(value: Any) -> Hashable:
     if isinstance(value, list):
         return tuple(map(_identity, value))
     if prod(value.shape) <= 64:
-        return value.dtype, tuple(value.shape), value.numpy().tobytes()
+        return value.dtype, tuple(value.shape), bytes_of(value).tobytes()
     return value.dtype, tuple(value.shape), _place(value)
 
 
 def _small(call: relay.Call, arguments: list[Any], out: Any) -> Any:
     name, shape = call.op.name, [int(d) for d in out.shape]
+    if not all(array.dtype == "bool" or has_numpy_type(array) for array in _flat(arguments)):
+        return _by_tvm(call, arguments)
     if name in _KEEPS_ELEMENTS and prod(arguments[0].shape) == prod(shape):
         return tvm.nd.array(arguments[0].numpy().reshape(shape))
     if name in _BY_NUMPY and out.dtype.startswith("float"):

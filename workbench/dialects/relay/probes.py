@@ -11,6 +11,7 @@ import re
 import tvm
 from tvm import relay
 
+from workbench.dialects.arrays import bytes_of
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, last_line
 
@@ -62,7 +63,7 @@ def _text(module: tvm.IRModule) -> str:
     def add(expression: relay.Expr) -> None:
         nonlocal size
         if isinstance(expression, relay.Constant):
-            size += expression.data.numpy().nbytes
+            size += bytes_of(expression.data).nbytes
 
     for function in module.functions.values():
         if isinstance(function, relay.Function):

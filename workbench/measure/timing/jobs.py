@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
 import tvm
 
+from workbench.dialects import arrays
 from workbench.dialects.base import Running, Workload
 from workbench.errors import MeasureError
 from workbench.measure.kernels.counting import counted
@@ -99,8 +99,7 @@ def seen_here() -> dict[str, Any]:
 def compare(running: Running, reference: str, progress: Progress) -> dict[str, Any]:
     """What one run gives, against the reference's outputs; others in number, shape or type are wrong too."""
     progress("Checking outputs")
-    with np.load(reference, allow_pickle=False) as saved:
-        expected = [saved[f"output{place}"] for place in range(len(saved.files))]
+    expected = list(arrays.load(reference).values())
     try:
         found = difference(running.outputs(), expected)
     except MeasureError as error:
@@ -120,7 +119,7 @@ def reference(workload: Workload, *, seed: int, path: str, progress: Progress) -
     built = built_here(workload, AS_IT_STANDS.to_data())
     progress("Running the reference")
     outputs = built.load(seed).outputs()
-    np.savez(path, **{f"output{place}": array for place, array in enumerate(outputs)})  # pyright: ignore[reportArgumentType]
+    arrays.save(path, {f"output{place}": array for place, array in enumerate(outputs)})
     return {}
 
 
