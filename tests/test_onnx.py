@@ -81,7 +81,7 @@ def test_loading_is_linear_in_the_number_of_nodes(dialect: str, make: Callable[[
 
 
 def _calls(work: Callable[[], object]) -> int:
-    """How many functions of Python and of C are called."""
+    """Return how many functions of Python and of C are called."""
     events: list[str] = []
     sys.setprofile(lambda _frame, event, _argument: events.append(event))
     try:

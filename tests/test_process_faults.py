@@ -62,7 +62,7 @@ def w(dialect: str) -> wb.Workload:
 
 
 def runs(pid: int) -> bool:
-    """Whether a process runs; one that ended and that nobody has waited for does not."""
+    """Return whether a process runs; one that ended and that nobody has waited for does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:

@@ -1,4 +1,4 @@
-"""What TVM accepts as a target, as one canonical text; nothing here needs TVM.
+"""Targets in every form that TVM accepts, as one canonical text; nothing here needs TVM.
 
 The canonical text is `kind -name=value ...`, or JSON where options cannot be written so: a host, a value with blanks, a boolean.
 """
@@ -153,7 +153,7 @@ def _value(name: str, text: str) -> Any:
 
 
 def _of_object(target: Any) -> Fields:
-    """What an object was given beyond the defaults of its kind."""
+    """Return the attributes of an object that differ from the defaults of its kind."""
     fields = _plain(target.export())
     usual = _plain(type(target)({"kind": fields["kind"]}).export())
     return _checked({"kind": fields["kind"], **{name: v for name, v in fields.items() if usual.get(name) != v}})

@@ -168,7 +168,7 @@ def _note(report: dict[str, Any], found: dict[str, Any], at: int) -> None:
 
 
 def _still_slow(format: Any, seeds: list[bytes], number: int) -> bool:
-    """Whether an input is slow each time: the machine may have been busy."""
+    """Return whether an input is slow each time: the machine may have been busy."""
     for _ in range(2):
         found = _nothing_yet()
         _follow(_forked(format, seeds, number, number + 1), found, number, number + 1)

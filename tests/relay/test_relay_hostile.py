@@ -1,4 +1,4 @@
-"""What TVM's objects cannot be made of: types and numbers in a text end in a sentence, and nothing is allocated for them."""
+"""Types and numbers that TVM's objects cannot hold: each gives a sentence, and nothing is allocated for it."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def bytes_of(value: Any) -> np.ndarray:
 
 
 def has_numpy_type(value: Any) -> bool:
-    """Whether numpy can view and make arrays of a tensor's type without help."""
+    """Return whether numpy can view and make arrays of a tensor's type without help."""
     return re.fullmatch(r"float(16|32|64)|u?int(8|16|32|64)", str(value.dtype)) is not None
 
 

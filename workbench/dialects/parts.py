@@ -17,7 +17,7 @@ def part(dialect: str, name: str) -> Any:
     Raises
     ------
     UnknownName
-        There is no such dialect.
+        The dialect is unknown.
     """
     if dialect not in DIALECTS:
         raise UnknownName("dialect", str(dialect)[:40], DIALECTS)

@@ -96,21 +96,10 @@ def load(
     inputs: Inputs = None,
     reader: Reader = HERE,
 ) -> Workload:
-    """Make a Workload of a program in any form.
+    """Make a Workload of a program in any form. `wb.load` describes what it takes (`pipeline/load.py`).
 
     Parameters
     ----------
-    source
-        An IRModule, a Function, a pair `(module, params)`, printed text, or a path to a .relay, .txt, .log, .json or .py file (of a
-        text with several modules the first; `load_all` gives all); an ONNX
-        model or a path to one, a .tflite file, a module or a program of PyTorch's, a module of relax.frontend.nn. Of a graph
-        executor's JSON and of a saved graph there is the picture only.
-    params
-        Parameter name -> array, or a file of them that TVM or numpy wrote, where the source does not bring its own.
-    name
-        What to call it; from the file's name or `main` otherwise.
-    inputs
-        Shapes or example arrays of the inputs, by name or in order, where a model from elsewhere leaves them open.
     reader
         Makes TVM's objects of texts and files.
 

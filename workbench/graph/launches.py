@@ -1,4 +1,4 @@
-"""Which operators of a graph are work: calls of compiled functions, and operators that will be such calls."""
+"""The operators of a graph that are work: calls of compiled functions, and operators that become such calls."""
 
 from __future__ import annotations
 

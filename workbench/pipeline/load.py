@@ -117,7 +117,7 @@ def _made(job: str, arguments: dict[str, Any], name: str) -> Workload:
 
 
 def _refusal(text: str, params: Mapping[str, Any]) -> str:
-    """Why TVM makes no module of a Relay text, if it ends its process over it; "" otherwise."""
+    """Return the reason if TVM ends its process over a Relay text; "" otherwise."""
     types = {name: [list(value.shape), str(value.dtype)] for name, value in params.items()}
     answer = _run("check_relay", {"text": text, "types": types})
     return str(from_data(answer["error"])) if "error" in answer else ""
@@ -139,7 +139,7 @@ def _whole_text(reading: Any) -> str:
 
 
 def _is_small(model: Any) -> bool:
-    """Whether protobuf can write a model: it writes nothing of 2 GiB."""
+    """Return whether protobuf can write a model: it writes nothing of 2 GiB."""
     return model.ByteSize() < 1 << 31
 
 

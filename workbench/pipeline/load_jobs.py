@@ -114,7 +114,7 @@ def _in_fork(work: Callable[[], Answer]) -> Answer:
 
 
 def _end(code: int) -> str:
-    """How a process ended, in words."""
+    """Return the end of a process in words."""
     return f"ended its process with {signal.Signals(-code).name}" if code < 0 else f"left with exit code {code}"
 
 

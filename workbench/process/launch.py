@@ -94,7 +94,7 @@ class Child:
         return self.process.poll() is None
 
     def ready(self) -> bool:
-        """Whether it can take a job. Drops what it sent since the last answer."""
+        """Return whether it can take a job. Drops what it sent since the last answer."""
         with suppress(EOFError, OSError):
             while self.connection.poll():
                 self.connection.recv_bytes()
@@ -136,7 +136,7 @@ class Child:
         )
 
     def _end(self) -> tuple[str, bool]:
-        """How it ended, in words, and whether it was killed."""
+        """Return its end in words, and whether it was killed."""
         try:
             code = self.process.wait(END_SECONDS + 1)
         except subprocess.TimeoutExpired:

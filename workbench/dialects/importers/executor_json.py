@@ -94,7 +94,7 @@ class _Reading:
         return [self.add("get_item", f".{i}", (made,), type) for i, type in enumerate(types)]
 
     def count(self, place: int, attrs: Mapping[str, Any]) -> int:
-        """How many outputs a node has: as many as it has rows in the columns."""
+        """Return the number of outputs of a node, which is its number of rows in the columns."""
         written = str(attrs.get("num_outputs", 1))[:10]
         count = int(written) if written.isdecimal() else 0
         if not 0 < count <= (self.end(place) - self.begin(place) if self.columns else _MOST_OUTPUTS):
@@ -131,7 +131,7 @@ class _Reading:
         return outputs[inside(reference[1], len(outputs), "a reference")]
 
     def entry(self, key: str, wanted: type, place: int, output: int) -> Any:
-        """The value in one of the graph's columns for an output of a node; None where there is no such column."""
+        """The value in one of the graph's columns for an output of a node; None without such a column."""
         if key not in self.columns:
             return None
         row = inside(self.begin(place) + output, self.end(place), "node_row_ptr")

@@ -112,7 +112,7 @@ def _inlined(model: Any) -> Any:
         raise LoadError("a function of the ONNX model calls itself, so the model is damaged; export it again") from None
     if sum(sizes.get((node.domain, node.op_type), 1) for node in nodes(model.graph)) > _MOST_NODES:
         raise LoadError(
-            f"the functions of the ONNX model stand for more than {_MOST_NODES} nodes; export it without them"
+            f"the functions of the ONNX model expand to more than {_MOST_NODES} nodes; export it without them"
         )
     return needed("onnx.inliner", "onnx", "reading an ONNX model with functions").inline_local_functions(model)
 

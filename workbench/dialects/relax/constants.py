@@ -56,7 +56,7 @@ def bound(module: tvm.IRModule, numbers: Mapping[str, tvm.runtime.Tensor]) -> tv
 
 
 def _is_place(value: tvm.runtime.Tensor) -> bool:
-    """Whether a value looks like the place of a constant; a constant of the program that does is lifted too."""
+    """Return whether a value looks like the place of a constant; a constant of the program that does is lifted too."""
     return tuple(value.shape) == _PLACE
 
 

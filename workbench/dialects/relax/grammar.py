@@ -165,7 +165,7 @@ class Grammar(Values):
             self.target(target)
 
     def is_alias(self, node: ast.Assign) -> bool:
-        """Whether this is `cls = Module`, with which a function begins that calls others."""
+        """Return whether this is `cls = Module`, with which a function begins that calls others."""
         return (
             bool(self.modules)
             and [dotted(target) for target in node.targets] == ["cls"]

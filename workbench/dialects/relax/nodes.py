@@ -37,7 +37,7 @@ def declared_dimension(statement: ast.stmt) -> str | None:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a name may mean something to TVM's parser, which prints `__1`, or is a keyword in letters of another kind."""
+    """Return whether a name may mean something to TVM's parser, which prints `__1`, or is a keyword in letters of another kind."""
     return keyword.iskeyword(name) or (name.startswith("__") and not name[2:].isdecimal())
 
 
@@ -71,12 +71,12 @@ def called(node: ast.AST) -> str | None:
 
 
 def is_literal(node: ast.AST | None, *kinds: type) -> bool:
-    """Whether a node is a literal of one of some types."""
+    """Return whether a node is a literal of one of some types."""
     return isinstance(node, ast.Constant) and type(node.value) in kinds
 
 
 def is_number(node: ast.expr) -> bool:
-    """Whether a node is a literal, with or without a sign."""
+    """Return whether a node is a literal, with or without a sign."""
     while isinstance(node, ast.UnaryOp):
         node = node.operand
     return isinstance(node, ast.Constant)

@@ -79,7 +79,7 @@ class Values:
         self.callable |= {name} - PYTHON
 
     def reserved(self, name: str) -> bool:
-        """Whether a name means something to TVM's parser or to this check, so that a text may not give it a value."""
+        """Return whether a name means something to TVM's parser or to this check, so that a text may not give it a value."""
         return name in RESERVED or name in self.modules or is_hidden(name)
 
     # --- types ------------------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ class Values:
         self.index(node.slice)
 
     def is_constant(self, node: ast.Subscript) -> bool:
-        """Whether it is an entry of the metadata: `metadata["kind"][0]`."""
+        """Return whether it is an entry of the metadata: `metadata["kind"][0]`."""
         inner = node.value
         return (
             self.metadata

@@ -80,7 +80,7 @@ class _Lift(DFPatternCallback):
 
 
 def _can_lift(functions: Collection[relay.Function]) -> bool:
-    """Whether there is a large constant, and no function so deep that rewriting it ends the process."""
+    """Return whether there is a large constant, and no function so deep that rewriting it ends the process."""
     seen: list[bool] = []
     for function in functions:
         relay.analysis.post_order_visit(function, lambda expr: seen.append(_is_raw(expr)))
@@ -92,7 +92,7 @@ def _is_raw(expr: relay.Expr) -> bool:
 
 
 def _depth(function: relay.Function) -> int:
-    """How deep a function is, without recursion."""
+    """Return the depth of a function, without recursion."""
     # by address: hashing and comparing expressions costs a call into TVM each
     heights: dict[int, int] = {}
     stack = [function]

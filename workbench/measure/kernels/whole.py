@@ -12,7 +12,7 @@ _LARGEST = 2**63 - 1
 
 
 def fits(value: Any) -> bool:
-    """Whether a column can hold a value; None is NA there.
+    """Return whether a column can hold a value; None is NA there.
 
     >>> fits(2**63 - 1), fits(2**63), fits(None), fits(float("nan")), fits(0.5)
     (True, False, True, False, False)

@@ -63,7 +63,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _may_be_ours(path: Path) -> bool:
-    """Whether a file is new, or begins as SQLite's do; `_check` looks at the rest."""
+    """Return whether a file is new, or begins as SQLite's do; `_check` looks at the rest."""
     if not path.exists():
         return True
     if not path.is_file():
@@ -80,14 +80,14 @@ def _foreign(path: Path) -> str:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether the first bytes of a file say that this workbench made it."""
+    """Return whether the first bytes of a file say that this workbench made it."""
     with path.open("rb") as file:
         head = file.read(100)
     return head.startswith(_MAGIC) and head[68:72] == APPLICATION.to_bytes(4, "big")
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether the file itself is broken: SQLite raises the base class for that, and a subclass for all else.
+    """Return whether the file itself is broken: SQLite raises the base class for that, and a subclass for all else.
 
     A message of SQLite's that quotes a damaged file need not be UTF-8.
     """
