@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import tvm
+from tvm import relax
 
 import workbench as wb
 
@@ -48,6 +49,31 @@ def test_kernels_of_a_text_do_not_run(calls: list[str]) -> None:
     assert step.status == "error"
     assert "workload.trusted = True" in step.error
     assert calls == []
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        relax.transform.FoldConstant(),
+        tvm.transform.Sequential([relax.transform.Normalize(), relax.transform.FoldConstant()]),
+        tvm.transform.Sequential([tvm.transform.Sequential([relax.transform.FoldConstant()])]),
+    ],
+    ids=["pass", "sequential", "nested"],
+)
+def test_kernels_do_not_run_by_a_pass_object(step: tvm.transform.Pass, calls: list[str]) -> None:
+    (row,) = wb.trace(wb.load(CALLS_OUT), [step]).steps
+    assert row.status == "error"
+    assert calls == []
+
+
+def test_explore_runs_no_received_kernels(tmp_path: Path) -> None:
+    touched = tmp_path / "touched"
+    call = f'T.evaluate(T.call_extern("int32", "creat", "{touched}", 511))'
+    workload = wb.load(CALLS_OUT.replace('T.evaluate(T.call_packed("workbench.test.canary", x.data))', call))
+    exploration = wb.explore(workload, ["FoldConstant"])
+    exploration.run()
+    assert not touched.exists()
+    assert "trusted" in exploration.rows[0].message
 
 
 def test_edits_of_a_text_are_not_trusted() -> None:

@@ -20,7 +20,7 @@ VALUES = 20_000_000
 LITERAL = 1 << 16
 "characters of a Python literal"
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
-_LONG = re.compile(rb"[0-9]{21}")
+_LONG = re.compile(rb"[0-9]{41}")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
@@ -70,7 +70,7 @@ def _check_size(structure: bytes, values: int) -> None:
     if max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > DEPTH:
         raise Damaged(f"it nests lists and objects deeper than {DEPTH}")
     if _LONG.search(structure):
-        raise Damaged("it holds a number of more than 20 digits")
+        raise Damaged("it holds a number of more than 40 digits")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -23,6 +23,8 @@ from workbench.targets import TargetLike, target_text
 
 LEFT_OUT = ("off", "error", "skipped")
 "how steps end that did nothing"
+_PASS = re.compile(r"(?:qnn\.)?[A-Z]\w*", re.ASCII)
+"a name of a file could reach any function through TVM's modules"
 _OURS = ("tvm", "relay", "relax", "run", "each", "mod", "params", "passes", "transformed", "bind_params")
 
 
@@ -166,6 +168,8 @@ def _call(step: Step, words: Any, sources: dict[str, str], given: dict[str, None
     made = _named(step)
     if made.name == BIND and not made.options:
         return "bind_params(params)"
+    if not _PASS.fullmatch(made.name):
+        raise WorkbenchError(f"the step {made.name[:80]!r} has not the name of a pass, so there is no code for it")
     options = ", ".join(f"{key}={value!r}" for key, value in made.options.items())
     return f"{words.constructor(made.name)}({options})"
 

@@ -8,7 +8,7 @@ taken as it is.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,8 @@ class InChild:
     """A Reader that tries everything in a child process first."""
 
     def program(self, text: str, is_json: bool, name: str) -> Workload:
-        return _made("program", {"text": text, "is_json": is_json}, name)
+        arguments = {"text": text, "is_json": is_json}
+        return _made("program", arguments, name, lambda: HERE.program(text, is_json, name))
 
     def relay(self, text: str, params: Mapping[str, Any], name: str) -> list[Workload]:
         """Make the modules of a Relay text here if the child survives making them."""
@@ -95,22 +96,26 @@ class InChild:
         if format in _OWN_OBJECTS or not (isinstance(source, Path) or _is_small(source)):
             return HERE.model(format, source, name, inputs)
         given = {"format": format, "inputs": _shapes(inputs)}
+
+        def again() -> Workload:
+            return HERE.model(format, source, name, inputs)
+
         if isinstance(source, Path):
-            return _made("model", {**given, "path": str(source.absolute())}, name)
+            return _made("model", {**given, "path": str(source.absolute())}, name, again)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"model.{format}"
             path.write_bytes(source.SerializeToString())
-            return _made("model", {**given, "path": str(path)}, name)
+            return _made("model", {**given, "path": str(path)}, name, again)
 
 
-def _made(job: str, arguments: dict[str, Any], name: str) -> Workload:
-    """Make a workload in the child, and again here from the module that the child wrote."""
+def _made(job: str, arguments: dict[str, Any], name: str, again: Callable[[], Workload]) -> Workload:
+    """Make a workload in the child, and here from the module that the child wrote; `again` where TVM cannot write it."""
     dialect = dialect_here()
     with tempfile.TemporaryDirectory() as folder:
         answer = _run(job, {**arguments, "name": name, "folder": folder})
         if "error" in answer:
             raise from_data(answer["error"])
-        workload = dialect.restore(Path(folder))
+        workload = dialect.restore(Path(folder)) if answer["saved"] else again()
         workload._graph = loads((Path(folder) / "graph.json").read_text(encoding="utf-8"))  # noqa: SLF001
     workload.name, workload.notes, workload.trusted = name, answer["notes"], not answer["has_kernels"]
     return workload

@@ -88,10 +88,14 @@ def _warm_up() -> None:
 
 def _written(workload: Workload, folder: Path) -> Answer:
     dialect = dialect_of(workload)
-    (folder / "graph.json").write_text(dumps(workload.graph()), encoding="utf-8")
-    dialect.dump(workload, folder)
     has_kernels = any(type(function).__name__ == "PrimFunc" for function in workload.module.functions.values())
-    return {"notes": workload.notes, "has_kernels": has_kernels}
+    answer = {"notes": workload.notes, "has_kernels": has_kernels}
+    (folder / "graph.json").write_text(dumps(workload.graph()), encoding="utf-8")
+    try:
+        dialect.dump(workload, folder)
+    except Exception:  # noqa: BLE001  TVM 0.17 cannot save a module with `let` that it loaded
+        return {**answer, "saved": False}
+    return {**answer, "saved": True}
 
 
 def _in_fork(work: Callable[[], Answer]) -> Answer:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from workbench.dialects.base import SAFE_DEPTH, Workload, dialect_of
@@ -18,7 +18,7 @@ from workbench.pipeline.apply import Applied, applied, made
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.trace import State, Step, Trace
 
-RUN_KERNELS = ("FoldConstant", "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR")
+RUN_KERNELS = frozenset({"FoldConstant", "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR"})
 "passes that compile kernels of the module and run them"
 _UNTRUSTED = "runs kernels of the module, and these came with a text or a file; set `workload.trusted = True` if you trust its author"
 
@@ -140,7 +140,7 @@ class Runner:
         return self._steps[key]
 
     def _step(self, step: PassStep, run: Any, state: State, opt_level: int, cancelled: Callable[[], bool]) -> Step:
-        if step.name in RUN_KERNELS and not self.workload.trusted:
+        if not self.workload.trusted and RUN_KERNELS.intersection(_names(step.name, run)):
             found = Applied("error", error=f"{step.name} {_UNTRUSTED}", detail=f"{step.name} {_UNTRUSTED}")
         elif self.timeout is None:
             found = applied(self.dialect, run, state.module, opt_level)
@@ -156,6 +156,16 @@ class Runner:
 
     def _state(self, module: Any) -> State:
         return State(module, lambda: self.dialect.graph(module, self.workload.name), lambda: self.dialect.text(module))
+
+
+def _names(name: str, run: Any) -> Iterator[str]:
+    """Yield the names of a pass, and of those that it runs if it is a Sequential."""
+    yield name
+    info = getattr(run, "info", None)
+    for inner in getattr(run, "passes", None) or ():
+        yield from _names("", inner)
+    if info is not None:
+        yield str(info.name)
 
 
 class Cancelled(WorkbenchError):

@@ -83,12 +83,13 @@ def _serve(line: Line, message: dict[str, Any], workloads: OrderedDict[str, Work
     line.send(answer)
 
 
-def _workload(sent: dict[str, str], workloads: OrderedDict[str, Workload]) -> Workload:
+def _workload(sent: dict[str, Any], workloads: OrderedDict[str, Workload]) -> Workload:
     folder = sent["folder"]
     if folder not in workloads:
         workloads[folder] = dialect(sent["dialect"]).restore(Path(folder))
         workloads[folder].name = sent["name"]
         if len(workloads) > KEPT:
             workloads.popitem(last=False)
+    workloads[folder].trusted = sent["trusted"]
     workloads.move_to_end(folder)
     return workloads[folder]

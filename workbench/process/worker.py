@@ -114,8 +114,13 @@ class Worker:
                 self.stop()
                 raise lost
 
-    def _sent(self, workload: Workload) -> dict[str, str]:
-        return {"dialect": workload.dialect, "name": workload.name, "folder": str(self.written(workload))}
+    def _sent(self, workload: Workload) -> dict[str, Any]:
+        return {
+            "dialect": workload.dialect,
+            "name": workload.name,
+            "trusted": workload.trusted,
+            "folder": str(self.written(workload)),
+        }
 
     def _started(self) -> Child:
         if self._child is None or not self._child.ready():

@@ -22,6 +22,7 @@ from workbench.dialects.relay.paste.reading import Reading, read_all
 from workbench.dialects.relay.paste.workload import text_only
 from workbench.dialects.relay.presets import PRESETS, TOGGLES
 from workbench.dialects.relay.printed import constant_digests, parameter_names, print_module
+from workbench.dialects.relay.saved import checked, with_checked_metadata
 from workbench.dialects.relay.scalars import share_scalars
 from workbench.dialects.relay.text import parse
 from workbench.errors import LoadError, PipelineError, TooDeep, UnknownName, last_line
@@ -70,7 +71,7 @@ class Relay:
 
     def _read_json(self, text: str, name: str) -> Workload:
         try:
-            module = tvm.ir.load_json(text)
+            module = tvm.ir.load_json(checked(text))
         except (tvm.TVMError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
             raise LoadError(
                 f"this is not a module that tvm.ir.save_json of TVM {tvm.__version__} wrote: {last_line(error)}"
@@ -222,7 +223,7 @@ def _parsed(text: str) -> tvm.IRModule:
     """A module as TVM's parser reads it, typed."""
     try:
         with told(LoadError, "TVM cannot read this Relay text: "):
-            module = tvm.relay.parse(_with_version(text))
+            module = tvm.relay.parse(_with_version(with_checked_metadata(text)))
     except (tvm.TVMError, AttributeError, ValueError, TypeError) as error:
         raise LoadError(f"TVM cannot read this Relay text: {last_line(error)}") from None
     return _typed(module)
@@ -233,7 +234,7 @@ def _values(metadata: str) -> dict[str, tvm.nd.NDArray]:
     if not metadata:
         return {}
     try:
-        kept = tvm.ir.load_json(metadata).get("relay.Constant", [])
+        kept = tvm.ir.load_json(checked(metadata)).get("relay.Constant", [])
     except (tvm.TVMError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise LoadError(f"the text's #[metadata] cannot be read: {last_line(error)}") from None
     return {f"meta[relay.Constant][{place}]": constant.data for place, constant in enumerate(kept)}
