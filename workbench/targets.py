@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
-from workbench.errors import WorkbenchError
+from workbench.errors import MeasureError
 
 Fields: TypeAlias = "dict[str, Any]"
 _LISTS = ("keys", "mattr", "libs")
@@ -38,7 +38,7 @@ class TargetObject(Protocol):
 TargetLike: TypeAlias = "str | Mapping[str, Any] | TargetObject"
 
 
-class TargetError(WorkbenchError):
+class TargetError(MeasureError):
     """A target that cannot be read."""
 
 
