@@ -417,6 +417,32 @@ def test_text_does_not_run(text: str) -> None:
     read(text)
 
 
+COMPUTED_BY_PYTHON = (
+    "T.evaluate((1,)[0] << 80000000000)",
+    "T.evaluate(1 << (80000000000,)[0])",
+    "T.evaluate(-(1,)[0] << 80000000000)",
+    "T.evaluate(((0,),)[0] * 30000000000)",
+    "T.evaluate(((A, A),)[0][0:1] * 30000000000)",
+    "T.evaluate((1 < 2) << 80000000000)",
+    "T.evaluate((1 < 2 < A[0]) << 80000000000)",
+    "T.evaluate((True and 2) << 80000000000)",
+    "T.evaluate((not True) << 80000000000)",
+    "T.evaluate(T.axis.remap('SS', [A[0], A[0]]) * 30000000000)",
+    "a = (1, 2)\n        T.evaluate(a[0] << 80000000000)",
+    "a = ((1, 2), 3)[0]\n        T.evaluate(a * 30000000000)",
+    "a, b = ((1, 2), 3)\n        T.evaluate(a * 30000000000)",
+    "a: T.int32 = (1, 2)\n        T.evaluate(a[0] << 80000000000)",
+    "a = T.axis.remap('SS', [1, 2])\n        T.evaluate(a * 30000000000)",
+    "for i in T.grid(4, 4):\n            T.evaluate(i * 30000000000)",
+)
+
+
+@pytest.mark.parametrize("statement", COMPUTED_BY_PYTHON)
+def test_python_computes_nothing(statement: str) -> None:
+    with pytest.raises(ParseError, match=r"arithmetic on literals|several values"):
+        find_program(TIR + f"        {statement}\n" + MAIN, names.vocabulary())
+
+
 PLACES = (
     "# a{0}CANARY()\n" + HEAD + "    return x\n",
     HEAD + "    # a{0}    CANARY()\n    return x\n",

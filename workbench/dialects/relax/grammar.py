@@ -162,7 +162,19 @@ class Grammar(Values):
             return
         self.value(node.value)
         for target in node.targets:
+            self.one_value(target, node.value)
             self.target(target)
+
+    def one_value(self, target: ast.expr, value: ast.expr) -> None:
+        """Refuse a name for several values in a kernel: TVM's parser keeps Python's own list or tuple under it."""
+        if self.statements is _RELAX_STATEMENTS:
+            return
+        inner = value
+        while isinstance(inner, ast.Subscript):
+            inner = inner.value
+        several = called(inner) in ("T.axis.remap", "T.grid") and isinstance(target, ast.Name)
+        if isinstance(inner, ast.Tuple) or several:
+            raise Refused(value, f"several values, {shown(value)}, for {shown(target)}")
 
     def is_alias(self, node: ast.Assign) -> bool:
         """Return whether this is `cls = Module`, with which a function begins that calls others."""
@@ -176,6 +188,7 @@ class Grammar(Values):
         self.annotation(node.annotation, node)
         if node.value is not None:
             self.value(node.value)
+            self.one_value(node.target, node.value)
         self.target(node.target)
 
     def statement_expr(self, node: ast.Expr) -> None:
@@ -202,6 +215,8 @@ class Grammar(Values):
             raise Refused(node.iter, f"for ... in {shown(node.iter)}")
         assert isinstance(node.iter, ast.Call)
         self.arguments(node.iter)
+        if len(node.iter.args) > 1:
+            self.one_value(node.target, node.iter)
         self.new_name(node.target)
         self.body(node.body)
 

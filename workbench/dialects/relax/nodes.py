@@ -75,11 +75,25 @@ def is_literal(node: ast.AST | None, *kinds: type) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) in kinds
 
 
-def is_number(node: ast.expr) -> bool:
-    """Return whether a node is a literal, with or without a sign."""
-    while isinstance(node, ast.UnaryOp):
-        node = node.operand
-    return isinstance(node, ast.Constant)
+def is_plain(node: ast.expr) -> bool:
+    """Return whether TVM's parser may have Python compute with a node: a literal, or something made of one or of a tuple."""
+    while isinstance(node, (ast.UnaryOp, ast.Subscript)):
+        if isinstance(node, ast.UnaryOp):
+            node = node.operand
+        elif has_elements(node.value):
+            return True
+        else:
+            node = node.value
+    if isinstance(node, ast.Compare):
+        return any(is_plain(operand) for operand in (node.left, *node.comparators))
+    if isinstance(node, ast.BoolOp):
+        return any(is_plain(operand) for operand in node.values)
+    return isinstance(node, ast.Constant) or has_elements(node)
+
+
+def has_elements(node: ast.expr) -> bool:
+    """Return whether a node is a tuple of Python's, or a call that gives a list."""
+    return isinstance(node, ast.Tuple) or called(node) == "T.axis.remap"
 
 
 def leaves(node: ast.expr | None) -> Iterator[ast.expr]:

@@ -18,7 +18,7 @@ from workbench.dialects.relax.nodes import (
     free_names,
     is_hidden,
     is_literal,
-    is_number,
+    is_plain,
     kind,
     parsed_string,
     refuse_code,
@@ -157,7 +157,7 @@ class Values:
         if not isinstance(node.op, _OPERATORS):
             raise Refused(node, f"the operator of {shown(node)}")
         self.operands(node.left, node.right)
-        if is_number(node.left) and is_number(node.right):
+        if is_plain(node.left) and is_plain(node.right):
             raise Refused(node, f"arithmetic on literals, {shown(node)}")
 
     def value_unaryop(self, node: ast.UnaryOp) -> None:
