@@ -187,6 +187,13 @@ def test_step_that_names_no_pass_has_no_code(trace: Trace, name: str) -> None:
         replace(trace, steps=(replace(trace.steps[0], name=name),)).code()
 
 
+def test_error_of_control_characters_is_a_comment_in_the_code(trace: Trace) -> None:
+    broken = replace(trace.steps[1], error='it broke\0\x1b[2J\r\n"""\\')
+    code = replace(trace, name="t\0", steps=(broken,)).code()
+    compile(code, "code", "exec")
+    assert "\x1b" not in code
+
+
 def test_code_of_many_steps_takes_linear_time(trace: Trace) -> None:
     def least(count: int) -> float:
         steps = tuple(replace(trace.steps[0], name=f"<f{place}>") for place in range(count))

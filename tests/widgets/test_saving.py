@@ -112,6 +112,10 @@ def test_a_title_is_text() -> None:
     assert "<title>&lt;b&gt;</title>" in saved_page({}, "", "<b>")
 
 
+def test_title_has_no_control_characters() -> None:
+    assert "<title>a\\x1b]0;b\\x00</title>" in saved_page({}, "", "a\x1b]0;b\0")
+
+
 # -- pictures
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.analysis.arguments import check_arguments
 from workbench.analysis.chains_relax_view import RelaxView
 from workbench.analysis.chains_view import ConstantChain as ConstantChain
 from workbench.analysis.chains_view import View
@@ -24,7 +25,7 @@ def constant_chains(source: Graph | HasGraph) -> list[ConstantChain]:
     Raises
     ------
     WorkbenchError
-        The graph is of neither dialect.
+        The graph is of neither dialect, or an operator lacks inputs.
     """
     graph = graph_of(source, "constant_chains")
     if graph.dialect not in ("relay", "relax"):
@@ -32,6 +33,7 @@ def constant_chains(source: Graph | HasGraph) -> list[ConstantChain]:
             f"{graph.name} is {graph.dialect or 'of no dialect'}, and chains are folded by passes of Relay and Relax; load "
             "the graph from a module of one of these"
         )
+    check_arguments(graph)
     view = View(graph) if graph.dialect == "relay" else RelaxView(graph)
     found = [chain for run in view.runs() if (chain := view.chain(run)) is not None]
     found += [chain for node in view.graph.ops() if (chain := view.padded(node) or view.scaled(node)) is not None]

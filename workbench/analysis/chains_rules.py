@@ -175,6 +175,8 @@ def keeps(a: str, b: str) -> bool:
 def transposes_left(steps: Sequence[Step]) -> int:
     """Transposes left of a run: at most one of each stretch, none where they cancel."""
     left, axes = 0, None
+    if len({len(step.axes) for step in steps}) > 1:
+        return len(steps)
     for step in steps:
         axes = step.axes if axes is None else tuple(axes[place] for place in step.axes)
         if step.shared or step is steps[-1]:

@@ -183,7 +183,6 @@ class View:
         after = run[run.index(node) + 1].id if node is not run[-1] else None
         users = self.graph.consumers[node.id]
         shared = after is not None and (len(users) != 1 or node.id in self.graph.outputs)
-        axes = node.attrs.get("axes")
         rank = 0 if kind is None else len(kind.shape)
         return Step(
             node.op,
@@ -192,7 +191,7 @@ class View:
             self._is_identity(node),
             _number(node.attrs.get("a_min")),
             _number(node.attrs.get("a_max")),
-            tuple(a % rank for a in axes) if isinstance(axes, (list, tuple)) and rank else tuple(reversed(range(rank))),
+            _permutation(node.attrs.get("axes"), rank),
         )
 
     def _is_identity(self, node: Node) -> bool:
@@ -336,6 +335,12 @@ def _linked(first: str, second: str) -> bool:
 def _casts(steps: Sequence[Step]) -> bool:
     """Whether a run is what the rules for casts are about: casts, behind one clip or none."""
     return all(step.op == "cast" for step in steps[1:]) and steps[0].op in CASTS
+
+
+def _permutation(axes: object, rank: int) -> tuple[int, ...]:
+    """The axes of a transpose, counted from the front; reversed where there are none."""
+    given = [axis % rank for axis in axes if isinstance(axis, int)] if isinstance(axes, (list, tuple)) and rank else []
+    return tuple(given) if sorted(given) == list(range(rank)) else tuple(reversed(range(rank)))
 
 
 def _number(value: object) -> float:

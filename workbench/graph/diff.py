@@ -258,13 +258,14 @@ class _Matching:
 
     def offer_around(self, heap: list[tuple[int, int, int]], b: int, a: int) -> None:
         before, after = self.before.graph, self.after.graph
-        for mine, other in zip(before.inputs[b], after.inputs[a], strict=False):
+        for mine, other in dict.fromkeys(zip(before.inputs[b], after.inputs[a], strict=False)):
             self.offer_past(heap, mine, other, self.producers)
-        for mine, index in before.consumers[b]:
-            if self.before.partner[mine] is None:
-                for other, position in after.consumers[a]:
-                    if index == position:
-                        self.offer_past(heap, mine, other, self.users)
+        users: dict[int, list[int]] = defaultdict(list)
+        for other, position in after.consumers[a]:
+            users[position].append(other)
+        free = (use for use in before.consumers[b] if self.before.partner[use[0]] is None)
+        for mine, other in dict.fromkeys((mine, other) for mine, index in free for other in users.get(index, ())):
+            self.offer_past(heap, mine, other, self.users)
 
     def producers(self, side: _Side, id: int) -> Iterator[int]:
         yield from side.graph.inputs[id]

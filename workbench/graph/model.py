@@ -146,13 +146,32 @@ class Graph:
             yield self.groups[group]
             group = self.groups[group].parent
 
+    @cached_property
+    def outside_in(self) -> tuple[Group, ...]:
+        """The groups, each after the group around it."""
+        inner: list[list[Group]] = [[] for _ in self.groups]
+        found = [group for group in self.groups if group.parent is None]
+        for group in self.groups:
+            if group.parent is not None:
+                inner[group.parent].append(group)
+        for group in found:
+            found.extend(inner[group.id])
+        return tuple(found)
+
+    @cached_property
+    def _kernels(self) -> tuple[int | None, ...]:
+        """For each group the outermost fused or offloaded group at or around it."""
+        found: list[int | None] = [None] * len(self.groups)
+        for group in self.outside_in:
+            around = None if group.parent is None else found[group.parent]
+            kernel = group.id if group.kind in ("primitive", "external") else None
+            found[group.id] = kernel if around is None else around
+        return tuple(found)
+
     def kernel_of(self, node: int) -> int | None:
         """The outermost fused or offloaded group that holds the node, if any."""
-        found = None
-        for group in self.ancestors(self.nodes[node].group):
-            if group.kind in ("primitive", "external"):
-                found = group.id
-        return found
+        group = self.nodes[node].group
+        return None if group is None else self._kernels[group]
 
     def kernels(self) -> int:
         """Count the kernels: fused and offloaded groups that compute, and every operator outside one that is work."""

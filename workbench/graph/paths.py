@@ -10,6 +10,8 @@ from workbench.graph.scopes import Scope, Scopes, settled
 
 LEAST = 4
 "nodes in a scope; fewer go to the scope around it"
+DEPTH = 64
+"scopes around a node; what is further inside is in the innermost of them"
 
 # TVM's importers from ONNX, TensorFlow and TFLite put a node's path where a source file would stand, at 0:0; the one from
 # PyTorch puts the module there.
@@ -28,6 +30,10 @@ def path_of(node: Node) -> tuple[str, ...]:
     >>> path_of(Node(0, "op", "nn.dense", span="layers.0.query:0:0"))
     ('layers.0', 'query')
     """
+    return _path(node)[:DEPTH]
+
+
+def _path(node: Node) -> tuple[str, ...]:
     if node.scope:
         return tuple(part for part in node.scope.split("/") if part)
     imported = _IMPORTED.fullmatch(node.span)

@@ -30,8 +30,8 @@ class Scopes:
         """The innermost scope around all of these; None if there is none."""
         shared: list[int] | None = None
         for home in dict.fromkeys(homes):
-            chain = list(self.around(home))
-            shared = chain if shared is None else [at for at in shared if at in chain]
+            chain = dict.fromkeys(self.around(home))
+            shared = list(chain) if shared is None else [at for at in shared if at in chain]
         return shared[0] if shared else None
 
     def around(self, home: int | None) -> Iterator[int]:
@@ -61,14 +61,20 @@ def settled(graph: Graph, found: Scopes) -> Scopes:
 
 def unit_of(graph: Graph) -> list[int | None]:
     """For each node the outermost group inside its function that holds it; such a group is never taken apart."""
-    around = [[above.id for above in graph.ancestors(group.id)] for group in graph.groups]
-    unit = [chain[-2] if len(chain) > 1 else None for chain in around]
+    unit: list[int | None] = [None] * len(graph.groups)
+    for group in graph.outside_in:
+        if group.parent is not None:
+            around = unit[group.parent]
+            unit[group.id] = group.id if around is None else around
     return [None if node.group is None else unit[node.group] for node in graph.nodes]
 
 
 def function_of(graph: Graph) -> list[int | None]:
     """For each node the top-level function that it is in."""
-    function = [[above.id for above in graph.ancestors(group.id)][-1] for group in graph.groups]
+    function = [group.id for group in graph.groups]
+    for group in graph.outside_in:
+        if group.parent is not None:
+            function[group.id] = function[group.parent]
     return [None if node.group is None else function[node.group] for node in graph.nodes]
 
 

@@ -20,6 +20,7 @@ from workbench.pipeline.run import trace
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.trace import State, Step, Trace
 from workbench.targets import TargetLike, target_text
+from workbench.terminal import visible
 
 LEFT_OUT = ("off", "error", "skipped")
 "how steps end that did nothing"
@@ -215,4 +216,4 @@ def _names(compiled: Any) -> set[str]:
 
 def _words(text: str) -> str:
     """Text of a graph or of an error, as it may stand in a comment or a docstring: on one line, and ending neither."""
-    return " ".join(text.replace("\\", "/").replace('"', "'").split())
+    return visible(" ".join(text.split())).replace("\\", "/").replace('"', "'")

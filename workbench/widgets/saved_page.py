@@ -14,6 +14,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.terminal import visible
+
 _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
@@ -32,7 +34,7 @@ def saved_page(traits: Mapping[str, Any], bundle: str, title: str) -> str:
     script = inline_script(bundle)
     # one line each, so that a diff of two saved files says what differs
     return _PAGE.format(
-        title=html.escape(title),
+        title=html.escape(visible(title)),
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         traits=to_json({**traits, "saved": True}),
         script=script,

@@ -40,16 +40,25 @@ class Calls:
 
         Closures and branches have none in this sense: they use what is around them as it is.
         """
-        found: list[int | None] = []
-        for group in self.graph.groups:
+        found: list[int | None] = [None] * len(self.graph.groups)
+        for group in self.graph.outside_in:
             opens = group.kind in ("function", "primitive", "composite", "external") and group.name != CLOSURE
-            found.append(group.id if opens else None if group.parent is None else found[group.parent])
+            found[group.id] = group.id if opens else None if group.parent is None else found[group.parent]
         return tuple(found)
 
     @cached_property
     def scopes(self) -> tuple[int | None, ...]:
         """That function for each node."""
         return tuple(None if node.group is None else self.functions[node.group] for node in self.graph.nodes)
+
+    @cached_property
+    def _arms(self) -> tuple[int | None, ...]:
+        """For each group the innermost branch or closure at or around it."""
+        found: list[int | None] = [None] * len(self.graph.groups)
+        for group in self.graph.outside_in:
+            around = None if group.parent is None else found[group.parent]
+            found[group.id] = group.id if group.kind == "branch" or group.name == CLOSURE else around
+        return tuple(found)
 
     @cached_property
     def stretches(self) -> tuple[Hashable, ...]:
@@ -59,8 +68,7 @@ class Calls:
         turn: dict[Hashable, int] = {}
         found: list[Hashable] = []
         for node in self.graph.nodes:
-            arms = (g.id for g in self.graph.ancestors(node.group) if g.kind == "branch" or g.name == CLOSURE)
-            here = self.scopes[node.id], next(arms, None)
+            here = self.scopes[node.id], None if node.group is None else self._arms[node.group]
             # a stretch ends at an `if`, and at a call that may do more than compute
             if node.kind == "if" or (node.kind == "call" and not node.op.startswith("@")):
                 turn[here] = turn.get(here, 0) + 1

@@ -190,7 +190,9 @@ def equal_kernels(graph: Graph) -> list[tuple[int, ...]]:
     numbers: dict[Hashable, int] = {}
     of_node: dict[int, Hashable] = {}
     outputs = {
-        group.output: group.id for group in graph.groups if _is_kernel(graph, group.id) and group.output is not None
+        group.output: group.id
+        for group in graph.groups
+        if group.output is not None and graph.kernel_of(group.output) == group.id and _is_kernel(graph, group.id)
     }
     held: dict[int | None, list[int]] = {}
     for node in graph.nodes:
@@ -198,7 +200,7 @@ def equal_kernels(graph: Graph) -> list[tuple[int, ...]]:
     same: dict[Hashable, list[int]] = {}
     for node in graph.nodes:
         if node.id in outputs:
-            key = ("kernel", *_structure(graph, held[outputs[node.id]], of_node))
+            key = ("kernel", *_structure(graph, [id for id in held[outputs[node.id]] if id <= node.id], of_node))
             if not _in_branch(graph, outputs[node.id]):
                 same.setdefault(key, []).append(outputs[node.id])
         elif node.kind in ("tuple", "get_item"):

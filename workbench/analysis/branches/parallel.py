@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.analysis.arguments import check_arguments
 from workbench.analysis.branches.calls import Calls
 from workbench.analysis.branches.group import KINDS, BranchGroup
 from workbench.analysis.branches.relax import relax_branches
@@ -31,7 +32,7 @@ def parallel_branches(source: Graph | HasGraph, min_branches: int = 2) -> list[B
     Raises
     ------
     WorkbenchError
-        `min_branches` is below 2, or the graph is of neither dialect.
+        `min_branches` is below 2, the graph is of neither dialect, or an operator lacks inputs.
     """
     if isinstance(min_branches, bool) or not isinstance(min_branches, int) or min_branches < 2:
         raise WorkbenchError(
@@ -44,4 +45,5 @@ def parallel_branches(source: Graph | HasGraph, min_branches: int = 2) -> list[B
             f"{graph.name} is {graph.dialect or 'of no dialect'}, and the combiners are passes of Relay and Relax; load the "
             "graph from a module of one of these"
         )
+    check_arguments(graph)
     return sorted(foretold(Calls(graph), min_branches), key=lambda group: KINDS.index(group.kind))

@@ -69,13 +69,15 @@ def _grouped(calls: Calls, siblings: Sequence[int]) -> tuple[list[list[int]], li
 def _alone(calls: Calls, node: Node) -> Reason | None:
     """Why a convolution is combined with none."""
     filters = type_of(calls, calls.graph.inputs[node.id][1])
-    layouts = f"{attr(node, 'kernel_layout', 'OIHW')}{_out(node)}"
+    kernel, out = str(attr(node, "kernel_layout", "OIHW")), _out(node)
     if not filters.known:
         return Reason("dynamic-shape", "the filter's shape is not known here", (node.id,))
     if attr(node, "groups", 1) != 1:
         return Reason("attr:groups", "only convolutions of groups=1 are combined", (node.id,))
-    if not layouts.isalpha() or "C" not in _out(node):
+    if not (kernel + out).isalpha() or "C" not in out or "O" not in kernel:
         return Reason("packed-layout", "a packed layout is left as it is", (node.id,))
+    if (len(filters.shape), len(type_of(calls, node.id).shape)) != (len(kernel), len(out)):
+        return Reason("dynamic-shape", "the shapes are not those of the layouts", (node.id,))
     return None
 
 

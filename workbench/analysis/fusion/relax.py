@@ -23,7 +23,7 @@ def forward(graph: Graph) -> Forward:
     for node, inputs in zip(nodes, graph.inputs, strict=True):
         if node.kind == "op" and node.pattern is not None and node.attrs.get("called_by", _INPLACE) == _INPLACE:
             seen.kinds[node.id] = node.pattern
-        elif node.kind == "get_item" and nodes[inputs[0]].kind != "param":
+        elif node.kind == "get_item" and inputs and nodes[inputs[0]].kind != "param":
             seen.kinds[node.id] = INJECTIVE
         for source in inputs:
             seen.users[source].append((node.id, seen.kinds[node.id]))

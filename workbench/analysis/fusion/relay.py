@@ -57,7 +57,7 @@ def forward(graph: Graph) -> Forward:
                     users[source].append((id, INJECTIVE))
                 else:
                     held[source] = held[source] or "mixed"
-        elif kind == "get_item":
+        elif kind == "get_item" and inputs:
             whole = nodes[inputs[0]].type
             if all(map(is_tensor, fields(whole))):
                 kinds[id] = INJECTIVE

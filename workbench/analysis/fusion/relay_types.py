@@ -15,7 +15,7 @@ def shape(type: str) -> str | None:
     >>> shape("Tensor[(1, ?), float32]"), shape("float32"), shape("(bool, bool)")
     ('1, ?', '', None)
     """
-    if type.startswith("Tensor[("):
+    if type.startswith("Tensor[(") and ")" in type:
         return type[8 : type.index(")")]
     return "" if _SCALAR.fullmatch(type) else None
 

@@ -165,7 +165,7 @@ class FusionReport:
     def _group(self, nodes: tuple[int, ...]) -> FusedGroup:
         root = self.run.root(nodes[0])
         ops = tuple(self.graph.nodes[n].op for n in nodes if self.graph.nodes[n].kind == "op")
-        field = self.graph.nodes[root].kind == "get_item" and self.graph.inputs[root][0] in nodes
+        field = self.graph.nodes[root].kind == "get_item" and any(s in nodes for s in self.graph.inputs[root])
         return FusedGroup(root, nodes, ops, bool(ops) and (self.forward.computes[root] or field))
 
     def _given(self, frozen: set[int]) -> Iterator[FusedGroup]:

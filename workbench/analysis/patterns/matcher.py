@@ -226,7 +226,7 @@ class Matcher:
     def _parts(self, pattern: PatternNode, row: int) -> bool:
         """An `if` or a `let`."""
         here = self.program.rows[row]
-        if here.kind != pattern.kind:
+        if here.kind != pattern.kind or len(here.parts) != len(pattern.children):
             return self._fail(pattern, row, f"no-{pattern.kind}", f"is no {pattern.kind}")
         return self._all(pattern.children, here.parts)
 
