@@ -67,3 +67,15 @@ def test_builds_on_dask(small):
         rows = wb.measure(small, [0, 3], budget=0.02, executor=client.get_executor())
     assert list(rows["status"]) == ["ok", "ok"], list(rows["message"])
     assert list(rows["check"]) == ["ok", "ok"]
+
+
+def test_files_of_a_build_stay_in_their_folder(tmp_path: Path) -> None:
+    from workbench.measure.remote.builders import _packed, _unpack
+
+    folder = tmp_path / "in" / "folder"
+    folder.parent.mkdir()
+    _unpack({"../../out": b"1", "/root": b"2", "a/b": b"3", "c": b"4"}, folder)
+    assert sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()) == [
+        Path("in/folder") / name for name in ("a/b", "c", "out", "root")
+    ]
+    assert _packed(folder) == {"out": b"1", "root": b"2", "a/b": b"3", "c": b"4"}

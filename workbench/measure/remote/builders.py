@@ -113,11 +113,13 @@ def _take(answer: Mapping[str, Any], folder: Path) -> None:
 
 
 def _packed(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def _unpack(files: Mapping[str, bytes], folder: Path) -> None:
     """Write files into a new folder, and nowhere else whatever their names are."""
     folder.mkdir()
     for name, data in files.items():
-        (folder / Path(name).name).write_bytes(data)
+        path = folder.joinpath(*(part for part in Path(name).parts if part != ".." and not Path(part).is_absolute()))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
