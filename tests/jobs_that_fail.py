@@ -33,6 +33,10 @@ def name(workload: Any, *, progress: Callable[..., None]) -> str:
     return workload.name
 
 
+def start(*, progress: Callable[..., None]) -> None:
+    """Start as the readers of sources do, before `program`."""
+
+
 def program(*, progress: Callable[..., None], **_: Any) -> None:
     os.kill(os.getpid(), signal.SIGSEGV)
 

@@ -13,6 +13,7 @@ import pytest
 import workbench as wb
 from workbench.dialects import registry
 from workbench.errors import LoadError, ParseError, WorkbenchError, from_data, to_data
+from workbench.pipeline.load import Allowance
 from workbench.process.worker import worker
 
 
@@ -46,6 +47,41 @@ def test_loading_twice_gives_the_same(dialect: str, tmp_path: Path) -> None:
     assert guarded.graph() == here.graph()
     assert registry.dialect(dialect).same(guarded.module, here.module)
     assert (guarded.name, guarded.notes, guarded.params) == (here.name, here.notes, here.params)
+
+
+def doubled(dialect: str, times: int) -> str:
+    """Return the text of a program whose type doubles with each line."""
+    if dialect == "relax":
+        lines = [f"    t{i + 1} = (t{i}, t{i})\n" for i in range(times)]
+        return f"@R.function\ndef main(x: R.Tensor((4,), 'float32')):\n    t0 = x\n{''.join(lines)}    return x\n"
+    lines = [f"  %{i + 1} = (%{i}, %{i});\n" for i in range(times)]
+    return f"def @main(%x: Tensor[(4), float32]) {{\n  %0 = (%x, %x);\n{''.join(lines)}  %{times}\n}}\n"
+
+
+def test_types_that_double(dialect: str) -> None:
+    assert wb.load(doubled(dialect, 3)).graph().nodes
+    with pytest.raises(LoadError, match="too many fields"):
+        wb.load(doubled(dialect, 16))
+
+
+def test_time_of_a_source_is_limited(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.pipeline.load.TEXT", Allowance(3.0, 10_000, 2 << 30, 1000))
+    with pytest.raises(LoadError, match="TVM needs more than"):
+        wb.load(doubled(dialect, 26))
+
+
+def test_memory_of_a_model_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    onnx = pytest.importorskip("onnx")
+    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
+    path = tmp_path / "ones.onnx"
+    shape = helper.make_tensor("shape", onnx.TensorProto.INT64, [1], [1 << 28])
+    nodes = [helper.make_node("ConstantOfShape", ["shape"], ["y"])]
+    graph = helper.make_graph(nodes, "g", [], [helper.make_tensor_value_info("y", kind, [1 << 28])], [shape])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    monkeypatch.setattr("workbench.pipeline.load.MODEL", Allowance(120.0, 100_000, 1 << 30, 20))
+    with pytest.raises(LoadError, match="needs more"):
+        wb.load(path)
 
 
 def test_child_that_ends_is_named_in_the_error(dialect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -179,6 +179,16 @@ class Dialect(Protocol):
         """A Workload of printed text, or of JSON that TVM wrote."""
         ...
 
+    def check_types(self, module: Any) -> None:
+        """Refuse a module whose types are too large to be printed.
+
+        Raises
+        ------
+        LoadError
+            They have too many fields.
+        """
+        ...
+
     def text(self, module: Any) -> str:
         """The module as TVM prints it."""
         ...

@@ -10,6 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +18,45 @@ from workbench.dialects import registry
 from workbench.dialects.base import Workload
 from workbench.dialects.importers.shapes import Inputs
 from workbench.dialects.registry import HERE, dialect_here
-from workbench.errors import LoadError, MeasureError, WorkerLost, from_data, to_data
+from workbench.errors import LoadError, MeasureError, OutOfMemory, WorkerLost, from_data, to_data
 from workbench.graph.json import loads
+from workbench.process.memory import in_words, limit
 from workbench.process.worker import worker
 
-SECONDS = 600.0
-"for a model to be read in the child process"
+STARTING = 600.0
+"seconds for the child process to start with TVM"
 SHORT = 20_000
 "characters of a Relay text that is read here before the child has it; a longer one is read here in the meantime"
 _JOBS = "workbench.pipeline.load_jobs"
 _OWN_OBJECTS = ("nn", "torch")
 "formats of live objects, which only this process has"
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What the child may take to read a source, which grows with the bytes of the source."""
+
+    seconds: float
+    "for any source"
+    bytes_per_second: float
+    memory: int
+    "bytes for any source; the child holds some 300 MiB before it reads"
+    memory_per_byte: int
+
+    def seconds_for(self, size: int) -> float:
+        return self.seconds + size / self.bytes_per_second
+
+    def memory_for(self, size: int) -> int:
+        """Return the bytes of memory, at most those that are free."""
+        free = limit(None, 0)
+        most = self.memory + self.memory_per_byte * size
+        return most if free is None else min(most, free)
+
+
+TEXT = Allowance(20.0, 10_000, 2 << 30, 1000)
+"syntax trees take some hundred bytes for each character"
+MODEL = Allowance(120.0, 100_000, 2 << 30, 20)
+"converters copy weights a few times"
 
 
 def load(
@@ -72,7 +101,7 @@ class InChild:
 
     def program(self, text: str, is_json: bool, name: str) -> Workload:
         arguments = {"text": text, "is_json": is_json}
-        return _made("program", arguments, name, lambda: HERE.program(text, is_json, name))
+        return _made("program", arguments, name, lambda: HERE.program(text, is_json, name), len(text), TEXT)
 
     def relay(self, text: str, params: Mapping[str, Any], name: str) -> list[Workload]:
         """Make the modules of a Relay text here if the child survives making them."""
@@ -101,18 +130,20 @@ class InChild:
             return HERE.model(format, source, name, inputs)
 
         if isinstance(source, Path):
-            return _made("model", {**given, "path": str(source.absolute())}, name, again)
+            return _made("model", {**given, "path": str(source.absolute())}, name, again, _size(source), MODEL)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"model.{format}"
             path.write_bytes(source.SerializeToString())
-            return _made("model", {**given, "path": str(path)}, name, again)
+            return _made("model", {**given, "path": str(path)}, name, again, _size(path), MODEL)
 
 
-def _made(job: str, arguments: dict[str, Any], name: str, again: Callable[[], Workload]) -> Workload:
+def _made(
+    job: str, arguments: dict[str, Any], name: str, again: Callable[[], Workload], size: int, allowance: Allowance
+) -> Workload:
     """Make a workload in the child, and here from the module that the child wrote; `again` where TVM cannot write it."""
     dialect = dialect_here()
     with tempfile.TemporaryDirectory() as folder:
-        answer = _run(job, {**arguments, "name": name, "folder": folder})
+        answer = _run(job, {**arguments, "name": name, "folder": folder}, size, allowance)
         if "error" in answer:
             raise from_data(answer["error"])
         workload = dialect.restore(Path(folder)) if answer["saved"] else again()
@@ -124,23 +155,49 @@ def _made(job: str, arguments: dict[str, Any], name: str, again: Callable[[], Wo
 def _refusal(text: str, params: Mapping[str, Any]) -> str:
     """Return the reason if TVM ends its process over a Relay text; "" otherwise."""
     types = {name: [list(value.shape), str(value.dtype)] for name, value in params.items()}
-    answer = _run("check_relay", {"text": text, "types": types})
+    answer = _run("check_relay", {"text": text, "types": types}, len(text), TEXT)
     return str(from_data(answer["error"])) if "error" in answer else ""
 
 
-def _run(job: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def _run(job: str, arguments: dict[str, Any], size: int, allowance: Allowance) -> dict[str, Any]:
+    """Return the child's answer to a job about a source of some bytes; its end or its limits are answers too."""
+    child = worker("loads")
     try:
-        return worker("loads").run(f"{_JOBS}:{job}", None, arguments, timeout=SECONDS)
+        child.run(f"{_JOBS}:start", None, {}, timeout=STARTING)
+        seconds, memory = allowance.seconds_for(size), allowance.memory_for(size)
+        return child.run(f"{_JOBS}:{job}", None, arguments, timeout=seconds, memory=memory)
     except WorkerLost as error:
         if error.status == "cancelled":
             raise
-        return {"error": to_data(LoadError(str(error)))}
+        return {"error": to_data(LoadError(_why_lost(error, size, allowance)))}
+    except OutOfMemory:
+        return {"error": to_data(LoadError(_BEYOND.format(f"{in_words(allowance.memory_for(size))} of memory", size)))}
     except MeasureError as error:
         return {"error": to_data(LoadError(str(error)))}
 
 
+def _why_lost(error: WorkerLost, size: int, allowance: Allowance) -> str:
+    """Return the reason for the end of the child, without the advice for measurements."""
+    if error.status == "timeout":
+        return _BEYOND.format(f"{allowance.seconds_for(size):.0f} s", size)
+    if error.status == "out of memory":
+        return _BEYOND.format(f"{in_words(allowance.memory_for(size))} of memory", size)
+    return str(error)
+
+
+_BEYOND = "TVM needs more than {} to read these {:,} bytes; read them with TVM yourself and load the module"
+
+
 def _whole_text(reading: Any) -> str:
     return f"{reading.text}\n#[metadata]\n{reading.metadata}" if reading.metadata else reading.text
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a model's file and of the files beside it, which may hold its weights."""
+    try:
+        return sum(file.stat().st_size for file in path.parent.iterdir() if file.is_file())
+    except OSError:  # the child says what is wrong with the path
+        return 0
 
 
 def _is_small(model: Any) -> bool:

@@ -25,6 +25,7 @@ from workbench.dialects.importers.files import importer
 from workbench.dialects.registry import HERE, dialect_here
 from workbench.errors import LoadError, WorkbenchError, sentence, to_data
 from workbench.graph.json import dumps
+from workbench.process.memory import ran_out
 
 Progress = Callable[..., None]
 Answer = dict[str, Any]
@@ -32,8 +33,16 @@ _SMALL = {
     "relay": "fn (%x: Tensor[(4), float32]) { nn.relu(%x) }",
     "relax": "@R.function\ndef main(x: R.Tensor((4,), 'float32')) -> R.Tensor((4,), 'float32'):\n    return R.nn.relu(x)\n",
 }
+NO_MEMORY = "TVM needs more memory to read this than its size allows; read it with TVM yourself and load the module"
 STACK = 6 << 20
 "bytes of stack; the notebook has 8 MiB, so it has room for what survives here"
+
+
+def start(*, progress: Progress) -> Answer:
+    """Import TVM and its readers: the limits of the job that follows are for its source alone."""
+    progress("Starting")
+    _warm_up()
+    return {}
 
 
 def program(*, text: str, is_json: bool, name: str, folder: str, progress: Progress) -> Answer:
@@ -43,6 +52,7 @@ def program(*, text: str, is_json: bool, name: str, folder: str, progress: Progr
 
     def read() -> Answer:
         workload = HERE.program(text, is_json, name)
+        dialect_of(workload).check_types(workload.module)
         if is_json:
             workload.text()  # damaged JSON may make a module that ends the process that prints it
         return _written(workload, Path(folder))
@@ -55,7 +65,13 @@ def model(*, format: str, path: str, inputs: Sequence[Any], name: str, folder: s
     progress("Converting")
     _warm_up()
     importer(format, dialect_here().name)
-    return _in_fork(lambda: _written(HERE.model(format, Path(path), name, dict(inputs)), Path(folder)))
+
+    def convert() -> Answer:
+        workload = HERE.model(format, Path(path), name, dict(inputs))
+        dialect_of(workload).check_types(workload.module)
+        return _written(workload, Path(folder))
+
+    return _in_fork(convert)
 
 
 def check_relay(*, text: str, types: Mapping[str, Sequence[Any]], progress: Progress) -> Answer:
@@ -69,10 +85,14 @@ def check_relay(*, text: str, types: Mapping[str, Sequence[Any]], progress: Prog
     params = {name: np.broadcast_to(np.zeros((), dtype), shape) for name, (shape, dtype) in types.items()}
 
     def check() -> Answer:
+        modules: list[Any] = []
         with suppress(WorkbenchError):
             for reading in read_all(text):
                 with suppress(LoadError):
-                    module_of_reading(reading, params)
+                    module, _ = module_of_reading(reading, params)
+                    modules.append(module)
+        for module in modules:
+            dialect_here().check_types(module)
         return {}
 
     return _in_fork(check)
@@ -131,6 +151,8 @@ def _answer(work: Callable[[], Answer]) -> Answer:
     except WorkbenchError as error:
         return {"error": to_data(error)}
     except Exception as error:  # noqa: BLE001  TVM raises errors of many kinds over damaged input
+        if isinstance(error, MemoryError) or ran_out(str(error)):
+            return {"error": to_data(LoadError(NO_MEMORY))}
         return {"error": to_data(LoadError(f"TVM cannot read this: {sentence(error)}"))}
     finally:
         threading.stack_size(before)

@@ -19,6 +19,8 @@ from workbench.dialects.relax.presets import PRESETS, TOGGLES
 from workbench.dialects.relax.saved import load_json, load_metadata
 from workbench.dialects.relax.source import Source, find_program
 from workbench.dialects.relax.traps import noted
+from workbench.dialects.relax.types import type_parts
+from workbench.dialects.type_sizes import refuse_large_types
 from workbench.errors import LoadError, PipelineError, UnknownName, first_line
 from workbench.graph.model import Graph
 
@@ -58,6 +60,19 @@ class Relax:
                 f"this holds a {type(thing).__name__}, not an IRModule; save the whole module with tvm.ir.save_json"
             )
         return workload
+
+    def check_types(self, module: tvm.IRModule) -> None:
+        types: list[Any] = []
+
+        def note(expr: Any) -> None:
+            found = compat.type_of(expr)
+            if found is not None:
+                types.append(found)
+
+        for function in module.functions.values():
+            if isinstance(function, relax.Function):
+                relax.analysis.post_order_visit(function, note)
+        refuse_large_types(types, type_parts, compat.identity)
 
     def text(self, module: tvm.IRModule) -> str:
         return str(module.script())

@@ -25,3 +25,12 @@ def type_text(type: Any) -> str:
     # str of a str: what TVM prints is a kind of str that holds an object of TVM's
     text = str(str(type))
     return "I.StringType()" if text.startswith("ir.StringType") else text
+
+
+def type_parts(type: Any) -> list[Any]:
+    """Return the types inside a tuple's or a function's type."""
+    if isinstance(type, compat.TupleType):
+        return list(type.fields)
+    if isinstance(type, compat.FuncType):
+        return [*(type.params or ()), type.ret]
+    return []

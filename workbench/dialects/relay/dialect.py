@@ -25,6 +25,7 @@ from workbench.dialects.relay.printed import constant_digests, parameter_names, 
 from workbench.dialects.relay.saved import checked, with_checked_metadata
 from workbench.dialects.relay.scalars import share_scalars
 from workbench.dialects.relay.text import parse
+from workbench.dialects.type_sizes import refuse_large_types
 from workbench.errors import LoadError, PipelineError, TooDeep, UnknownName, last_line
 from workbench.graph.model import Graph
 from workbench.graph.walk import depth
@@ -82,6 +83,19 @@ class Relay:
                 f"this JSON holds a {type(module).__name__}, not an IRModule; save the whole module with tvm.ir.save_json"
             )
         return loaded
+
+    def check_types(self, module: tvm.IRModule) -> None:
+        types: list[Any] = []
+
+        def note(expr: relay.Expr) -> None:
+            # an operator has a type of its own, which no text shows
+            found = None if isinstance(expr, tvm.ir.Op) else getattr(expr, "_checked_type_", None)
+            if found is not None:
+                types.append(found)
+
+        for function in module.functions.values():
+            relay.analysis.post_order_visit(function, note)
+        refuse_large_types(types, _type_parts, lambda type: type.handle.value)
 
     def text(self, module: tvm.IRModule) -> str:
         return print_module(module).text
@@ -172,6 +186,15 @@ def _module_of(expr: relay.Expr) -> tvm.IRModule:
             f"the function uses {', '.join(free)} without binding them; make them parameters of the function"
         )
     return tvm.IRModule.from_expr(expr)
+
+
+def _type_parts(type: Any) -> list[Any]:
+    """Return the types inside a tuple's or a function's type."""
+    if isinstance(type, relay.TupleType):
+        return list(type.fields)
+    if isinstance(type, relay.FuncType):
+        return [*type.arg_types, type.ret_type]
+    return []
 
 
 def _typed(module: tvm.IRModule) -> tvm.IRModule:

@@ -19,6 +19,11 @@ from workbench.graph.model import Graph, GraphBuilder
 IN_PLACE = ("Primitive", "Composite", "Compiler")
 "A global function with one of these attributes is a kernel or an offloaded region, and is drawn where it is called."
 
+LONGEST_TYPE = 50_000
+"characters of a tuple's type that is put together here; a longer one is left out"
+DERIVED_TYPES = 10_000_000
+"characters of all of them in a graph"
+
 
 def build_graph(
     module: Module,
@@ -100,6 +105,7 @@ class _Walk:
         self.digests = digests
         self.names = names
         self.drawn_in_place: set[str] = set()
+        self.derived = 0
         self.origins: list[Expr] = []
         self.homes = {expr: block for function in module.crossed for expr, block in homes(function).items()}
 
@@ -293,6 +299,11 @@ class _Walk:
         """The type the text leaves out: of a tuple, of one of its fields, of a call of a typed function."""
         types = [self.builder.nodes[i].type for i in inputs]
         if kind == "tuple" and all(types):
+            length = sum(map(len, types))
+            self.derived += length
+            # tuples that hold tuples twice over double their types' text with each line
+            if length > LONGEST_TYPE or self.derived > DERIVED_TYPES:
+                return ""
             return f"({', '.join(types)}{',' if len(types) == 1 else ''})"
         if kind == "get_item":
             return field_type(types[0], int(expr.text))
