@@ -6,13 +6,26 @@ of the dialect itself: `registry.dialect(name).fusing()`, `.presets()`, `wb.pass
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+
+def _relay_doubled(times: int) -> str:
+    lines = [f"  %{i + 1} = (%{i}, %{i});\n" for i in range(times)]
+    return f"def @main(%x: Tensor[(4), float32]) {{\n  %0 = (%x, %x);\n{''.join(lines)}  %{times}\n}}\n"
+
+
+def _relax_doubled(times: int) -> str:
+    lines = [f"    t{i + 1} = (t{i}, t{i})\n" for i in range(times)]
+    return f"@R.function\ndef main(x: R.Tensor((4,), 'float32')):\n    t0 = x\n{''.join(lines)}    return x\n"
 
 
 @dataclass(frozen=True)
 class Facts:
     """What is one way in one dialect, and another way in the other."""
 
+    doubled: Callable[[int], str]
+    "gives the text of a program whose type doubles with each line: two languages"
     deep_constants: bool
     "whether a constant of a very deep module goes as raw numbers: TVM rewrites Relay by recursion, Relax is a list of bindings"
     suffix: str
@@ -34,6 +47,7 @@ class Facts:
 
 FACTS = {
     "relay": Facts(
+        doubled=_relay_doubled,
         suffix=".relay",
         deep_constants=False,
         batch_norm_apart="SimplifyInference",
@@ -44,6 +58,7 @@ FACTS = {
         bad_triple="crashed",
     ),
     "relax": Facts(
+        doubled=_relax_doubled,
         deep_constants=True,
         suffix=".py",
         batch_norm_apart="DecomposeOpsForInference",
