@@ -443,6 +443,10 @@ def test_python_computes_nothing(statement: str) -> None:
         find_program(TIR + f"        {statement}\n" + MAIN, names.vocabulary())
 
 
+def test_variables_of_a_kernel_are_declared_on_one_line() -> None:
+    find_program(TIR + "        m, n = T.int32(), T.int64()\n        T.evaluate(m + n)\n" + MAIN, names.vocabulary())
+
+
 PLACES = (
     "# a{0}CANARY()\n" + HEAD + "    return x\n",
     HEAD + "    # a{0}    CANARY()\n    return x\n",

@@ -51,6 +51,17 @@ _TIR_STATEMENTS: tuple[type[ast.stmt], ...] = (
 _STATEMENTS = {"R.function": _RELAX_STATEMENTS, "T.prim_func": _TIR_STATEMENTS}
 
 
+def _declares_each(target: ast.expr, value: ast.expr) -> bool:
+    """Return whether this is `m, n = T.int32(), T.int64()`: a name for each new variable."""
+    return (
+        isinstance(target, ast.Tuple)
+        and isinstance(value, ast.Tuple)
+        and len(target.elts) == len(value.elts)
+        and all(isinstance(name, ast.Name) for name in target.elts)
+        and all(isinstance(new, ast.Call) and not (new.args or new.keywords) for new in value.elts)
+    )
+
+
 class Grammar(Values):
     """Checks the parts of one text.
 
@@ -167,7 +178,7 @@ class Grammar(Values):
 
     def one_value(self, target: ast.expr, value: ast.expr) -> None:
         """Refuse a name for several values in a kernel: TVM's parser keeps Python's own list or tuple under it."""
-        if self.statements is _RELAX_STATEMENTS:
+        if self.statements is _RELAX_STATEMENTS or _declares_each(target, value):
             return
         inner = value
         while isinstance(inner, ast.Subscript):
