@@ -108,7 +108,7 @@ def test_errors_cross_processes() -> None:
 
 def test_cost_of_the_child(dialect: str, tell: Callable[[object], None]) -> None:
     text = small(dialect).text()
-    wb.load(text)
+    assert wb.load(text).graph() == registry.load(text).graph()
     taken = {}
     for name, load in (("here", registry.load), ("guarded", wb.load)):
         times = []

@@ -444,7 +444,8 @@ def test_python_computes_nothing(statement: str) -> None:
 
 
 def test_variables_of_a_kernel_are_declared_on_one_line() -> None:
-    find_program(TIR + "        m, n = T.int32(), T.int64()\n        T.evaluate(m + n)\n" + MAIN, names.vocabulary())
+    text = TIR + "        m, n = T.int32(), T.int64()\n        T.evaluate(m + n)\n" + MAIN
+    assert "(T.int32(), T.int64())" in find_program(text, names.vocabulary()).program
 
 
 PLACES = (

@@ -1,4 +1,4 @@
-"""How many inputs the operators have that analyses take apart; a graph that was saved elsewhere may have others."""
+"""The number of inputs of operators that analyses take apart; a graph that was saved elsewhere may have others."""
 
 from __future__ import annotations
 

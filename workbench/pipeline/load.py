@@ -34,7 +34,7 @@ _OWN_OBJECTS = ("nn", "torch")
 
 @dataclass(frozen=True)
 class Allowance:
-    """What the child may take to read a source, which grows with the bytes of the source."""
+    """Limits of the child for one source; they grow with its size."""
 
     seconds: float
     "for any source"
@@ -196,7 +196,7 @@ def _size(path: Path) -> int:
     """Return the bytes of a model's file and of the files beside it, which may hold its weights."""
     try:
         return sum(file.stat().st_size for file in path.parent.iterdir() if file.is_file())
-    except OSError:  # the child says what is wrong with the path
+    except OSError:  # the child reports the path
         return 0
 
 

@@ -100,7 +100,7 @@ def check_relay(*, text: str, types: Mapping[str, Sequence[Any]], progress: Prog
 
 @cache
 def _warm_up() -> None:
-    """Read a small program, so that a fork finds TVM's readers ready, and leaves the pages of what is there shared."""
+    """Read a small program, so that a fork finds TVM's readers ready and shares memory with this process."""
     here = dialect_here()
     here.read(_SMALL[here.name], False, "small").graph()
     gc.freeze()
@@ -119,7 +119,7 @@ def _written(workload: Workload, folder: Path) -> Answer:
 
 
 def _in_fork(work: Callable[[], Answer]) -> Answer:
-    """Return the answer of a fork of this process, or the error that says how it ended."""
+    """Return the answer of a fork of this process, or an error with the way it ended."""
     if not hasattr(os, "fork"):
         return _answer(work)
     receiver, sender = os.pipe()

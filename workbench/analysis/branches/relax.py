@@ -29,5 +29,5 @@ def relax_branches(calls: Calls, least: int) -> Iterator[BranchGroup]:
 
 
 def is_lowered(graph: Graph) -> bool:
-    """Whether the operators of a Relax graph are PrimFuncs already, which no combiner looks at."""
+    """Return whether the operators of a Relax graph are PrimFuncs already, which no combiner looks at."""
     return graph.dialect == "relax" and any(node.kind == "op" and node.pattern is not None for node in graph.nodes)

@@ -26,7 +26,7 @@ def relay_type(text: str) -> Any:
         try:
             return relay.TensorType(dims, simple.dtype)
         except (tvm.TVMError, ValueError, OverflowError):
-            raise LoadError(f"{text[:80]} is no type that TVM reads") from None
+            raise LoadError(f"{text[:80]} is not a type that TVM reads") from None
     if sum(text.count(mark) for mark in "([{") > MOST_BRACKETS * 16 or _depth(text) > MOST_BRACKETS:
         raise LoadError(f"a type is nested too deeply: {text[:60]}...")
     try:

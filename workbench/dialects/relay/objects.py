@@ -113,7 +113,7 @@ class _Maker:
         try:
             return relay.const(plain, dtype)
         except (OverflowError, ValueError, TypeError, tvm.TVMError):
-            raise LoadError(f"line {expr.line}: {expr.text[:40]} is no number of the type {dtype}") from None
+            raise LoadError(f"line {expr.line}: {expr.text[:40]} is not a number of the type {dtype}") from None
 
     def seeded_constant(self, expr: Expr) -> relay.Constant:
         stated = tensor(expr.type)
