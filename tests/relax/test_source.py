@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import gc
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import tvm
 
 import workbench as wb
 from workbench.dialects.base import Workload
+from workbench.dialects.relax.nodes import tree_of
 from workbench.errors import LoadError, ParseError
 
 SMALL = {"attention": {"seq": 8, "heads": 2, "head": 4}, "bert": {"layers": 1, "hidden": 16, "seq": 8, "heads": 2}}
@@ -66,6 +69,34 @@ def test_a_text_that_would_end_the_process_is_refused() -> None:
     # ShapeExpr of a None is a segmentation fault in TVM 0.27
     with pytest.raises(ParseError):
         wb.load(HEAD + "    y = R.shape([None])\n    return x\n")
+
+
+class ParsesWhenCollected:
+    """Garbage that parses something as it is collected, as the printing of a traceback does."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+    def __del__(self) -> None:
+        self.parse(30)
+
+    def parse(self, depth: int) -> None:
+        if depth:
+            self.parse(depth - 1)
+        else:
+            ast.parse("x")
+
+
+def test_garbage_that_is_collected_does_not_disturb_the_reading() -> None:
+    text = HEAD + "".join(f"    x{i} = R.add(x, R.const({i}, 'float32'))\n" for i in range(60)) + "    return x\n"
+    before = gc.get_threshold()
+    gc.set_threshold(20)
+    try:
+        for _ in range(3):
+            ParsesWhenCollected()
+            assert tree_of(text).body
+    finally:
+        gc.set_threshold(*before)
 
 
 def test_python_around_the_program_is_left_out(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import keyword
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Literal, overload
 
 SHAPED = {"R.Tensor": ("shape",), "R.Shape": ("values",), "R.DTensor": ("shape",), "T.Buffer": ("shape",)}
 "calls whose first argument TVM evaluates where it is a string, with the argument's name"
@@ -23,6 +24,22 @@ class Refused(Exception):
     def __init__(self, node: ast.AST, reason: str) -> None:
         super().__init__(reason)
         self.node, self.reason = node, reason
+
+
+@overload
+def tree_of(text: str) -> ast.Module: ...
+@overload
+def tree_of(text: str, mode: Literal["eval"]) -> ast.Expression: ...
+def tree_of(text: str, mode: Literal["exec", "eval"] = "exec") -> ast.AST:
+    """Parse a text as Python.
+
+    Python 3.11 raises SystemError where an object that is collected in the meantime parses something in its finalizer
+    (cpython issue 106905); the finalizer has run by then, so the text is parsed once more.
+    """
+    for _ in range(10):
+        with suppress(SystemError):
+            return ast.parse(text, mode=mode)
+    return ast.parse(text, mode=mode)
 
 
 def declared_dimension(statement: ast.stmt) -> str | None:
@@ -148,7 +165,7 @@ def free_names(node: ast.expr) -> set[str]:
 def parsed_string(node: ast.expr) -> ast.expr:
     """Return the tree of the expression in a string."""
     try:
-        return ast.parse(str(ast.literal_eval(node)).strip(), mode="eval").body
+        return tree_of(str(ast.literal_eval(node)).strip(), "eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise Refused(node, f"the shape {shown(node)}") from None
 

@@ -10,7 +10,7 @@ import ast
 from dataclasses import dataclass
 
 from workbench.dialects.relax.grammar import Grammar
-from workbench.dialects.relax.nodes import Refused, declared_dimension
+from workbench.dialects.relax.nodes import Refused, declared_dimension, tree_of
 from workbench.dialects.relax.values import Vocabulary
 from workbench.errors import LoadError, ParseError
 
@@ -33,7 +33,7 @@ class Source:
 
     def original_line(self, line: int) -> int:
         """Return the line of the original text for a line of `program`."""
-        pairs = zip(_statements(ast.parse(self.program)), _statements(self.tree), strict=True)
+        pairs = zip(_statements(tree_of(self.program)), _statements(self.tree), strict=True)
         return max(((made.lineno, old.lineno) for made, old in pairs if made.lineno <= line), default=(0, line))[1]
 
 
@@ -68,7 +68,7 @@ def _text_of(tree: ast.Module) -> str:
     """Return the text of a tree; a text that Python reads as another tree is not handed on."""
     made = ast.unparse(tree)
     try:
-        same = ast.dump(ast.parse(made)) == ast.dump(tree)
+        same = ast.dump(tree_of(made)) == ast.dump(tree)
     except SyntaxError:
         same = False
     if not same:
@@ -93,7 +93,7 @@ def _parsed(text: str) -> ast.Module:
         if character == "\0" or "\ud800" <= character <= "\udfff":
             raise ParseError(f"a character of a text, not {character!r}", text, offset)
     try:
-        return ast.parse(text)
+        return tree_of(text)
     except SyntaxError as error:
         offset = _start_of_line(text, error.lineno or 1) + max(0, (error.offset or 1) - 1)
         raise ParseError(f"Python's grammar ({error.msg})", text, min(offset, len(text))) from None
