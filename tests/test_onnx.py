@@ -123,6 +123,11 @@ def test_inputs_that_do_not_fit_are_told(dialect: str, inputs: Any, error: type[
         wb.load(dense(), inputs=inputs)
 
 
+def test_inputs_of_a_program_with_shapes_are_refused(dialect: str) -> None:
+    with pytest.raises(wb.WorkbenchError, match="shapes in it"):
+        wb.load(wb.samples.load("mlp").text(), inputs={"x": (1, 8)})
+
+
 def test_unsupported_operators_are_listed_all_at_once_with_their_nodes(dialect: str) -> None:
     model = convolutions("NoSuchThing")
     model.graph.node[-2].op_type = "OtherThing"

@@ -17,7 +17,7 @@ def test_show_draws_a_paste_and_tells_what_was_assumed(
     dump = tmp_path / "dump.txt"
     dump.write_text(paste("attention"), encoding="utf-8")
     assert main(["show", str(dump), "-o", str(tmp_path / "dump.html")]) == 0
-    assert "note: what nothing binds became parameters: %6, %mask" in capsys.readouterr().out
+    assert "note: what nothing binds became parameters: %6, %mask" in capsys.readouterr().err
     assert "nn.softmax" in (tmp_path / "dump.html").read_text(encoding="utf-8")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,8 +89,7 @@ def kernels(options: argparse.Namespace) -> int:
     for name in ("calls", "functions", "launches", "noops", "copies", "traffic_bytes", "flops"):
         value = getattr(found, name)
         put(f"{name:13} {'unknown' if value is None else value}")
-    for note in found.notes:
-        put(note)
+    _print_notes(found.notes)
     _print_table(found.table, options.output)
     return 0
 
@@ -134,14 +134,21 @@ def _model(source: str, params: Path | None, inputs: list[str]) -> Workload:
     if source.startswith(SAMPLE):
         from workbench.samples import load as sample
 
-        (step,) = Pipeline.parse(source.removeprefix(SAMPLE)) or (None,)
-        if step is None:
-            raise LoadError("name a sample, `sample:bert`")
-        return sample(step.name, **step.options)
+        steps = list(Pipeline.parse(source.removeprefix(SAMPLE)))
+        if len(steps) != 1:
+            raise LoadError("name one sample, `sample:bert` or `sample:bert{layers=2}`")
+        if inputs or params:
+            raise LoadError(f"{source} has its shapes and parameters; leave --input and --params out")
+        return sample(steps[0].name, **steps[0].options)
     workload = load(Path(source), params, inputs=_shapes(inputs))
-    for note in workload.notes:
-        put(f"note: {note}", sys.stderr)
+    _print_notes(workload.notes)
     return workload
+
+
+def _print_notes(notes: Iterable[str]) -> None:
+    """Print notes to stderr, so that they are not part of a table on stdout."""
+    for note in notes:
+        put(f"note: {note}", sys.stderr)
 
 
 def _shapes(given: list[str]) -> dict[str, tuple[int, ...]]:
@@ -168,9 +175,10 @@ def _shown(path: str, inputs: list[str]) -> Trace | Graph | tuple[Graph, Graph]:
     """What `show` draws: of a text with two modules, a before and an after, both."""
     if path.startswith(SAMPLE) or Path(path).suffix not in PASTES:
         return _trace_or_graph(path, inputs)
+    if inputs:
+        raise LoadError(f"{path} has its shapes in it; --input is for a model of another framework")
     models = load_all(Path(path))
-    for note in models[0].notes:
-        put(f"note: {note}")
+    _print_notes(models[0].notes)
     if len(models) == 2:
         return models[0].graph(), models[1].graph()
     return models[0].graph()

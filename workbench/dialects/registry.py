@@ -120,6 +120,10 @@ def load(
     found = imported(source, path, params, name, inputs, reader)
     if found is not None:
         return found
+    if inputs:
+        raise LoadError(
+            "inputs are shapes that a model of another framework leaves open; this one has its shapes in it"
+        )
     if path is not None:
         return _read(path, _file_text(path), params, name or path.stem, reader)[0]
     if isinstance(source, str):
