@@ -228,6 +228,25 @@ def test_bytes_are_put_beside_a_message_wherever_they_are():
     assert buffers == [b"1", b"2"]
 
 
+def test_a_failure_that_can_not_be_shown_does_not_end_the_thread(caplog: pytest.LogCaptureFixture) -> None:
+    made: list[str] = []
+
+    def make(wish: tuple[str]) -> None:
+        if wish == ("bad",):
+            raise ValueError("bad")
+        made.append(wish[0])
+
+    def failed(wish: tuple[str], error: Exception) -> None:
+        raise RuntimeError("the notebook is gone")
+
+    supply = Supply("test", make, failed)
+    for wish in ("bad", "good"):
+        supply.want([(wish,)])
+        assert supply.wait(10)
+    assert made == ["good"]
+    assert "the notebook is gone" in caplog.text
+
+
 def test_the_newest_wish_goes_first_and_none_is_forgotten():
     import threading
 

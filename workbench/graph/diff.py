@@ -93,20 +93,21 @@ def diff(before: Graph | HasGraph, after: Graph | HasGraph) -> GraphDiff:
     """
     before, after = graph_of(before, "diff"), graph_of(after, "diff")
     # matching makes greedy choices, so both directions are computed in one of them
-    if _size(before) <= _size(after):
+    if _in_order(before, after):
         return _Matching(before, after).result()
     return _Matching(after, before).result().inverse()
 
 
-def _size(graph: Graph) -> tuple[Hashable, ...]:
-    """What puts any two graphs that differ in order: the smaller one first."""
-    return (
-        len(graph.nodes),
-        len(graph.edges),
-        repr([label(node) for node in graph.nodes]),
-        graph.inputs,
-        graph.outputs,
-    )
+def _in_order(before: Graph, after: Graph) -> bool:
+    """Return whether `before` is the smaller of two graphs; of any two that differ, one is."""
+    sizes = [(len(graph.nodes), len(graph.edges)) for graph in (before, after)]
+    if sizes[0] != sizes[1]:
+        return sizes[0] < sizes[1]
+    for ours, theirs in zip(map(label, before.nodes), map(label, after.nodes), strict=True):
+        # two labels that hold NaN differ and have one text
+        if ours != theirs and (one := repr(ours)) != (other := repr(theirs)):
+            return one < other
+    return (before.inputs, before.outputs) <= (after.inputs, after.outputs)
 
 
 class _Side:

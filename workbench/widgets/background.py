@@ -32,6 +32,13 @@ class Task:
     def give_up(self, after: float) -> None:
         self._stop_at = min(self._stop_at, time.monotonic() + after)
 
+    def resume(self) -> bool:
+        """Return whether the work goes on to its end; it does not once it was cancelled."""
+        if self.cancelled():
+            return False
+        self._stop_at = float("inf")
+        return True
+
 
 class Background:
     """Runs requests in a thread of its own, one at a time; a waiting request is replaced by a newer one."""
@@ -61,6 +68,17 @@ class Background:
             self._waiting = None
             if self._running is not None:
                 self._running.give_up(0.0)
+
+    def withdraw(self) -> None:
+        """Forget what waits."""
+        with self._lock:
+            self._waiting = None
+            self._lock.notify_all()
+
+    def resume(self) -> bool:
+        """Let what runs now go on to its end, if something runs and was not cancelled; return whether it does."""
+        with self._lock:
+            return self._running is not None and self._running.resume()
 
     def wait(self, timeout: float) -> bool:
         """Wait until there is nothing to do; whether that happened in time."""

@@ -57,14 +57,19 @@ class Measurements:
         self._work = Background("workbench-measures", failed)
 
     def ask(self, config: Config, module: Callable[[], Workload | None], again: bool) -> None:
-        """Measure a configuration that has no row yet, or that is asked for again; `module` gives what is compiled."""
+        """Measure a configuration that has no row yet, or that is asked for again; `module` gives what is compiled.
+
+        What waited is withdrawn; what is measured just now goes on if it is this configuration.
+        """
         with self._lock:
+            self._work.withdraw()
             self.forget_pending()
             known = self._rows.get(config)
-            wanted = known is None or again or known["status"] == "cancelled"
+            under_way = known is not None and known["status"] in UNDER_WAY
+            wanted = again or known is None or known["status"] == "cancelled" or (under_way and not self._work.resume())
             if wanted:
                 self._before.pop(config, None)
-                if known is not None:
+                if known is not None and not under_way:
                     self._before[config] = known
                 self._rows[config] = {**(known or {}), "config": config.label, "status": "pending", "message": ""}
         self._changed()

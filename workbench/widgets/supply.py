@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Hashable, Iterable
 
@@ -47,5 +48,12 @@ class Supply:
                 del self._wishes[wish]
             try:
                 self._make(wish)
-            except Exception as error:  # noqa: BLE001  one wish's failure is told in its place, and the others still come
-                self._failed(wish, error)
+            except Exception as error:  # noqa: BLE001  the error of one request is shown in its place; the others still come
+                self._tell(wish, error)
+
+    def _tell(self, wish: Wish, error: Exception) -> None:
+        try:
+            self._failed(wish, error)
+        except Exception:
+            # the notebook may be gone; the log of the kernel is still there
+            logging.getLogger(__name__).exception("while %r was shown", error)

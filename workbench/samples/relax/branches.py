@@ -1,4 +1,4 @@
-"""Three convolutions of one input, concatenated. Relax has no CombineParallelConv2D: nothing merges them."""
+"""Three convolutions of one input, concatenated. TVM has no pass that merges them; `wb.passes` has CombineParallelConv2D."""
 
 from __future__ import annotations
 

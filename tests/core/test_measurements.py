@@ -1,0 +1,88 @@
+"""The rows of the Workbench: what is chosen is measured, and what is no longer chosen is not."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from workbench.pipeline.config import Config
+from workbench.widgets import measuring
+from workbench.widgets.measuring import Measurements
+
+PATIENCE = 10.0
+A, B, C = (Config(name=name, opt_level=level) for level, name in enumerate("ABC"))
+
+
+class Bench:
+    """Measurements whose builds wait until they are let through."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun: list[str] = []
+        self.started = {config: threading.Event() for config in (A, B, C)}
+        self.go = threading.Event()
+        monkeypatch.setattr(measuring, "measure_one", self._measure)
+        monkeypatch.setattr(Measurements, "_counted", lambda *_: {})
+        self.errors: list[Exception] = []
+        self.workload: Any = "a workload, which only the replaced functions see"
+        self.measures = Measurements(self.workload, "llvm", 0.1, lambda: None, lambda busy: None, self.errors.append)
+
+    def _measure(
+        self, workload: object, config: Config, target: str, cancelled: Callable[[], bool], **_: object
+    ) -> dict[str, Any]:
+        self.begun.append(config.label)
+        self.started[config].set()
+        while not self.go.wait(0.01):
+            if cancelled():
+                return {"config": config.label, "status": "cancelled", "message": ""}
+        return {"config": config.label, "status": "ok", "message": ""}
+
+    def ask(self, config: Config) -> None:
+        self.measures.ask(config, lambda: self.workload, again=False)
+
+    def finish(self) -> dict[str, str]:
+        self.go.set()
+        assert self.measures.wait(PATIENCE)
+        assert not self.errors
+        return {config.label: row["status"] for config, row in self.measures.all().items()}
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    made = Bench(monkeypatch)
+    yield made
+    made.go.set()
+    made.measures.cancel()
+    assert made.measures.wait(PATIENCE)
+
+
+def test_a_configuration_chosen_again_while_it_is_measured_is_measured_to_its_end(bench: Bench) -> None:
+    bench.ask(A)
+    assert bench.started[A].wait(PATIENCE)
+    bench.ask(B)
+    bench.ask(A)
+    assert bench.finish() == {A.label: "ok"}
+    assert bench.begun == [A.label]
+
+
+def test_a_configuration_chosen_again_after_it_was_ended_is_measured_anew(bench: Bench) -> None:
+    bench.ask(A)
+    assert bench.started[A].wait(PATIENCE)
+    bench.measures.cancel()
+    bench.ask(A)
+    assert bench.finish() == {A.label: "ok"}
+
+
+def test_a_waiting_configuration_is_withdrawn_when_a_measured_one_is_chosen(bench: Bench) -> None:
+    bench.go.set()
+    bench.ask(C)
+    assert bench.measures.wait(PATIENCE)
+    bench.go.clear()
+    bench.ask(A)
+    assert bench.started[A].wait(PATIENCE)
+    bench.ask(B)
+    bench.ask(C)
+    assert bench.finish() == {C.label: "ok", A.label: "ok"}
+    assert B.label not in bench.begun
