@@ -118,6 +118,18 @@ class UnknownName(WorkbenchError):
         super().__init__(f"there is no {what} named {name!r}; {hint}")
 
 
+class UnknownKeyword(UnknownName, TypeError):
+    """A keyword that a call does not take."""
+
+    @classmethod
+    def refuse(cls, of: str, given: Iterable[str], known: Iterable[str]) -> None:
+        """Raise for the first keyword that is not known."""
+        known = list(known)
+        for name in given:
+            if name not in known:
+                raise cls(f"keyword of {of}", name, known)
+
+
 class UnknownNode(WorkbenchError):
     """A node id that a graph does not have."""
 

@@ -181,3 +181,9 @@ def test_rows_say_what_is_like_another_and_why_one_may_not_win(workload, space):
         "the compiler's default", f"-{space.toggles[0]}", "nothing changed",
     ]  # fmt: skip
     assert [each.number for each in ordered([lost, like, trial], ["kernels"], 2, True, space)][-1] == 2
+
+
+def test_a_keyword_that_a_panel_does_not_take_is_refused_when_it_is_made(workload):
+    with pytest.raises(TypeError, match="keyword of TunePanel named 'budgett'; did you mean budget"):
+        wb.TunePanel(workload, budgett=1)
+    assert wb.TunePanel(workload, log=None, height=300).height == 300

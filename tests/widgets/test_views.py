@@ -32,6 +32,12 @@ def test_a_graph_view_sends_the_columns_of_its_graph(view):
     assert view.get_state()["_view"] == "graph"
 
 
+@pytest.mark.parametrize("error", [TypeError, WorkbenchError])
+def test_a_keyword_that_a_widget_does_not_take_is_refused(error):
+    with pytest.raises(error, match="keyword of GraphView named 'heigth'; did you mean height"):
+        wb.GraphView(chain("relu"), heigth=300)
+
+
 @pytest.mark.parametrize("selection", [[], [0], [2, 1]])
 def test_nodes_can_be_selected_from_python(view, selection):
     view.selection = selection

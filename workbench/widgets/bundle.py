@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
-from workbench.errors import WorkbenchError
+from workbench.errors import UnknownKeyword, WorkbenchError
 from workbench.graph.diff import GraphDiff
 from workbench.graph.export import compare_to_graphviz, to_graphviz
 from workbench.graph.model import Graph
@@ -42,6 +42,11 @@ class View(anywidget.AnyWidget):
 
     saved_traits: ClassVar[tuple[str, ...]] = ()
     "names of the traits that a saved file keeps, beside `_view` and `height`"
+
+    def __init__(self, **traits: Any) -> None:
+        known = [name for name in self.trait_names() if not name.startswith("_")]
+        UnknownKeyword.refuse(type(self).__name__, (name for name in traits if not self.has_trait(name)), known)
+        super().__init__(**traits)
 
     def save(self, path: str | Path) -> Path:
         """Keep the view as it stands, in one file.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import traitlets
 
 from workbench.dialects.base import Workload
-from workbench.errors import WorkbenchError
+from workbench.errors import UnknownKeyword, WorkbenchError
 from workbench.targets import TargetLike, target_texts
 from workbench.tune.result import Result
 from workbench.tune.run import Run
@@ -72,6 +73,8 @@ class TunePanel(View):
         log: str | Path | bool | None = True,
         **how: Any,
     ) -> None:
+        traits = {name: how.pop(name) for name in ("height", "layout") if name in how}
+        UnknownKeyword.refuse("TunePanel", how, ["height", *signature(prepared).parameters])
         self.workload, self._space, self._targets = workload, space, target_texts(targets)
         given = how.pop("objective", "time")
         self._wish = Wish(given, how.pop("budget", 60.0), given)
@@ -81,7 +84,7 @@ class TunePanel(View):
         self._curve = Curve()
         self._looking = Looking(workload, self._targets[0], self._show)
         self._searching = Searching(self._prepare, self._show)
-        super().__init__()
+        super().__init__(**traits)
         self.on_msg(self._on_message)
         self._searching.read()
         self._show()
