@@ -204,3 +204,20 @@ def test_the_default_is_tried_first_and_once():
     assert begun[0] == 0
     assert book.trials[0].config == Config()
     assert sum(trial.config == Config() for trial in book.trials) == 1
+
+
+def test_the_clock_of_a_run_stands_still_in_a_pause(monkeypatch):
+    now = iter(range(1, 100))
+    monkeypatch.setattr("time.perf_counter", lambda: float(next(now)))
+    control = Control()
+    pace = Pace(Limit(60, None), [TARGET], control)
+    pace.begin()
+    control.pause()
+    spent = pace.elapsed
+    assert pace.elapsed == pace.elapsed == spent
+    control.resume()
+    assert spent < pace.elapsed < spent + 3
+    control.pause()
+    control.stop()
+    pace.end()
+    assert pace.elapsed == pace.elapsed

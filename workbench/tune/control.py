@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 
 class Control:
@@ -12,6 +13,10 @@ class Control:
         self._changed = threading.Condition()
         self._paused = False
         self._stopped = False
+        self._paused_at = 0.0
+        "when the pause began that lasts"
+        self._ended_pauses = 0.0
+        "seconds"
 
     def pause(self) -> None:
         """Begin no new trial; the one in flight ends as it would."""
@@ -27,13 +32,25 @@ class Control:
 
     def _set(self, paused: bool | None = None, stopped: bool | None = None) -> None:
         with self._changed:
+            was, now = self.paused, time.perf_counter()
             self._paused = self._paused if paused is None else paused
             self._stopped = self._stopped if stopped is None else stopped
+            if self.paused and not was:
+                self._paused_at = now
+            if was and not self.paused:
+                self._ended_pauses += now - self._paused_at
             self._changed.notify_all()
 
     @property
     def paused(self) -> bool:
         return self._paused and not self._stopped
+
+    @property
+    def running_clock(self) -> float:
+        """A clock, in seconds, that stands still in a pause."""
+        with self._changed:
+            now = self._paused_at if self.paused else time.perf_counter()
+            return now - self._ended_pauses
 
     def stopped(self) -> bool:
         """Whether to end now; the child process is ended by it too."""

@@ -33,10 +33,10 @@ class Pace:
         self._begun, self._ended = 0.0, 0.0
 
     def begin(self) -> None:
-        self._begun = time.perf_counter()
+        self._begun = self._control.running_clock
 
     def end(self) -> None:
-        self._ended = time.perf_counter()
+        self._ended = self._control.running_clock
 
     @property
     def begun(self) -> bool:
@@ -45,7 +45,7 @@ class Pace:
     @property
     def elapsed(self) -> float:
         """Seconds so far, or of the whole run when it is over."""
-        return (self._ended or time.perf_counter()) - self._begun if self._begun else 0.0
+        return (self._ended or self._control.running_clock) - self._begun if self._begun else 0.0
 
     def going(self) -> bool:
         """Whether a candidate may be begun at this moment."""
@@ -62,10 +62,7 @@ class Pace:
 
     def waited(self) -> bool:
         """Wait while paused; whether to go on."""
-        begun = time.perf_counter()
-        going = self._control.wait()
-        self._begun += time.perf_counter() - begun
-        return going
+        return self._control.wait()
 
     def rested(self) -> bool:
         """Wait while paused, or else a moment; whether to go on."""
