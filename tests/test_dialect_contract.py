@@ -15,7 +15,8 @@ import workbench as wb
 from workbench.dialects import registry
 from workbench.dialects.base import Workload
 from workbench.errors import LoadError, TooDeep, UnknownName, WorkbenchError
-from workbench.graph.model import GROUP_KINDS, KINDS, Graph
+from workbench.graph.model import Graph
+from workbench.graph.nodes import GROUP_KINDS, KINDS
 from workbench.pipeline.run import SAFE_DEPTH
 
 SMALL: dict[str, dict[str, int]] = {

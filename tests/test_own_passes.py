@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.errors import PipelineError
-from workbench.pipeline.run import Cancelled, Runner
+from workbench.errors import Cancelled, PipelineError
+from workbench.pipeline.run import Runner
 
 CHANGES = "EliminateCommonSubexpr"
 

@@ -54,6 +54,10 @@ class ParseError(LoadError):
         super().__init__(f"line {self.line}, column {self.column}: expected {expected}, found: {found}")
 
 
+class Cancelled(WorkbenchError):
+    """The user ended the work, or a newer request replaced it."""
+
+
 class PipelineError(WorkbenchError):
     """A pipeline that cannot be read or run as it is written."""
 

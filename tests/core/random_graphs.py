@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from workbench.graph.model import GROUP_KINDS, KINDS, PATTERNS, Edge, Graph, GraphBuilder
+from workbench.graph.model import Graph, GraphBuilder
+from workbench.graph.nodes import GROUP_KINDS, KINDS, PATTERNS, Edge
 
 hostile_text = st.one_of(
     st.sampled_from(

@@ -10,7 +10,8 @@ import pytest
 
 import workbench as wb
 from workbench.analysis.chains_rules import Step, transposes_left
-from workbench.graph.model import KINDS, Graph, GraphBuilder
+from workbench.graph.model import Graph, GraphBuilder
+from workbench.graph.nodes import KINDS
 
 OPS = {
     "relay": "add multiply nn.conv2d nn.dense nn.batch_matmul nn.relu nn.pad nn.bias_add transpose cast clip repeat",

@@ -10,7 +10,8 @@ from hypothesis import given
 from random_graphs import graphs, pairs
 
 from workbench.graph.diff import diff
-from workbench.graph.model import GROUP_KINDS, KINDS, GraphBuilder
+from workbench.graph.model import GraphBuilder
+from workbench.graph.nodes import GROUP_KINDS, KINDS
 from workbench.widgets.payload import encode_diff, encode_graph
 
 

@@ -14,7 +14,6 @@ from tvm import relax
 import workbench as wb
 from workbench.dialects import compat
 from workbench.dialects.base import Workload
-from workbench.graph.json import to_data
 from workbench.graph.model import Graph, Node
 
 EVERYTHING = """
@@ -345,9 +344,9 @@ def kinds_of_values(data: Any) -> set[type]:
 def test_no_object_of_tvm_is_in_a_graph_or_a_text(name: str, passes: str) -> None:
     # TVM's own kind of str among them: copied, it ends the process of TVM 0.25 when it is let go
     state = wb.trace(wb.samples.load(name, **SMALL[name]), passes).end
-    assert kinds_of_values(to_data(state.graph)) <= {str, int, float, bool, type(None)}
+    assert kinds_of_values(state.graph.to_data()) <= {str, int, float, bool, type(None)}
     assert type(state.text) is str
 
 
 def test_what_a_graph_of_every_kind_of_expression_holds_is_plain_too() -> None:
-    assert kinds_of_values(to_data(wb.load(EVERYTHING).graph())) <= {str, int, float, bool, type(None)}
+    assert kinds_of_values(wb.load(EVERYTHING).graph().to_data()) <= {str, int, float, bool, type(None)}

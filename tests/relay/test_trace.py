@@ -7,8 +7,8 @@ import tvm
 from tvm import relay
 
 import workbench as wb
-from workbench.errors import PipelineError, TooDeep, UnknownName
-from workbench.pipeline.run import Cancelled, Runner
+from workbench.errors import Cancelled, PipelineError, TooDeep, UnknownName
+from workbench.pipeline.run import Runner
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ import traitlets
 import workbench as wb
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.pipeline.trace import State, Step, Trace
+from workbench.pipeline.step import State, Step
+from workbench.pipeline.trace import Trace
 from workbench.widgets.packing import packed
 from workbench.widgets.states import States, lines
 from workbench.widgets.supply import Supply

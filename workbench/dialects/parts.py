@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from workbench.errors import UnknownName
-from workbench.graph.model import DIALECTS
+from workbench.graph.nodes import DIALECTS
 
 
 def part(dialect: str, name: str) -> Any:

@@ -20,7 +20,7 @@ from workbench.dialects.importers.files import converted, imported
 from workbench.dialects.importers.shapes import Inputs
 from workbench.dialects.parts import part
 from workbench.errors import LoadError, ParseError, UnknownName, WorkbenchError, reason
-from workbench.graph.model import DIALECTS
+from workbench.graph.nodes import DIALECTS
 
 NAMES = DIALECTS
 PASTES = (".relay", ".txt", ".log")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workbench.graph.diff import GraphDiff
-from workbench.graph.model import Graph, Node
+from workbench.graph.nodes import Node
+
+if TYPE_CHECKING:
+    from workbench.graph.diff import GraphDiff
+    from workbench.graph.model import Graph
+
 
 LONGEST = 80
 "characters of a label; Graphviz makes the box as wide as its text"

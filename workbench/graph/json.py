@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import LoadError
-from workbench.graph.model import DIALECTS, GROUP_KINDS, KINDS, PATTERNS, Edge, Graph, Group, Node
+from workbench.graph.nodes import DIALECTS, GROUP_KINDS, KINDS, PATTERNS, Edge, Group, Node
 from workbench.graph.received import Damaged, parse
+
+if TYPE_CHECKING:
+    from workbench.graph.model import Graph
 
 FORMAT = "tvm-workbench graph"
 VERSION = 1
@@ -44,17 +47,17 @@ def _without_defaults(node: Node) -> dict[str, Any]:
     return {"kind": node.kind, "op": node.op, **rest}
 
 
-def loads(text: str) -> Graph:
-    """Read what `dumps` wrote."""
+def loads(text: str, make: type[Graph]) -> Graph:
+    """Read what `dumps` wrote; `make` is Graph."""
     try:
         data = parse(text)
     except Damaged as error:
         raise LoadError(f"this is not a saved graph: {error}; save one with Graph.to_json()") from None
-    return from_data(data)
+    return from_data(data, make)
 
 
-def from_data(data: Any) -> Graph:
-    """Read what `to_data` gave, checking that every reference points somewhere."""
+def from_data(data: Any, make: type[Graph]) -> Graph:
+    """Read what `to_data` gave, and check that every reference points somewhere; `make` is Graph."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise LoadError("this JSON is not a saved graph; save one with Graph.to_json()")
     if data.get("version") != VERSION:
@@ -62,19 +65,19 @@ def from_data(data: Any) -> Graph:
             f"this graph has format version {data.get('version')!r:.40}, and this workbench reads version {VERSION}; upgrade it"
         )
     try:
-        graph = _read(data)
+        graph = _read(data, make)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise LoadError(f"this saved graph is damaged: {error!r:.120}; save it again") from None
     _check(graph)
     return graph
 
 
-def _read(data: dict[str, Any]) -> Graph:
+def _read(data: dict[str, Any], make: type[Graph]) -> Graph:
     nodes = tuple(Node(id=i, **row) for i, row in enumerate(data["nodes"]))
     types = [node.type for node in nodes]
     edges = tuple(Edge(s, t, i, types[s]) for s, t, i in data["edges"])
     groups = tuple(Group(**{**row, "inputs": _list(row.get("inputs", []))}) for row in data["groups"])
-    return Graph(nodes, edges, groups, _list(data["outputs"]), data["name"], data["dialect"])
+    return make(nodes, edges, groups, _list(data["outputs"]), data["name"], data["dialect"])
 
 
 def _list(value: Any) -> tuple[Any, ...]:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from workbench.graph.model import Graph, Node
+if TYPE_CHECKING:
+    from workbench.graph.model import Graph
+    from workbench.graph.nodes import Node
+
 
 _BOOKKEEPING = re.compile(
     # marks and memory; `vm.builtin` has library calls too, so those that lowering makes are listed

@@ -12,14 +12,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TYPE_CHECKING
 
-from workbench.graph.diff import GraphDiff
-from workbench.graph.model import Graph
 from workbench.graph.parts import parts
 from workbench.graph.paths import named_scopes
 from workbench.graph.repeats import Repeat, repeats
 from workbench.graph.scopes import Scope, Scopes, carried, function_of, settled, with_scopes
 from workbench.graph.spine import OUTSIDE, Spine, spine
+
+if TYPE_CHECKING:
+    from workbench.graph.diff import GraphDiff
+    from workbench.graph.model import Graph
 
 LEAST = 4
 "operators in a layer; fewer are as easily read without a box"

@@ -7,9 +7,12 @@ soon after what it reads, so neighbours mostly stay together.
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
-from workbench.graph.model import Graph
 from workbench.graph.scopes import unit_of
+
+if TYPE_CHECKING:
+    from workbench.graph.model import Graph
 
 READABLE = 300
 "Operators and kernels beside each other that still are one picture."

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from workbench.graph.model import Graph, Node
+from workbench.graph.nodes import Node
 from workbench.graph.scopes import Scope, Scopes, settled
+
+if TYPE_CHECKING:
+    from workbench.graph.model import Graph
 
 LEAST = 4
 "nodes in a scope; fewer go to the scope around it"

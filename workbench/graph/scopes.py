@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from workbench.graph.diff import GraphDiff
-from workbench.graph.model import Graph, Group
+from workbench.graph.nodes import Group
+
+if TYPE_CHECKING:
+    from workbench.graph.diff import GraphDiff
+    from workbench.graph.model import Graph
 
 
 @dataclass(frozen=True)

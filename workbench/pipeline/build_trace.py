@@ -7,10 +7,11 @@ from functools import cache
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.graph.json import from_data
+from workbench.graph.model import Graph
 from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check
-from workbench.pipeline.trace import State, Step, Trace
+from workbench.pipeline.step import State, Step
+from workbench.pipeline.trace import Trace
 from workbench.process.worker import Progress, never, silent, worker
 from workbench.targets import TargetLike, target_text
 
@@ -82,4 +83,4 @@ def _state(workload: Workload, trace: str, place: int) -> State:
     def fetched() -> dict[str, Any]:
         return worker().run("workbench.pipeline.jobs:state", workload, {"trace": trace, "place": place})
 
-    return State(None, lambda: from_data(fetched()["graph"]), lambda: fetched()["text"], (trace, place))
+    return State(None, lambda: Graph.from_data(fetched()["graph"]), lambda: fetched()["text"], (trace, place))

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
-from workbench.errors import MeasureError, WorkbenchError, WorkerLost
+from workbench.errors import Cancelled, MeasureError, WorkbenchError, WorkerLost
 from workbench.graph.model import Graph
 from workbench.pipeline.outputs import OutputDifference, Values, difference, run_once
-from workbench.pipeline.run import Cancelled
-from workbench.pipeline.trace import State, Step, Trace
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from workbench.pipeline.step import State, Step
+    from workbench.pipeline.trace import Trace
 
 
 @dataclass(frozen=True)

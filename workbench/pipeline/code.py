@@ -9,18 +9,17 @@ import re
 import textwrap
 from collections.abc import Collection, Mapping
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workbench.dialects.base import Workload
 from workbench.dialects.parts import part
 from workbench.errors import WorkbenchError
 from workbench.pipeline.apply import BIND
-from workbench.pipeline.config import Config
-from workbench.pipeline.run import trace
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.pipeline.trace import State, Step, Trace
-from workbench.targets import TargetLike, target_text
 from workbench.terminal import visible
+
+if TYPE_CHECKING:
+    from workbench.pipeline.step import Step
+    from workbench.pipeline.trace import Trace
 
 LEFT_OUT = ("off", "error", "skipped")
 "how steps end that did nothing"
@@ -40,48 +39,12 @@ def _build(trace: Trace, words: Any) -> str:
         f'"""{_words(trace.name)} as TVM builds it.\n\nIts passes run inside of the compiler, which takes no list of them: to '
         'see them one by one, give the\nPassContext an instrument."""',
         words.IMPORTS,
-        *_compiler(trace.build, words),
+        *compiler_code(trace.build, words),
     )
 
 
-def build_code(workload: Workload, config: Config, target: TargetLike) -> str:
-    """Python that builds a workload as a Config says: a module with `built(mod, params)`.
-
-    It needs TVM alone, unless the Config has passes of ours, such as CutFusion, which it imports.
-
-    Parameters
-    ----------
-    target
-        As the code is to say it.
-
-    Raises
-    ------
-    WorkbenchError
-        A pass of the Config's pipeline fails on the workload.
-    """
-    words = part(workload.dialect, "tuned_code" if config.schedules else "code")
-    build = {**config.context().to_data(), "target": target_text(target)}
-    if config.schedules:
-        build["options"] = {**words.CONFIG, **config.options}
-    start = State(workload.module, workload.graph, workload.text)
-    if not config.pipeline:
-        return _build(Trace(workload.name, workload.dialect, (), start, config.opt_level, build), words)
-    made = trace(workload, config.pipeline, config.opt_level)
-    if made.failed is not None:
-        raise WorkbenchError(f"{made.failed.name} failed: {made.failed.error}")
-    compiler = "\n\n\n".join(_compiler(build, words)).replace("def built(", "def compiled(")
-    return f"{made.code()}\n\n{compiler}\n\n\n{_BUILT}"
-
-
-_BUILT = '''\
-def built(mod, params=None):
-    """The module after the passes, compiled as it stands."""
-    return compiled(transformed(mod, params), params)
-'''
-
-
-def _compiler(made: Mapping[str, Any], words: Any) -> tuple[str, str, str]:
-    """The target, what the build runs under, and the build."""
+def compiler_code(made: Mapping[str, Any], words: Any) -> tuple[str, str, str]:
+    """Return code of the target, of the PassContext of the build, and of the build."""
     context = (
         f"    return tvm.transform.PassContext(\n        opt_level={made['opt_level']},\n"
         f"        disabled_pass={list(made['disabled'])!r},\n        required_pass={list(made['required'])!r},\n"

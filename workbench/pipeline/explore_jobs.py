@@ -11,7 +11,7 @@ from workbench.errors import MeasureError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.pipeline.trace import State
+from workbench.pipeline.step import State
 
 Progress = Callable[..., None]
 

@@ -9,14 +9,17 @@ import tempfile
 import zlib
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import LoadError, MeasureError, writing
-from workbench.graph.json import from_data, to_data
-from workbench.graph.model import DIALECTS
+from workbench.graph.model import Graph
+from workbench.graph.nodes import DIALECTS
 from workbench.graph.received import Damaged, fields, parse, place
 from workbench.pipeline.config import Config
-from workbench.pipeline.trace import State, Step, Trace
+from workbench.pipeline.step import State, Step
+
+if TYPE_CHECKING:
+    from workbench.pipeline.trace import Trace
 
 FORMAT = "tvm-workbench trace"
 VERSION = 1
@@ -74,8 +77,8 @@ def _umask() -> int:
     return mask
 
 
-def load(path: str | Path) -> Trace:
-    """Read what `save` wrote.
+def load(path: str | Path, make: type[Trace]) -> Trace:
+    """Read what `save` wrote; `make` is Trace.
 
     Raises
     ------
@@ -95,7 +98,7 @@ def load(path: str | Path) -> Trace:
             raise LoadError(
                 f"{path.name} has format version {data.get('version')!r:.40}, and this workbench reads {VERSION}; upgrade it"
             )
-        return _from_data(data)
+        return _from_data(data, make)
     except Damaged as error:
         raise LoadError(f"{path.name} is no saved trace, or is damaged ({error}); save the trace again") from None
 
@@ -119,7 +122,7 @@ def _to_data(trace: Trace) -> dict[str, Any]:
     def place(state: State) -> int:
         if id(state) not in places:
             places[id(state)] = len(states)
-            states.append({"graph": to_data(state.graph), "text": state.text})
+            states.append({"graph": state.graph.to_data(), "text": state.text})
         return places[id(state)]
 
     start = place(trace.start)
@@ -149,14 +152,14 @@ def _to_data(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _from_data(data: dict[str, Any]) -> Trace:
+def _from_data(data: dict[str, Any], make: type[Trace]) -> Trace:
     row = fields(data, _TRACE)
     if row["dialect"] not in DIALECTS:
         raise Damaged(f"its dialect is none of {', '.join(DIALECTS)}")
     states = [_state(each) for each in row["states"]]
     steps = tuple(_step(each, states, len(row["steps"])) for each in row["steps"])
     start = states[place(row["start"], len(states), "start")]
-    return Trace(row["name"], row["dialect"], steps, start, row["opt_level"], _build(data.get("build", {})))
+    return make(row["name"], row["dialect"], steps, start, row["opt_level"], _build(data.get("build", {})))
 
 
 def _build(row: Any) -> dict[str, Any]:
@@ -174,7 +177,7 @@ def _build(row: Any) -> dict[str, Any]:
 def _state(data: Any) -> State:
     row = fields(data, _STATE)
     try:
-        graph, text = from_data(row["graph"]), row["text"]
+        graph, text = Graph.from_data(row["graph"]), row["text"]
     except LoadError as error:
         raise Damaged(str(error)) from None
     return State(None, lambda: graph, lambda: text)

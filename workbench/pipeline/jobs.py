@@ -10,7 +10,6 @@ from uuid import uuid4
 from workbench.dialects.base import Dialect, Workload
 from workbench.dialects.registry import dialect
 from workbench.errors import MeasureError, last_line
-from workbench.graph.json import to_data
 from workbench.process.backend import build_of, resolved_target
 
 Progress = Callable[..., None]
@@ -61,7 +60,7 @@ def state(workload: Workload, *, trace: str, place: int, progress: Progress) -> 
     progress("Reading a module")
     here = dialect(workload.dialect)
     module = here.typed(module_of(trace, place))
-    return {"graph": to_data(here.graph(module, workload.name)), "text": here.text(module)}
+    return {"graph": here.graph(module, workload.name).to_data(), "text": here.text(module)}
 
 
 def module_of(trace: str, place: int) -> Any:

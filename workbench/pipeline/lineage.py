@@ -10,12 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.model import Graph
-from workbench.pipeline.trace import State, Step, Trace
 from workbench.terminal import visible
+
+if TYPE_CHECKING:
+    from workbench.pipeline.step import State, Step
+    from workbench.pipeline.trace import Trace
 
 EXACT, STRUCTURAL, SPAN, PLACE = SURE = ("exact", "structural", "span", "place")
 "how sure a link is, the surest first"

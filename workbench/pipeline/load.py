@@ -19,7 +19,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.importers.shapes import Inputs
 from workbench.dialects.registry import HERE, dialect_here
 from workbench.errors import LoadError, MeasureError, OutOfMemory, WorkerLost, from_data, to_data
-from workbench.graph.json import loads
+from workbench.graph.model import Graph
 from workbench.process.memory import in_words, limit
 from workbench.process.worker import worker
 
@@ -147,7 +147,7 @@ def _made(
         if "error" in answer:
             raise from_data(answer["error"])
         workload = dialect.restore(Path(folder)) if answer["saved"] else again()
-        workload._graph = loads((Path(folder) / "graph.json").read_text(encoding="utf-8"))  # noqa: SLF001
+        workload._graph = Graph.from_json((Path(folder) / "graph.json").read_text(encoding="utf-8"))  # noqa: SLF001
     workload.name, workload.notes, workload.trusted = name, answer["notes"], not answer["has_kernels"]
     return workload
 

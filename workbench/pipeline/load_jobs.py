@@ -24,7 +24,6 @@ from workbench.dialects.base import Workload, dialect_of
 from workbench.dialects.importers.files import importer
 from workbench.dialects.registry import HERE, dialect_here
 from workbench.errors import LoadError, WorkbenchError, sentence, to_data
-from workbench.graph.json import dumps
 from workbench.process.memory import ran_out
 
 Progress = Callable[..., None]
@@ -110,7 +109,7 @@ def _written(workload: Workload, folder: Path) -> Answer:
     dialect = dialect_of(workload)
     has_kernels = any(type(function).__name__ == "PrimFunc" for function in workload.module.functions.values())
     answer = {"notes": workload.notes, "has_kernels": has_kernels}
-    (folder / "graph.json").write_text(dumps(workload.graph()), encoding="utf-8")
+    (folder / "graph.json").write_text(workload.graph().to_json(), encoding="utf-8")
     try:
         dialect.dump(workload, folder)
     except Exception:  # noqa: BLE001  TVM 0.17 cannot save a module with `let` that it loaded

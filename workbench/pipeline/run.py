@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from workbench.dialects.base import SAFE_DEPTH, Workload, dialect_of
-from workbench.errors import TooDeep, WorkbenchError, WorkerLost
+from workbench.errors import Cancelled, TooDeep, WorkerLost
 from workbench.graph.walk import depth
 from workbench.pipeline.apply import Applied, applied, made
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.pipeline.trace import State, Step, Trace
+from workbench.pipeline.step import State, Step
+from workbench.pipeline.trace import Trace
 
 RUN_KERNELS = frozenset({"FoldConstant", "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR"})
 "passes that compile kernels of the module and run them"
@@ -166,7 +167,3 @@ def _names(name: str, run: Any) -> Iterator[str]:
         yield from _names("", inner)
     if info is not None:
         yield str(info.name)
-
-
-class Cancelled(WorkbenchError):
-    """The run was given up, by its user or for a newer one."""

@@ -14,11 +14,10 @@ from workbench.graph.model import Graph
 from workbench.pipeline.edits import cut_step, force_step
 from workbench.pipeline.run import trace
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.tune.space import Space
 
 
-def fusion(workload: Workload, most: int = 8) -> Space:
-    """The compiler's graph passes as a pipeline, and edits to choose one from.
+def fusion(workload: Workload, most: int) -> tuple[Pipeline, list[str]]:
+    """Return the compiler's graph passes as a pipeline, and edits to choose one from.
 
     For each value that kernels hand over, most bytes first: the kernels at its ends made one, where that is legal; and each
     edge within the kernels at its ends, cut, those that read it first. Then pairs of these cuts. Where kernels hand nothing
@@ -40,7 +39,7 @@ def fusion(workload: Workload, most: int = 8) -> Space:
     before = trace(workload, Pipeline(pipeline[place] for place in range(last)))
     if before.failed is not None:
         raise WorkbenchError(f"{before.failed.name} failed before fusion: {before.failed.error}")
-    return Space(pipeline=str(pipeline), edits=tuple(edits(explain_fusion(before.end.graph), most)))
+    return pipeline, edits(explain_fusion(before.end.graph), most)
 
 
 def edits(report: FusionReport, most: int) -> list[str]:

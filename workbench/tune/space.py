@@ -161,4 +161,5 @@ class Space:
         """Cuts and forces near what kernels hand over; see workbench.tune.boundaries."""
         from workbench.tune.boundaries import fusion
 
-        return fusion(workload, most)
+        pipeline, edits = fusion(workload, most)
+        return Space(pipeline=str(pipeline), edits=tuple(edits))

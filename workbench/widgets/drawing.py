@@ -18,7 +18,8 @@ from workbench.pipeline.build_trace import trace_build
 from workbench.pipeline.load import load
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
-from workbench.pipeline.trace import State, Trace
+from workbench.pipeline.step import State
+from workbench.pipeline.trace import Trace
 from workbench.targets import TargetLike, target_text
 from workbench.widgets import page
 from workbench.widgets.background import Background, Task, Throttle

@@ -14,7 +14,7 @@ from workbench.graph.model import Graph
 from workbench.pipeline.load import load
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
-from workbench.pipeline.trace import State
+from workbench.pipeline.step import State
 from workbench.terminal import visible
 
 

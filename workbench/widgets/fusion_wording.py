@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from workbench.analysis.fusion.decision import Decision
 from workbench.analysis.fusion.forward import OUT_ELEMWISE
-from workbench.graph.model import PATTERNS
+from workbench.graph.nodes import PATTERNS
 from workbench.widgets.blocks import Block, row, rows, words
 from workbench.widgets.fusion_bench import Fused
 

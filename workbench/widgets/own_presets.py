@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import LoadError, PipelineError, UnknownName, WorkbenchError
-from workbench.graph.model import DIALECTS
+from workbench.graph.nodes import DIALECTS
 from workbench.graph.received import Damaged, fields, parse, texts
 from workbench.pipeline.spec import Pipeline
 from workbench.widgets.pictures import write

@@ -8,7 +8,8 @@ from typing import Any
 
 from workbench.dialects.base import Option, PassInfo, Preset
 from workbench.pipeline.spec import PassStep
-from workbench.pipeline.trace import Step, Trace
+from workbench.pipeline.step import Step
+from workbench.pipeline.trace import Trace
 from workbench.widgets.blocks import Block, picture
 from workbench.widgets.session import Choice
 from workbench.widgets.typed import kind, written

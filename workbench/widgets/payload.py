@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from workbench.graph.diff import GraphDiff
-from workbench.graph.model import GROUP_KINDS, KINDS, Graph, Group
+from workbench.graph.model import Graph
+from workbench.graph.nodes import GROUP_KINDS, KINDS, Group
 
 VERSION = 1
 MARKS = ("kept", "changed", "removed", "added", "merged", "split")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
-from workbench.pipeline.code import build_code
+from workbench.pipeline.build_code import build_code
 from workbench.tune.run import Run
 from workbench.tune.trial import Trial
 from workbench.widgets import tune_blocks as tell

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from workbench.analysis.fusion.report import FusedGroup, FusionReport
 from workbench.analysis.tensors import nbytes
 from workbench.graph.model import Graph, Group
+
+if TYPE_CHECKING:
+    from workbench.analysis.fusion.report import FusedGroup, FusionReport
 
 
 def boxed(report: FusionReport) -> Graph:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.fusion.reasons import REASONS, sentence
-from workbench.graph.model import PATTERNS, Node
+from workbench.graph.nodes import PATTERNS, Node
 
 if TYPE_CHECKING:
     from workbench.analysis.fusion.partition import Partition, Settings

@@ -13,7 +13,8 @@ from workbench.dialects.importers import executor_json, onnx_model, tflite_model
 from workbench.dialects.importers.shapes import Inputs
 from workbench.dialects.parts import part
 from workbench.errors import LoadError
-from workbench.graph.json import FORMAT, loads
+from workbench.graph.json import FORMAT
+from workbench.graph.model import Graph
 from workbench.graph.received import Damaged, parse
 
 SUFFIXES = (".onnx", ".tflite")
@@ -96,7 +97,7 @@ def importer(format: str, dialect: str) -> Any:
 def _picture(text: str, name: str) -> Workload | None:
     """What JSON shows that is no module: a graph executor's graph, or a graph that was saved here."""
     if FORMAT in text[:200]:
-        graph = loads(text)
+        graph = Graph.from_json(text)
         return GraphOnly(
             graph,
             f"{name} is a saved graph, so it can be looked at and not changed or built; load the module it was made of",

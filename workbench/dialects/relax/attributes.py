@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import zlib
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Any
 
 import tvm
+from tvm import relax
 
 from workbench.dialects import arrays, compat
-from workbench.dialects.relax.catalog import defaults_of
 
 
 def call_attributes(op: str, attrs: Any) -> dict[str, Any]:
@@ -72,3 +74,14 @@ def checksum(constant: Any) -> str:
     if not isinstance(value, tvm.runtime.Tensor) or len(value.shape) == 0:
         return ""
     return f"{zlib.crc32(arrays.bytes_of(value).data):08x}"
+
+
+@cache
+def defaults_of(op: str) -> Mapping[str, Any]:
+    """The defaults that an operator's Python constructor gives its attributes; empty where it has no such constructor."""
+    try:
+        constructor = attrgetter(op.removeprefix("relax."))(relax.op)
+        parameters = inspect.signature(constructor).parameters.values()
+    except (AttributeError, TypeError, ValueError):
+        return {}
+    return {p.name: p.default for p in parameters if p.default is not p.empty}

@@ -6,14 +6,14 @@ import inspect
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache, lru_cache
-from operator import attrgetter
+from functools import lru_cache
 from typing import Any
 
 import tvm
 from tvm import relax
 
 from workbench.dialects.base import Option, PassInfo
+from workbench.dialects.relax.passes import OURS
 
 LOCKED = {
     "LegalizeOps": "an operator without a PrimFunc has no code generator",
@@ -56,15 +56,9 @@ _BASES = (relax.transform.FunctionPass, relax.transform.DataflowBlockPass)
 @lru_cache
 def passes() -> tuple[PassInfo, ...]:
     """Every public pass constructor of relax.transform, and ours, in alphabetical order."""
-    ours = {made.__name__ for made in _ours()}
+    ours = {made.__name__ for made in OURS}
     found = [replace(_describe(name, made), ours=name in ours) for name, made in constructors().items()]
     return tuple(sorted(found, key=lambda info: info.name.lower()))
-
-
-def _ours() -> tuple[Any, ...]:
-    from workbench.dialects.relax.passes import OURS  # it reads graphs, for which it needs this module
-
-    return OURS
 
 
 @lru_cache
@@ -73,7 +67,7 @@ def constructors() -> dict[str, Any]:
     theirs = {
         name: thing for name, thing in inspect.getmembers(relax.transform) if name[0].isupper() and _makes_a_pass(thing)
     }
-    return {**theirs, **{made.__name__: made for made in _ours()}}
+    return {**theirs, **{made.__name__: made for made in OURS}}
 
 
 def _makes_a_pass(thing: Any) -> bool:
@@ -132,14 +126,3 @@ def _option(parameter: inspect.Parameter) -> Option:
     else:
         type = "any" if default is None else default.__class__.__name__
     return Option(parameter.name, type, default, required)
-
-
-@cache
-def defaults_of(op: str) -> Mapping[str, Any]:
-    """The defaults that an operator's Python constructor gives its attributes; empty where it has no such constructor."""
-    try:
-        constructor = attrgetter(op.removeprefix("relax."))(relax.op)
-        parameters = inspect.signature(constructor).parameters.values()
-    except (AttributeError, TypeError, ValueError):
-        return {}
-    return {p.name: p.default for p in parameters if p.default is not p.empty}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import tvm
 from tvm import relay
 
 from workbench.dialects.base import Option, PassInfo
+from workbench.dialects.relay.passes import OURS
 
 LOCKED = {
     "InferType": "later passes and the picture need every type",
@@ -65,14 +66,8 @@ def passes() -> tuple[PassInfo, ...]:
     bind = PassInfo(
         "BindParams", "relay", "Make the parameters constants, as relay.build does before any pass.", (), 0, ours=True
     )
-    ours = [replace(_describe(made.__name__, made), ours=True) for made in _ours()]
+    ours = [replace(_describe(made.__name__, made), ours=True) for made in OURS]
     return tuple(sorted([*found, bind, *ours], key=lambda info: info.name.lower()))
-
-
-def _ours() -> tuple[Any, ...]:
-    from workbench.dialects.relay.passes import OURS  # it reads graphs, for which it needs this module
-
-    return OURS
 
 
 @lru_cache
@@ -84,7 +79,7 @@ def constructors() -> dict[str, Any]:
         for info in passes()
         if not info.ours
     }
-    return {**theirs, **{made.__name__: made for made in _ours()}}
+    return {**theirs, **{made.__name__: made for made in OURS}}
 
 
 def _describe(name: str, constructor: Any) -> PassInfo:
@@ -121,23 +116,3 @@ def _option(parameter: inspect.Parameter) -> Option:
     else:
         type = "any" if default is None else default.__class__.__name__
     return Option(parameter.name, type, default, required)
-
-
-@cache
-def pattern_of(op: str, dynamic: bool = False) -> int | None:
-    """The fusion pattern kind that an operator registered, or None.
-
-    FuseOps takes an operator for opaque where its result's shape is dynamic and depends on the values of its inputs.
-    """
-    try:
-        known = tvm.ir.Op.get(op)
-    except tvm.TVMError:
-        return None
-    if dynamic and any(map(int, known.get_attr("TShapeDataDependent") or ())):
-        return OPAQUE
-    found = known.get_attr("TOpPattern")
-    return None if found is None else int(found)
-
-
-OPAQUE = 8
-"The pattern kind of what is never fused."

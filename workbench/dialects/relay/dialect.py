@@ -17,6 +17,7 @@ from workbench.dialects.relay import catalog, constants
 from workbench.dialects.relay.diagnostics import told
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.objects import module_of
+from workbench.dialects.relay.op_patterns import pattern_of
 from workbench.dialects.relay.optimizing import copied
 from workbench.dialects.relay.paste.reading import Reading, read_all
 from workbench.dialects.relay.paste.workload import text_only
@@ -55,7 +56,7 @@ class Relay:
             Why TVM makes no module of it, where the child process found that out.
         """
         # Ours read it before: its errors name the place, and TVM's own parser ends the process on very deep text.
-        deep = depth(reading.graph(name, catalog.pattern_of))
+        deep = depth(reading.graph(name, pattern_of))
         if deep > SAFE_DEPTH:
             raise TooDeep(
                 f"{name} is {deep} operators and functions deep, and TVM's parser ends the process beyond about {SAFE_DEPTH}; split the graph"
@@ -105,9 +106,7 @@ class Relay:
         parsed = parse(printed.text)
         share_scalars(module, parsed)
         digests = constant_digests(module, parsed) if "meta[relay.Constant]" in printed.text else {}
-        return build_graph(
-            parsed, name, catalog.pattern_of, digests, {**printed.names, **parameter_names(printed, parsed)}
-        )
+        return build_graph(parsed, name, pattern_of, digests, {**printed.names, **parameter_names(printed, parsed)})
 
     def passes(self) -> tuple[PassInfo, ...]:
         return catalog.passes()

@@ -84,5 +84,5 @@ _DATA_DEPENDENT = frozenset(DATA_DEPENDENT.split())
 
 @cache
 def pattern_of(op: str, dynamic: bool = False) -> int | None:
-    """What catalog.pattern_of says, from the lists: the operator's kind, opaque where its shape is known at run time only."""
+    """Return what op_patterns.pattern_of does, from the lists: the operator's kind, opaque where its shape is known at run time only."""
     return 8 if dynamic and op in _DATA_DEPENDENT else _KINDS.get(op)

@@ -10,7 +10,6 @@ from workbench.analysis.units import linked
 from workbench.dialects.base import Built, Workload
 from workbench.dialects.parts import part
 from workbench.dialects.registry import dialect
-from workbench.graph.json import to_data
 from workbench.graph.model import Graph
 from workbench.measure.timing import builds
 from workbench.process.backend import resolved_target
@@ -55,7 +54,7 @@ def counted(built: Built, workload: Workload) -> dict[str, Any]:
         "calls": rows,
         "counts": program.counts(),
         "handovers": program.handovers(),
-        "graph": to_data(graph),
+        "graph": graph.to_data(),
         "forms": built.forms(),
         "tvm": built.tvm,
     }

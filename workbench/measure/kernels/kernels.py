@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, UnknownName
-from workbench.graph.json import from_data
 from workbench.graph.model import Graph, Group, Node
 from workbench.measure.kernels.code import function_in
 from workbench.measure.kernels.whole import column
@@ -93,7 +92,7 @@ class Kernels:
         """
         if "graph" not in self.answer:
             raise MeasureError("these counts were read back without their graph; wb.kernels makes them with it")
-        return from_data(self.answer["graph"])
+        return Graph.from_data(self.answer["graph"])
 
     @cached_property
     def table(self) -> pd.DataFrame:

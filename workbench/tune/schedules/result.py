@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
-from workbench.graph.json import from_data
 from workbench.graph.model import Graph
 from workbench.measure.timing.race import Race
-from workbench.pipeline.code import build_code
+from workbench.pipeline.build_code import build_code
 from workbench.pipeline.config import Config
 from workbench.terminal import visible
 
@@ -123,7 +122,7 @@ class TunedSchedules:
     @property
     def graph(self) -> Graph:
         """The module that went to code generation; `Task.nodes` are its."""
-        return from_data(self.graph_data)
+        return Graph.from_data(self.graph_data)
 
     @property
     def trials(self) -> int:

@@ -1,0 +1,78 @@
+"""What a Graph is made of: nodes, edges and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+DIALECTS = ("relay", "relax")
+KINDS = ("op", "param", "constant", "tuple", "get_item", "call", "function", "if", "match", "ref", "global", "shape")
+GROUP_KINDS = ("function", "scope", "primitive", "composite", "external", "branch")
+PATTERNS = {
+    0: "ElemWise",
+    1: "Broadcast",
+    2: "Injective",
+    3: "CommReduce",
+    4: "OutEWiseFusable",
+    7: "Tuple",
+    8: "Opaque",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One value of the program."""
+
+    id: int
+    "place in `Graph.nodes`; producers come before consumers"
+    kind: str
+    "one of KINDS"
+    op: str
+    "operator name (`nn.conv2d`), parameter name, constant text, or what the kind calls itself"
+    type: str = ""
+    "as TVM prints it, dynamic dimensions too"
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    "attributes that differ from their defaults, as plain values; a tensor constant's `digest` tells its values apart"
+    group: int | None = None
+    "innermost group that holds the node"
+    name: str = ""
+    "the variable it is bound to, where the program names one"
+    scope: str = ""
+    "layer path the importer gave, `encoder/layer_0`"
+    span: str = ""
+    "source span as TVM prints it; a hint only, passes drop it"
+    pattern: int | None = None
+    "operator pattern kind for fusion, a key of PATTERNS"
+    line: int = 0
+    "line of the printed text that binds it, 1-based; 0 if unknown"
+    held: str = ""
+    "what takes the value before any operator can: `let`, `body` (of a let), `block` (it leaves one), `alias`; fusion stops there"
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A use of one node's value by another."""
+
+    source: int
+    target: int
+    index: int
+    "argument position at the target"
+    type: str = ""
+    "type of the value that flows"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A box around nodes."""
+
+    id: int
+    kind: str
+    "one of GROUP_KINDS"
+    name: str
+    parent: int | None = None
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    output: int | None = None
+    "node whose value the function returns"
+    inputs: tuple[int, ...] = ()
+    "nodes whose values are its arguments, for a function drawn where it is called"

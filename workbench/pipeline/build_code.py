@@ -1,0 +1,49 @@
+"""Python that builds a workload as a Config describes it, with TVM alone."""
+
+from __future__ import annotations
+
+from workbench.dialects.base import Workload
+from workbench.dialects.parts import part
+from workbench.errors import WorkbenchError
+from workbench.pipeline.code import compiler_code
+from workbench.pipeline.config import Config
+from workbench.pipeline.run import trace
+from workbench.pipeline.step import State
+from workbench.pipeline.trace import Trace
+from workbench.targets import TargetLike, target_text
+
+
+def build_code(workload: Workload, config: Config, target: TargetLike) -> str:
+    """Python that builds a workload as a Config says: a module with `built(mod, params)`.
+
+    It needs TVM alone, unless the Config has passes of ours, such as CutFusion, which it imports.
+
+    Parameters
+    ----------
+    target
+        As the code is to say it.
+
+    Raises
+    ------
+    WorkbenchError
+        A pass of the Config's pipeline fails on the workload.
+    """
+    words = part(workload.dialect, "tuned_code" if config.schedules else "code")
+    build = {**config.context().to_data(), "target": target_text(target)}
+    if config.schedules:
+        build["options"] = {**words.CONFIG, **config.options}
+    start = State(workload.module, workload.graph, workload.text)
+    if not config.pipeline:
+        return Trace(workload.name, workload.dialect, (), start, config.opt_level, build).code()
+    made = trace(workload, config.pipeline, config.opt_level)
+    if made.failed is not None:
+        raise WorkbenchError(f"{made.failed.name} failed: {made.failed.error}")
+    compiler = "\n\n\n".join(compiler_code(build, words)).replace("def built(", "def compiled(")
+    return f"{made.code()}\n\n{compiler}\n\n\n{_BUILT}"
+
+
+_BUILT = '''\
+def built(mod, params=None):
+    """The module after the passes, compiled as it stands."""
+    return compiled(transformed(mod, params), params)
+'''
