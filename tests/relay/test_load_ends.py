@@ -15,8 +15,7 @@ ENDS_RELAY = {
     "  nn.conv2d(%x, %w, padding=[1, 1, 1, %x.0])\n}\n",
     "nested if": HEAD + "if (%c) {" * 3000 + "%data" + "} else { %data }" * 3000 + "\n}\n",
     "nested fn": HEAD + "fn () {" * 3000 + "%data" + "}" * 3000 + "\n}\n",
-    "cumsum without its attributes": HEAD + "  cumsum(%data, axis=1)\n}\n",
-    "unique without its attributes": "def @main(%x: Tensor[(8), float32]) {\n  unique(%x, sorted=True)\n}\n",
+    "an operator without a type relation that fits": HEAD + "  split(%data, indices_or_sections=2.5f)\n}\n",
 }
 
 

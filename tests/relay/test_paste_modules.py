@@ -59,7 +59,7 @@ def round_trip(name, module):
 def test_a_small_sample_after_each_pass_reads_from_text_as_tvm_reads_it(name, tell):
     for step, module in modules(name, **SMALL[name]):
         theirs, reading = round_trip(f"{name}, {step}", module)
-        constants = {f"meta[relay.Constant][{i}]": c.data for i, c in enumerate(kept(reading))}
+        constants = {f"meta[relay.Constant][{i}]": c for i, c in enumerate(kept(reading))}
         ours, assumed = module_of(reading.module, constants, {})
         assert not assumed
         assert tvm.ir.structural_equal(relay.transform.InferType()(ours), theirs), f"{name}, {step}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from workbench.dialects.base import SAFE_DEPTH, PassInfo, Preset, Workload
 from workbench.dialects.relay import catalog, constants
 from workbench.dialects.relay.diagnostics import told
 from workbench.dialects.relay.graph import build_graph
-from workbench.dialects.relay.objects import module_of
+from workbench.dialects.relay.objects import lacks_types, module_of
 from workbench.dialects.relay.op_patterns import pattern_of
 from workbench.dialects.relay.optimizing import copied
 from workbench.dialects.relay.paste.reading import Reading, read_all
@@ -30,6 +31,9 @@ from workbench.dialects.type_sizes import refuse_large_types
 from workbench.errors import LoadError, PipelineError, TooDeep, UnknownName, last_line
 from workbench.graph.model import Graph
 from workbench.graph.walk import depth
+
+_ESCAPED = re.compile(r'[=,\[]\s*"[^"\\]*\\')
+"a string with a backslash, which TVM's parser takes as it is"
 
 
 class Relay:
@@ -225,7 +229,8 @@ def _without_module(reading: Reading, name: str, error: LoadError) -> Workload:
 
 def module_of_reading(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.IRModule, list[str]]:
     """Return the typed module of a reading and its assumptions; TVM's own parser reads complete text."""
-    if not reading.complete:
+    program = reading.text.partition("#[metadata]")[0]
+    if not reading.complete or _ESCAPED.search(program) or lacks_types(reading.module):
         return _made(reading, params)
     try:
         return _parsed(reading.text), []
@@ -251,15 +256,15 @@ def _parsed(text: str) -> tvm.IRModule:
     return _typed(module)
 
 
-def _values(metadata: str) -> dict[str, tvm.nd.NDArray]:
-    """The constants that stand behind a text, by the names they have in it."""
+def _values(metadata: str) -> dict[str, Any]:
+    """Return the objects that stand behind a text, by the names they have in it."""
     if not metadata:
         return {}
     try:
-        kept = tvm.ir.load_json(checked(metadata)).get("relay.Constant", [])
+        kept = tvm.ir.load_json(checked(metadata))
+        return {f"meta[{kind}][{place}]": one for kind, each in kept.items() for place, one in enumerate(each)}
     except (tvm.TVMError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise LoadError(f"the text's #[metadata] cannot be read: {last_line(error)}") from None
-    return {f"meta[relay.Constant][{place}]": constant.data for place, constant in enumerate(kept)}
 
 
 def _contradictions(said: Graph, inferred: Graph) -> list[str]:

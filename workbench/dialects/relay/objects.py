@@ -15,10 +15,11 @@ import tvm
 from tvm import relay
 
 from workbench.dialects.relay.ast import Expr, Module
+from workbench.dialects.relay.attribute_types import UNREGISTERED, attribute_type
 from workbench.dialects.relay.object_types import SEED, random_values, relay_type, type_of
 from workbench.dialects.relay.paste.assumed import assumed_types
 from workbench.dialects.relay.paste.free import tensor
-from workbench.dialects.relay.text.attributes import literal
+from workbench.dialects.relay.text.attributes import ANY, ObjectText, TypedFloat, literal
 from workbench.dialects.relay.text.tokens import Token
 from workbench.errors import LoadError, last_line
 
@@ -31,15 +32,13 @@ MOST_SEEDED = 1 << 28
 _DTYPES = {"f": "float32", "bf16": "bfloat16", "": "int32"}
 
 
-def module_of(
-    parsed: Module, constants: Mapping[str, tvm.nd.NDArray], params: Mapping[str, Any]
-) -> tuple[tvm.IRModule, list[str]]:
+def module_of(parsed: Module, metadata: Mapping[str, Any], params: Mapping[str, Any]) -> tuple[tvm.IRModule, list[str]]:
     """The IRModule of a text, not yet typed, and what was assumed for it.
 
     Parameters
     ----------
-    constants
-        The values that the text has, by the name they have there, `meta[relay.Constant][0]`.
+    metadata
+        The objects behind the text, by the name they have there, `meta[relay.Constant][0]`.
     params
         Parameter name -> array, which also tells a parameter's type.
 
@@ -48,7 +47,7 @@ def module_of(
     LoadError
         TVM has no such operator, or something has no type.
     """
-    maker = _Maker(parsed, constants, params)
+    maker = _Maker(parsed, metadata, params)
     module = tvm.IRModule()
     for name in _callees_first(parsed):
         module[maker.globals[name]] = maker.made[parsed.functions[name]]
@@ -59,8 +58,8 @@ def module_of(
 
 
 class _Maker:
-    def __init__(self, parsed: Module, constants: Mapping[str, tvm.nd.NDArray], params: Mapping[str, Any]) -> None:
-        self.constants = constants
+    def __init__(self, parsed: Module, metadata: Mapping[str, Any], params: Mapping[str, Any]) -> None:
+        self.metadata = metadata
         self.params = params
         self.globals = {name: relay.GlobalVar(name) for name in parsed.functions}
         self.made: dict[Expr, Any] = {}
@@ -93,11 +92,14 @@ class _Maker:
 
     def make_var(self, expr: Expr) -> relay.Var:
         said = expr.type or self.types.get(expr, "")
+        for name in expr.attrs:
+            self.leave_out(f"the {name} of %{expr.text} was left out")
         return relay.Var(expr.text, relay_type(said) if said else None)
 
     def make_constant(self, expr: Expr) -> relay.Constant:
-        if expr.text in self.constants:
-            return relay.Constant(self.constants[expr.text])
+        kept: Any = self.metadata.get(expr.text)
+        if isinstance(kept, relay.Constant):
+            return relay.Constant(kept.data)
         if expr.text.startswith("meta["):
             return self.seeded_constant(expr)
         plain, suffix = expr.text, ""
@@ -149,8 +151,7 @@ class _Maker:
 
     def make_call(self, expr: Expr) -> relay.Call:
         callee, *arguments = (self.made[part] for part in expr.args)
-        attrs = self.attrs(callee, expr) if isinstance(callee, tvm.ir.Op) else None
-        return relay.Call(callee, arguments, attrs)
+        return relay.Call(callee, arguments, self.attrs(callee, expr))
 
     def make_tuple(self, expr: Expr) -> relay.Tuple:
         return relay.Tuple([self.made[part] for part in expr.args])
@@ -161,7 +162,7 @@ class _Maker:
     def make_function(self, expr: Expr) -> relay.Function:
         result = relay_type(expr.result) if expr.result else None
         made = relay.Function([self.made[param] for param in expr.params], self.made[expr.args[0]], result)
-        attrs = {name: value for name, value in expr.attrs.items() if self.has_meaning(name, value, "function")}
+        attrs = {n: self.value(v) for n, v in expr.attrs.items() if self.has_meaning(n, v, "function")}
         return made.with_attr(attrs) if attrs else made
 
     def make_let(self, expr: Expr) -> relay.Let:
@@ -176,33 +177,66 @@ class _Maker:
 
     # -- attributes
 
-    def attrs(self, op: tvm.ir.Op, expr: Expr) -> Any:
-        key = op.attrs_type_key
-        said = {name: _object(value) for name, value in expr.attrs.items() if self.has_meaning(name, value, op.name)}
-        if not key:
-            return None
+    def attrs(self, callee: Any, expr: Expr) -> Any:
+        """The attributes of a call: an object of the metadata, or made of the values in the text."""
+        kept = str(expr.attrs.get("attrs", ""))
+        if kept.startswith("meta[relay.attrs.") and kept in self.metadata:
+            return self.metadata[kept]
+        where = callee.name if isinstance(callee, tvm.ir.Op) else "a call of a function"
+        said = {n: self.value(v) for n, v in expr.attrs.items() if self.has_meaning(n, v, where)}
+        stated = said.pop("attrs_type_key", "")
+        said |= said.pop("__dict__", {})
+        key = attribute_type(callee) if isinstance(callee, tvm.ir.Op) else str(stated)
+        if key:
+            return self.make_attrs(key, said, where, expr)
+        for name in said:
+            self.leave_out(f"{where} has no attribute {name} in TVM {tvm.__version__}; it was left out")
+        return None
+
+    def make_attrs(self, key: str, said: dict[str, Any], where: str, expr: Expr) -> Any:
         while True:
             try:
                 return tvm.ir.make_node(key, **said)
-            except (tvm.TVMError, AttributeError, TypeError) as error:
+            except (tvm.TVMError, AttributeError, TypeError, ValueError) as error:
                 found = _UNKNOWN_FIELD.search(str(error))
                 name = next(filter(None, found.groups()), "") if found else ""
                 if name not in said:
                     missing = len(said) < len(expr.attrs)
                     why = "its attributes are not in the text" if missing else last_line(error)
-                    raise LoadError(f"line {expr.line}: {op.name} cannot be made: {why}") from None
-                self.leave_out(f"{op.name} has no attribute {name} in TVM {tvm.__version__}; it was left out")
+                    raise LoadError(f"line {expr.line}: {where} cannot be made: {why}") from None
+                self.leave_out(f"{where} has no attribute {name} in TVM {tvm.__version__}; it was left out")
                 del said[name]
 
+    def value(self, value: Any) -> Any:
+        """An attribute's value as TVM's parser makes it: some attributes take objects only."""
+        if isinstance(value, list):
+            return [self.value(each) for each in value]
+        if isinstance(value, ObjectText):
+            return tvm.tir.Any() if value == ANY else self.metadata[value]
+        if isinstance(value, TypedFloat):
+            return tvm.tir.FloatImm(value.dtype, float(value))
+        if isinstance(value, bool) or not isinstance(value, int):
+            return value
+        return tvm.tir.IntImm(getattr(value, "dtype", "int32" if abs(value) < 2**31 else "int64"), int(value))
+
     def has_meaning(self, name: str, value: Any, where: str) -> bool:
-        """Whether the text says an attribute's value: an object kept beside it, or of TVM's own, is only named."""
-        if not any(isinstance(v, str) and re.match(r"meta\[|\w+\(.*\)$|\{", v, re.DOTALL) for v in _leaves(value)):
+        """Whether the text has an attribute's value: it only names an object of TVM's that is not in its metadata."""
+        named = {leaf for leaf in _leaves(value) if isinstance(leaf, ObjectText)}
+        if named <= {ANY, *self.metadata}:
             return True
         self.leave_out(f"the value of {name} of {where} is not in the text; it was left out")
         return False
 
     def leave_out(self, note: str) -> None:
         self.left_out[note] = None
+
+
+def lacks_types(parsed: Module) -> bool:
+    """Whether TVM's parser makes other attributes of a call, or none, over which TVM may end the process."""
+    calls = [expr for expr in _operands_first(parsed.functions.values()) if expr.kind == "call"]
+    return any(
+        (call.args[0].text in UNREGISTERED and "attrs" not in call.attrs) or "__dict__" in call.attrs for call in calls
+    )
 
 
 def _leaves(value: Any) -> Iterable[Any]:
@@ -246,10 +280,3 @@ def _callees_first(parsed: Module) -> list[str]:
             inside = _operands_first([parsed.functions[name]])
             stack += [(e.text, False) for e in inside if e.kind == "global" and e.text in parsed.functions]
     return order
-
-
-def _object(value: Any) -> Any:
-    """An attribute's value as TVM's parser makes it: some attributes take objects only."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        return value
-    return tvm.tir.IntImm("int32" if abs(value) < 2**31 else "int64", value)

@@ -46,6 +46,8 @@ class Attributes(Cursor):
             elif token.kind == "mark" and token.text == "{":
                 self.at -= 1
                 value = self.object_text(token.offset)
+            elif token.kind == "mark" and token.text == ANY:
+                value = ANY
             elif token.kind == "mark":
                 self.at -= 1
                 raise self.fail("the value of an attribute")
@@ -57,7 +59,7 @@ class Attributes(Cursor):
                 return value
             open_lists[-1].append(value)
 
-    def object_text(self, start: int) -> str:
+    def object_text(self, start: int) -> ObjectText:
         """An attribute that is an object or a map, `VirtualDevice(device_type=1)`, stays the text it is."""
         depth = 0
         while self.token.kind != END:
@@ -65,22 +67,82 @@ class Attributes(Cursor):
             self.at += 1
             if depth == 0:
                 # a Target prints its address in memory, by which equal modules would differ from run to run
-                return _ADDRESS.sub("Target(", self.text[start : self.tokens[self.at - 1].offset + 1])
+                return ObjectText(_ADDRESS.sub("Target(", self.text[start : self.tokens[self.at - 1].offset + 1]))
         raise self.fail("`)` or `}`")
 
 
 _SUFFIX = re.compile(r"(?:(?<=[0-9.])|(?<=nf)|(?<=an))(?:bf16|[fiu][0-9]*)$")
 "the type that TVM writes behind a number: 1.5f, 2i64, -inff"
+_SPLIT = re.compile(r"(bf|[fiu]|)([0-9]*)")
+_INTS = {"i": "int", "u": "uint"}
+_FLOATS = {"f16": "float16", "f64": "float64", "bf16": "bfloat16"}
+_ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{2}|.)", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
+
+
+class ObjectText(str):
+    """A value that the text only names: an object of TVM's, or a place in the metadata."""
+
+    __slots__ = ()
+
+
+ANY = ObjectText("?")
+"a dimension that is known only at run time"
+
+
+class TypedInt(int):
+    """An integer with a type of its own behind it: `2i64`."""
+
+    dtype = ""
+
+
+class TypedFloat(float):
+    """A float with a type of its own behind it: `2f64`."""
+
+    dtype = ""
 
 
 def literal(token: Token) -> Any:
     """The Python value of a literal token; anything that is not one stays the text it was."""
     if token.kind == "string":
-        return token.text[1:-1]
+        return _string(token.text[1:-1])
     if token.kind == "number":
-        plain = _SUFFIX.sub("", token.text)
-        try:
-            return int(plain)
-        except ValueError:
-            return float(plain)
+        return _number(token.text)
+    if token.kind == "meta":
+        return ObjectText(token.text)
     return {"True": True, "False": False, "None": None}.get(token.text, token.text)
+
+
+def _number(text: str) -> int | float:
+    plain = _SUFFIX.sub("", text)
+    kind, width = _SPLIT.fullmatch(text[len(plain) :]).groups()  # pyright: ignore[reportOptionalMemberAccess]  any suffix matches
+    try:
+        if kind == "":
+            return int(plain)
+        if kind in "iu":
+            return _typed(TypedInt(plain), f"{_INTS[kind]}{width or 32}")
+    except ValueError:
+        pass
+    value = float(plain)
+    return _typed(TypedFloat(value), _FLOATS[kind + width]) if kind + width in _FLOATS else value
+
+
+def _typed(value: Any, dtype: str) -> Any:
+    value.dtype = dtype
+    return value
+
+
+def _string(text: str) -> str:
+    """Return a string without TVM's escapes, which stand for the bytes of all characters that ASCII lacks."""
+    if "\\" not in text:
+        return text
+    plain = _ESCAPE.sub(_unescaped, text)
+    try:
+        return plain.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return plain
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code = found.group(1)
+    return chr(int(code[1:], 16)) if len(code) == 3 else _ESCAPED.get(code, found.group())

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.dialects.relay.ast import Expr
-from workbench.dialects.relay.text.attributes import Attributes
+from workbench.dialects.relay.text.attributes import Attributes, ObjectText
 from workbench.dialects.relay.text.names import Names, Scope, Temporary
 
 _FIELD = re.compile(r"(.+)\.([0-9]{1,9})", re.DOTALL)
@@ -98,7 +98,7 @@ class Expressions(Attributes):
         """
         self.skip_comments()
         while call.callee is not None and self.token.kind == "meta" and "[relay.Constant]" not in self.token.text:
-            call.attrs["attrs"] = self.token.text
+            call.attrs["attrs"] = ObjectText(self.token.text)
             self.at += 1
             self.separator()
         while call.callee is not None and self.token.kind == "name" and self.tokens[self.at + 1].text == "=":
