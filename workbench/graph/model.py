@@ -56,6 +56,8 @@ class Node:
     "operator pattern kind for fusion, a key of PATTERNS"
     line: int = 0
     "line of the printed text that binds it, 1-based; 0 if unknown"
+    block: int = 0
+    "number of the Relax binding block that binds it, 1-based; 0 where none does"
     held: str = ""
     "what takes the value before any operator can: `let`, `body` (of a let), `block` (it leaves one), `alias`; fusion stops there"
 
@@ -98,6 +100,9 @@ class Graph:
     outputs: tuple[int, ...] = ()
     name: str = ""
     dialect: str = ""
+    merged: Mapping[int, int] | None = None
+    """of a Relax module: the nodes that TVM's EliminateCommonSubexpr merges into an earlier one, each with that node, or -1 where
+    TVM puts a variable that is out of scope there; None where the pass was not asked"""
 
     def __repr__(self) -> str:
         sizes = f"{len(self.nodes)} nodes, {len(self.edges)} edges, {len(self.groups)} groups"
