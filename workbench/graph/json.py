@@ -34,6 +34,7 @@ def to_data(graph: Graph) -> dict[str, Any]:
         "edges": [[e.source, e.target, e.index] for e in graph.edges],
         "groups": [asdict(group) for group in graph.groups],
         "outputs": list(graph.outputs),
+        **({} if graph.merged is None else {"merged": [list(pair) for pair in graph.merged.items()]}),
     }
 
 
@@ -77,7 +78,8 @@ def _read(data: dict[str, Any], make: type[Graph]) -> Graph:
     types = [node.type for node in nodes]
     edges = tuple(Edge(s, t, i, types[s]) for s, t, i in data["edges"])
     groups = tuple(Group(**{**row, "inputs": _list(row.get("inputs", []))}) for row in data["groups"])
-    return make(nodes, edges, groups, _list(data["outputs"]), data["name"], data["dialect"])
+    merged = dict(data["merged"]) if "merged" in data else None
+    return make(nodes, edges, groups, _list(data["outputs"]), data["name"], data["dialect"], merged)
 
 
 def _list(value: Any) -> tuple[Any, ...]:
@@ -97,6 +99,7 @@ def _check(graph: Graph) -> None:
         and all(_sound_group(g, i, len(graph.nodes), len(graph.groups)) for i, g in enumerate(graph.groups))
         and _nest(graph.groups)
         and all(_place(o, len(graph.nodes)) for o in graph.outputs)
+        and all(_place(a, len(graph.nodes)) and (_place(b, a) or b == -1) for a, b in (graph.merged or {}).items())
     )
     if not sound:
         raise LoadError(
@@ -118,6 +121,7 @@ def _sound_node(node: Node, groups: int) -> bool:
         and (node.group is None or _place(node.group, groups))
         and (node.pattern is None or (type(node.pattern) is int and node.pattern in PATTERNS))
         and _place(node.line)
+        and _place(node.block)
     )
 
 

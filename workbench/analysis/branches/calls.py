@@ -7,6 +7,7 @@ variable. A tensor constant is one object wherever its text is the same, a scala
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
@@ -74,6 +75,14 @@ class Calls:
                 turn[here] = turn.get(here, 0) + 1
             found.append((*here, turn.get(here, 0)))
         return tuple(found)
+
+    def sees(self, a: int, b: int) -> bool:
+        """Return whether node `b` is in the arm or closure of `a`, or in an arm inside it."""
+        around = self.graph.nodes[a].group
+        inner = None if around is None else self._arms[around]
+        arms = [g for g in self.graph.ancestors(self.graph.nodes[b].group) if g.kind == "branch" or g.name == CLOSURE]
+        outside = list(itertools.takewhile(lambda group: group.id != inner, arms))
+        return (inner is None or len(outside) < len(arms)) and all(group.kind == "branch" for group in outside)
 
     def key(self, source: int, target: int) -> Key:
         """What the argument is for a pass that looks at `target`: equal keys are one object."""

@@ -3,9 +3,7 @@
 The rules are those of src/relay/transforms/eliminate_common_subexpr.cc (TVM 0.17). Two calls are equal when their operator,
 attributes and arguments are; arguments are equal when they are one value, constants of rank 0 with one value, or literal
 tuples whose fields are. Larger constants are equal only when they are one object, and the order of arguments counts.
-Relax's pass of this name (src/relax/transform/eliminate_common_subexpr.cc, 0.27) goes by structure: constants of any rank and
-shapes are equal where their values are. It looks inside one stretch of bindings; what it merges across the arm of an `if`
-and what is around it is not foretold.
+Of Relax's pass a Graph has the answer (`Graph.merged`); here are only the reasons.
 """
 
 from __future__ import annotations
@@ -20,6 +18,8 @@ from workbench.graph.model import Graph, Node
 
 STATEFUL = ("nn.dropout", "memory.kill", "vm.invoke_tvm_op", "relax.print", "relax.assert_op")
 ALLOCATES = ("relax.builtin.", "relax.memory.", "relax.vm.")
+VALUES = ("constant", "shape", "global")
+"kinds of nodes that Relax's pass compares by value"
 COMMUTATIVE = (
     "add",
     "multiply",
@@ -36,6 +36,12 @@ COMMUTATIVE = (
 def representatives(calls: Calls) -> list[int]:
     """For each node, the first node that is equal to it for EliminateCommonSubexpr."""
     found: list[int] = []
+    if calls.graph.dialect == "relax":
+        merged = calls.graph.merged or {}
+        for node in calls.graph.nodes:
+            earlier = merged.get(node.id, -1)
+            found.append(node.id if earlier == -1 else found[earlier])
+        return found
     first: dict[Hashable, int] = {}
     for node in calls.graph.nodes:
         key = _key(calls, node, found)
@@ -51,12 +57,11 @@ def _key(calls: Calls, node: Node, known: Sequence[int]) -> Hashable | None:
     """What equal nodes have in common; None for a node that is merged with none."""
     inputs = calls.graph.inputs[node.id]
     if node.kind == "get_item" and len(inputs) == 1:
-        return ("get_item", node.op, calls.stretches[node.id], _same(calls, inputs[0], node.id, known))
+        return ("get_item", node.op, _same(calls, inputs[0], node.id, known))
     if node.kind != "op" or not inputs or _is_stateful(node.op):
         return None
     return (
         node.op,
-        calls.stretches[node.id],
         frozen(node.attrs),
         tuple(_argument(calls, source, node.id, known) for source in inputs),
     )
@@ -79,7 +84,7 @@ def _same(calls: Calls, source: int, target: int, known: Sequence[int]) -> Hasha
 
 def _value(graph: Graph, node: Node) -> Hashable | None:
     """What a constant is compared by, None where it is compared as an object."""
-    if graph.dialect == "relax" and node.kind in ("constant", "shape", "global"):
+    if graph.dialect == "relax" and node.kind in VALUES:
         return node.kind, node.type, node.attrs.get("digest", node.op)
     return scalar(node)
 
@@ -96,7 +101,7 @@ def equal_branches(calls: Calls) -> Iterator[tuple[tuple[int, ...], ...]]:
     """Branches whose nodes, level by level, become one; each node that is merged is in exactly one of them."""
     classes: dict[int, list[int]] = {}
     for id, first in enumerate(representatives(calls)):
-        if calls.graph.nodes[id].kind == "op":
+        if calls.graph.nodes[id].kind in ("op", "call"):
             classes.setdefault(first, []).append(id)
     several = {first: members for first, members in classes.items() if len(members) > 1}
     branches: dict[int, list[list[int]]] = {}
@@ -156,6 +161,8 @@ def _reason(calls: Calls, a: int, b: int, known: Sequence[int]) -> Reason | None
         )
     if different or len(ours) != len(theirs):
         return None
+    if ours == theirs and graph.dialect == "relax":
+        return _kept_apart(calls, a, b)
     if sorted(map(repr, ours)) == sorted(map(repr, theirs)) and first.op.removeprefix("relax.") in COMMUTATIVE:
         return Reason(
             "commuted",
@@ -172,6 +179,35 @@ def _reason(calls: Calls, a: int, b: int, known: Sequence[int]) -> Reason | None
             (a, b),
         )
     return None
+
+
+def _kept_apart(calls: Calls, a: int, b: int) -> Reason:
+    """Return why Relax's pass does not merge two calls of one operator on the same values."""
+    graph = calls.graph
+    first, other = graph.nodes[a], graph.nodes[b]
+    tuples = [[graph.nodes[s].name for s in graph.inputs[n] if graph.nodes[s].kind == "tuple"] for n in (a, b)]
+    if first.type != other.type:
+        code, why = "type", f"their types differ: {first.type} and {other.type}"
+    elif not calls.sees(a, b):
+        code, why = "scope", "one is in an arm of an `if` or in a local function, where TVM does not see the other"
+    elif _cast(graph, a) != _cast(graph, b):
+        code, why = "match-cast", "one is inside a match_cast, which TVM compares as a whole"
+    elif any(bool(x) != bool(y) for x, y in zip(*tuples, strict=True)):
+        code, why = "tuple-bound", "one takes a variable that is bound to a tuple, the other the tuple itself"
+    elif first.block != other.block and first.held != "block":
+        code, why = (
+            "dataflow-block",
+            f"{first.name} is a variable of a dataflow block, and TVM forgets it at the block's end",
+        )
+    else:
+        code, why = "variables", "their arguments are different variables for TVM, although they have one value"
+    return Reason(code, f"both are {first.op} of the same, and {why}", (a, b))
+
+
+def _cast(graph: Graph, node: int) -> str:
+    """Return the type of the match_cast whose binding computes the node, empty where none does."""
+    users = (graph.nodes[user] for user, _ in graph.consumers[node])
+    return next((u.type for u in users if u.kind == "match" and u.name == graph.nodes[node].name), "")
 
 
 def _equal_values(graph: Graph, a: int, b: int) -> bool:

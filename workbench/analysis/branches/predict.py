@@ -7,7 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.analysis.branches.recipe import Recipe, Ref
-from workbench.graph.model import Graph, GraphBuilder, Group
+from workbench.graph.model import Graph, GraphBuilder, Group, Node
+
+OPAQUE = 8
+
+
+def has_effect(node: Node) -> bool:
+    """Return whether a Relax value may be computed for an effect rather than for itself."""
+    is_packed = node.pattern == OPAQUE and "called_by" not in node.attrs
+    return node.kind == "call" or node.op in ("relax.print", "relax.assert_op") or is_packed
 
 
 class Circular(ValueError):
@@ -40,6 +48,9 @@ def combined(graph: Graph, recipes: Sequence[Recipe]) -> Graph:
 
     kept = {*graph.outputs, *(g.output for g in graph.groups if g.output is not None)}
     kept |= {node.id for node in graph.nodes if node.kind == "param"}
+    tidies = any(recipe.tidies for recipe in recipes)
+    # what nothing used before: an effect, or dead code, which most passes leave
+    kept |= {n.id for n in graph.nodes if not graph.consumers[n.id] and (has_effect(n) or not tidies)}
     starts = [resolved(-1, ("old", id)) for id in sorted(kept)]
     order = _producers_first(starts, inputs)
     return _built(graph, recipes, order, inputs, resolved)

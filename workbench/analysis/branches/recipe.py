@@ -34,6 +34,8 @@ class Recipe:
     items: list[Item] = field(default_factory=list)
     ends: dict[int, Ref] = field(default_factory=dict)
     "the last node of each branch -> what its users read instead"
+    tidies: bool = False
+    "whether the pass removes dead code afterwards"
 
     def add(self, kind: str, op: str, inputs: Iterable[Ref], type: Tensor | str, pattern: int | None = None) -> Ref:
         """Put an item down; gives its reference."""

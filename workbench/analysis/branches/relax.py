@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from workbench.analysis.branches.calls import Calls
 from workbench.analysis.branches.equal import equal_branches, nearly_equal
+from workbench.analysis.branches.finder import Reason
 from workbench.analysis.branches.group import BranchGroup, producer
 from workbench.analysis.branches.recipe import Recipe
 from workbench.analysis.branches.relax_conv import conv_groups
@@ -21,11 +22,24 @@ def relax_branches(calls: Calls, least: int) -> Iterator[BranchGroup]:
     for branches in equal_branches(calls):
         recipe = Recipe(graph, ends={n: ("old", branches[0][i]) for b in branches[1:] for i, n in enumerate(b)})
         yield BranchGroup("identical", producer(graph, branches), branches, SAME, 1, graph=graph, recipe=recipe)
+    yield from (_misplaced(graph, node) for node, first in (graph.merged or {}).items() if first == -1)
     yield from matmul_groups(calls, least)
     yield from conv_groups(calls, least)
     for nodes, reasons in nearly_equal(calls):
         branches = tuple((node,) for node in nodes)
         yield BranchGroup("near", producer(graph, branches), branches, SAME, 1, reasons, graph=graph)
+
+
+def _misplaced(graph: Graph, node: int) -> BranchGroup:
+    """Return the hazard of a value that the pass replaces by a variable of a local function."""
+    name = graph.nodes[node].name or graph.nodes[node].op
+    sentence = (
+        f"TVM replaces {name} by a variable of a local function that is bound at the start of a scope, so the result is not "
+        "well-formed; run LambdaLift first, or bind the function after another value"
+    )
+    hazard = Reason("out-of-scope", sentence, (node,))
+    branches = ((node,),)
+    return BranchGroup("hazard", producer(graph, branches), branches, SAME, 1, hazards=(hazard,), graph=graph)
 
 
 def is_lowered(graph: Graph) -> bool:

@@ -226,7 +226,7 @@ def _group(run: _Run, found: Match, shape: Shape, places: Sequence[int]) -> Merg
             group = earlier
     chains = [found.chains[place] for place in places if found.chains[place][0] < len(run.graph.nodes)]
     if group is None:
-        return Merged(found.left, chains, shape, Recipe(run.graph))
+        return Merged(found.left, chains, shape, Recipe(run.graph, tidies=True))
     group.chains += chains
     return group
 

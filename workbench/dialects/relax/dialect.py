@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from workbench.dialects import arrays, compat
 from workbench.dialects.base import Dialect, PassInfo, Preset, Workload
 from workbench.dialects.relax import catalog, constants, names
 from workbench.dialects.relax.graph import build_graph
+from workbench.dialects.relax.merged import Drawn, merged_nodes
 from workbench.dialects.relax.presets import PRESETS, TOGGLES
 from workbench.dialects.relax.saved import load_json, load_metadata
 from workbench.dialects.relax.source import Source, find_program
@@ -78,7 +80,9 @@ class Relax:
         return str(module.script())
 
     def graph(self, module: tvm.IRModule, name: str) -> Graph:
-        return build_graph(module, name)
+        drawn: dict[int, list[Drawn]] = {}
+        graph = build_graph(module, name, drawn=drawn)
+        return replace(graph, merged=merged_nodes(module, graph, drawn))
 
     def passes(self) -> tuple[PassInfo, ...]:
         return catalog.passes()

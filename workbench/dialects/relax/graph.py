@@ -19,6 +19,7 @@ from workbench.dialects.compat import identity, type_of
 from workbench.dialects.driver import drive
 from workbench.dialects.relax.attributes import call_attributes, checksum, constant_text, function_attributes, plain
 from workbench.dialects.relax.expressions import CALLERS, callee_name, operands_of, sort_of
+from workbench.dialects.relax.merged import Drawn
 from workbench.dialects.relax.types import type_text
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.graph.paths import modules
@@ -35,6 +36,7 @@ def build_graph(
     name: str,
     bindings: dict[int, Any] | None = None,
     shown: dict[int, list[int]] | None = None,
+    drawn: dict[int, list[Drawn]] | None = None,
 ) -> Graph:
     """The graph of a module.
 
@@ -45,8 +47,11 @@ def build_graph(
         twice.
     shown
         Filled with the nodes of each expression, by its identity: those of a parameter and of what a variable is bound to.
+    drawn
+        Filled with the nodes of each binding, by the identity of its variable.
     """
-    return _Walk(module, GraphBuilder(name, "relax"), {} if bindings is None else bindings, shown).run()
+    builder = GraphBuilder(name, "relax")
+    return _Walk(module, builder, {} if bindings is None else bindings, shown, {} if drawn is None else drawn).run()
 
 
 def group_kind(attrs: Mapping[str, Any]) -> str:
@@ -61,9 +66,11 @@ def group_kind(attrs: Mapping[str, Any]) -> str:
 class _Env:
     """Which node holds the value of an expression, inside one instance of a function body."""
 
-    __slots__ = ("functions", "group", "outer", "values")
+    __slots__ = ("block", "functions", "group", "outer", "values")
 
     def __init__(self, group: int | None, outer: _Env | None = None) -> None:
+        self.block = 0
+        "number of the binding block that is drawn"
         self.group = group
         self.outer = outer
         self.values: dict[int, int] = {}
@@ -95,6 +102,7 @@ class _Walk:
         builder: GraphBuilder,
         bindings: dict[int, Any],
         shown: dict[int, list[int]] | None,
+        drawn: dict[int, list[Drawn]],
     ) -> None:
         # TVM gives the functions in the order of a hash map
         named = sorted(
@@ -109,7 +117,9 @@ class _Walk:
         self.builder = builder
         self.bindings = bindings
         self.shown = shown
+        self.drawn = drawn
         self.open: list[relax.Function] = []
+        self.blocks = 0
 
     def run(self) -> Graph:
         entry = "main" if "main" in self.functions else next(iter(self.functions), "")
@@ -173,16 +183,20 @@ class _Walk:
         if sort_of(body) != "sequence":
             return (yield self.value(body, env))
         for block in body.blocks:
+            self.blocks += 1
+            number = self.blocks
             for binding in block.bindings:
                 variable, value = binding.var, binding.value
                 if self.is_in_place(value):
                     env.functions[identity(variable)] = value
                     continue
-                name = compat.name_of(variable)
+                env.block = number
+                name, start = compat.name_of(variable), len(self.builder.nodes)
                 node = yield self.value(value, env, name)
                 if isinstance(binding, relax.MatchCast):
                     node = self.add(env, "match", "match_cast", (node,), type_of(variable), name=name)
                 env.values[identity(variable)] = node
+                self.drawn.setdefault(identity(variable), []).append(Drawn(start, len(self.builder.nodes), node))
                 self.bindings.setdefault(node, binding)
                 if not isinstance(variable, relax.DataflowVar):
                     self.builder.hold(node, "block")
@@ -316,4 +330,5 @@ class _Walk:
             fields["scope"] = "/".join(modules(name)[:-1])
             name = name.replace(".", "_")
         # what TVM prints is a kind of str that holds an object of TVM's
-        return self.builder.node(kind, str(op), inputs, type=type_text(type), group=env.group, name=name, **fields)
+        fields |= {"group": env.group, "block": env.block}
+        return self.builder.node(kind, str(op), inputs, type=type_text(type), name=name, **fields)
