@@ -47,21 +47,26 @@ def _takes_tensors(function: relay.Function) -> bool:
 
 
 def entered(module: tvm.IRModule, entry: str) -> tvm.IRModule:
-    """Return the module with a function as `main`, and the other functions, which a build removes where nothing calls them.
+    """Return the module with a function as `main` and its callees.
 
     Raises
     ------
     LoadError
-        The module has another function `main` that the function calls.
+        The function calls another one that has the name `main`.
     """
-    if entry != "main" and "main" in _called(module[entry]):
+    reached, waiting = set[str](), [module[entry]]
+    while waiting:
+        new = _called(waiting.pop()) - reached
+        reached |= new
+        waiting.extend(module[name] for name in new if isinstance(module[name], relay.Function))
+    if "main" in reached and entry != "main":
         raise LoadError(f"the function {entry} calls `main`, so it cannot take this name; rename one of them")
-    left = {
+    kept = {
         variable: function
         for variable, function in module.functions.items()
-        if variable.name_hint not in ("main", *([] if entry in _called(module[entry]) else [entry]))
+        if variable.name_hint in reached or not isinstance(function, relay.Function)
     }
-    made = tvm.IRModule(left, module.type_definitions)
+    made = tvm.IRModule(kept, module.type_definitions)
     made["main"] = module[entry]
     return relay.transform.InferType()(made)
 
