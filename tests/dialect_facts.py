@@ -20,12 +20,30 @@ def _relax_doubled(times: int) -> str:
     return f"@R.function\ndef main(x: R.Tensor((4,), 'float32')):\n    t0 = x\n{''.join(lines)}    return x\n"
 
 
+_RELAY_STEPS = """#[version = "0.0.5"]
+def @first(%b: Tensor[(4, 8), float32]) { %0 = exp(%b); nn.softmax(%0) }
+def @second(%c: Tensor[(4, 8), float32]) { abs(%c) }
+"""
+_RELAX_STEPS = """@I.ir_module
+class Steps:
+    @R.function
+    def first(b: R.Tensor((4, 8), "float32")):
+        x = R.exp(b)
+        return R.nn.softmax(x)
+    @R.function
+    def second(c: R.Tensor((4, 8), "float32")):
+        return R.abs(c)
+"""
+
+
 @dataclass(frozen=True)
 class Facts:
     """What is one way in one dialect, and another way in the other."""
 
     doubled: Callable[[int], str]
     "gives the text of a program whose type doubles with each line: two languages"
+    steps: str
+    "the text of a module without `main` that has two functions, of two operators and of one: two languages"
     deep_constants: bool
     "whether a constant of a very deep module goes as raw numbers: TVM rewrites Relay by recursion, Relax is a list of bindings"
     suffix: str
@@ -48,6 +66,7 @@ class Facts:
 FACTS = {
     "relay": Facts(
         doubled=_relay_doubled,
+        steps=_RELAY_STEPS,
         suffix=".relay",
         deep_constants=False,
         batch_norm_apart="SimplifyInference",
@@ -59,6 +78,7 @@ FACTS = {
     ),
     "relax": Facts(
         doubled=_relax_doubled,
+        steps=_RELAX_STEPS,
         deep_constants=True,
         suffix=".py",
         batch_norm_apart="DecomposeOpsForInference",

@@ -9,6 +9,7 @@ const SAVE = "\u0000save";
 export class Header {
   readonly element: HTMLElement;
   private readonly title = h("span", { class: "wb-title" });
+  private readonly entries: HTMLSelectElement;
   private readonly facts = h("span", { class: "wb-dim wb-cut" });
   private readonly modes: Record<string, HTMLButtonElement>;
   private readonly level: HTMLSelectElement;
@@ -34,6 +35,10 @@ export class Header {
       onchange: () => send({ type: "opt_level", value: Number(this.level.value) }),
     }, [0, 1, 2, 3, 4].map((n) => h("option", { value: n }, String(n))));
     this.levelLabel = h("label", { class: "wb-label", title: "PassContext(opt_level=...)" }, "opt level", this.level);
+    this.entries = h("select", {
+      class: "wb-select", "aria-label": "Function of the module", title: "The function of the module that is built and run", "data-testid": "entries", hidden: true,
+      onchange: () => send({ type: "entry", name: this.entries.value }),
+    });
     this.presets = h("select", {
       class: "wb-select", "aria-label": "Presets", "data-testid": "presets", hidden: true,
       onchange: () => {
@@ -55,7 +60,7 @@ export class Header {
       this.notes.hidden = !this.notes.hidden;
       this.noted.setAttribute("aria-expanded", String(!this.notes.hidden));
     }, { class: "wb-button wb-small", "aria-expanded": "false", "data-testid": "noted", hidden: true });
-    this.element = h("header", { class: "wb-header" }, this.title, this.facts, this.noted, h("span", { class: "wb-space" }),
+    this.element = h("header", { class: "wb-header" }, this.title, this.entries, this.facts, this.noted, h("span", { class: "wb-space" }),
       this.levelLabel, h("div", { class: "wb-segments", role: "group", "aria-label": "How passes are chosen" }, this.modes.pipeline, this.modes.context),
       this.presets, checkButton(send),
       h("div", { class: "wb-group" },
@@ -69,10 +74,14 @@ export class Header {
     const facts = [dialect, state.tvm ? `TVM ${state.tvm}` : "", state.target ?? ""].filter(Boolean).join(" · ");
     setText(this.facts, facts);
     this.facts.title = facts;
+    const entries = state.entries ?? [];
+    this.entries.hidden = entries.length < 2;
+    if (this.entries.childElementCount !== entries.length) replace(this.entries, entries.map((name) => h("option", { value: name }, name)));
+    this.entries.value = state.entry ?? "";
     const notes = state.notes ?? [];
     this.noted.hidden = !notes.length;
     setText(this.noted, `${notes.length} ${notes.length === 1 ? "note" : "notes"}`);
-    if (this.notes.childElementCount !== notes.length) replace(this.notes, notes.map((note) => h("li", {}, note)));
+    if (this.notes.textContent !== notes.join("")) replace(this.notes, notes.map((note) => h("li", {}, note)));
     const mode = state.mode ?? "pipeline";
     for (const [name, element] of Object.entries(this.modes)) element.setAttribute("aria-pressed", String(name === mode));
     this.level.value = String(state.context?.opt_level ?? 3);

@@ -51,6 +51,9 @@ export interface State {
   /** What was repaired or assumed when the program was loaded. */
   notes?: string[];
   dialect?: string;
+  /** The functions of the module that can be run, and the one that is shown. */
+  entries?: string[];
+  entry?: string;
   tvm?: string;
   target?: string;
   mode?: "pipeline" | "context";

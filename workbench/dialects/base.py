@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -78,6 +78,14 @@ class Workload:
     "the cuts, kernels and regions asked for since it was loaded, as the text of a Pipeline that makes them again"
     trusted: bool = True
     "False where kernels came with a text or a file; then no pass of `wb.trace` runs them. Set it if you trust its author"
+    entry: str = ""
+    "the name that `main` had in the module it was chosen from; empty where nothing was chosen"
+    shapes: Mapping[str, int | Sequence[int]] = field(default_factory=dict)
+    "values of symbolic dimensions for counting and timing, `{'n': 128}`; of Relay inputs with open dimensions their shapes"
+    whole: Workload | None = field(default=None, repr=False)
+    "the workload with every function, where `entry` was chosen from it"
+    choices: dict[Any, Workload] = field(default_factory=dict, repr=False)
+    "what was chosen from it, so that each choice is written for the child process once"
     _graph: Graph | None = field(default=None, repr=False)
 
     def graph(self) -> Graph:
@@ -89,6 +97,24 @@ class Workload:
     def text(self) -> str:
         """The module as TVM prints it, with types and without the values of constants."""
         return dialect_of(self).text(self.module)
+
+    def entries(self) -> tuple[str, ...]:
+        """Return the names of the functions that `wb.load(..., entry=)` takes, `main` first."""
+        whole = self.whole or self
+        return dialect_of(whole).entries(whole.module)
+
+    def of(self, module: Any) -> Workload:
+        """Return the same program as another module, with the parameters and sizes of this one."""
+        return Workload(
+            module,
+            self.params,
+            self.name,
+            self.dialect,
+            trusted=self.trusted,
+            entry=self.entry,
+            shapes=self.shapes,
+            whole=self.whole,
+        )
 
     def __repr__(self) -> str:
         noted = f", {len(self.notes)} in .notes" if self.notes else ""
@@ -177,6 +203,24 @@ class Dialect(Protocol):
 
     def read(self, text: str, is_json: bool, name: str) -> Workload:
         """A Workload of printed text, or of JSON that TVM wrote."""
+        ...
+
+    def entries(self, module: Any) -> tuple[str, ...]:
+        """Names of the functions that can be built and run, `main` first."""
+        ...
+
+    def entered(self, module: Any, entry: str) -> Any:
+        """The module with that function as `main`, without the functions of the dialect that it does not call."""
+        ...
+
+    def sized(self, module: Any, shapes: Mapping[str, int | Sequence[int]]) -> Any:
+        """The module for which `shapes` gives the sizes that it leaves open.
+
+        Raises
+        ------
+        LoadError
+            A name is none of the symbolic dimensions or inputs of `main`, or a size does not fit it.
+        """
         ...
 
     def check_types(self, module: Any) -> None:

@@ -29,6 +29,7 @@ FuncType: type = relax.FuncStructInfo if _OLD_TYPES else relax.FuncType
 PrimType: type = relax.PrimStructInfo if _OLD_TYPES else tvm.ir.PrimType
 DataType: type | tuple[type, ...] = getattr(relax, "DataTypeImm", ())
 "a data type as a value; since 0.27 a constant"
+_ShapeType: type = relax.ShapeStructInfo if _OLD_TYPES else relax.ShapeType
 _TensorType: type = relax.TensorStructInfo if _OLD_TYPES else relax.TensorType
 
 
@@ -156,6 +157,20 @@ def fixed_shape(type: Any) -> list[int] | None:
         return None
     values = list(type.shape.values)
     return [int(v) for v in values] if all(isinstance(v, (int, tvm.tirx.IntImm)) for v in values) else None
+
+
+def symbols_of(type: Any) -> list[str]:
+    """The names of the symbolic dimensions in a type."""
+    find = getattr(relax.analysis, "tir_vars_in_type", None) or relax.analysis.tir_vars_in_struct_info
+    return [name_of(variable) if hasattr(variable, _NAME) else str(variable.name) for variable in find(type)]
+
+
+def shape_of(type: Any) -> list[int] | None:
+    """The numbers of the type of a shape, None where one is open and for any other type."""
+    values = getattr(type, "values", None) if isinstance(type, _ShapeType) else None
+    return (
+        None if values is None or not all(isinstance(v, tvm.tirx.IntImm) for v in values) else [int(v) for v in values]
+    )
 
 
 def is_load(node: Any) -> bool:

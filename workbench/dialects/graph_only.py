@@ -32,7 +32,10 @@ class GraphOnly(Workload):
         self.name = graph.name
         self.dialect = graph.dialect
         self.notes = list(notes)
-        self.edits = ""
+        self.edits = self.entry = ""
+        self.shapes = {}
+        self.whole = None
+        self.choices = {}
         self._graph = graph
         self.why = why
         self.said = text

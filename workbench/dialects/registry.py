@@ -9,12 +9,14 @@ import importlib
 import importlib.util
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Dialect, Reader, Workload
+from workbench.dialects.entries import Shapes, chosen, only_entry
+from workbench.dialects.graph_only import GraphOnly
 from workbench.dialects.importers.files import SUFFIXES as IMPORTED
 from workbench.dialects.importers.files import converted, imported
 from workbench.dialects.importers.shapes import Inputs
@@ -23,6 +25,8 @@ from workbench.errors import LoadError, ParseError, UnknownName, WorkbenchError,
 from workbench.graph.nodes import DIALECTS
 
 NAMES = DIALECTS
+Params = Mapping[str, Any] | Iterable[tuple[str, Any]]
+"name -> array, or pairs as relax.frontend.nn's export_tvm gives them"
 PASTES = (".relay", ".txt", ".log")
 "files of text that may hold several modules, and other things beside them"
 SUFFIXES = (*PASTES, ".json", ".py", *IMPORTED)
@@ -90,10 +94,12 @@ HERE = Here()
 
 def load(
     source: Any,
-    params: Mapping[str, Any] | str | Path | None = None,
+    params: Params | str | Path | None = None,
     *,
     name: str | None = None,
     inputs: Inputs = None,
+    entry: str | None = None,
+    shapes: Shapes | None = None,
     reader: Reader = HERE,
 ) -> Workload:
     """Make a Workload of a program in any form. `wb.load` describes what it takes (`pipeline/load.py`).
@@ -109,13 +115,35 @@ def load(
         The source is none of these, or cannot be read; the message says what to do.
     """
     if isinstance(source, Workload):
-        return source
+        return chosen(source, entry, shapes)
+    loaded = _loaded(source, params, name, inputs, reader)
+    return chosen(loaded if entry is not None or isinstance(loaded, GraphOnly) else only_entry(loaded), entry, shapes)
+
+
+def _loaded(
+    source: Any, params: Params | str | Path | None, name: str | None, inputs: Inputs, reader: Reader
+) -> Workload:
+    external: Sequence[Any] = ()
+    if isinstance(source, tuple) and len(source) == 3 and isinstance(source[2], list):
+        *source, external = source
+        source = tuple(source)
     if isinstance(source, tuple) and len(source) == 2:
         source, params = source
     if isinstance(params, (str, Path)):
         from workbench.dialects.importers.params import read_params
 
         params = read_params(Path(params))
+    loaded = _program(source, None if params is None else dict(params), name, inputs, reader)
+    if external:
+        loaded.notes.append(
+            f"{len(external)} external modules of the export are left out: their code cannot be built here"
+        )
+    return loaded
+
+
+def _program(
+    source: Any, params: Mapping[str, Any] | None, name: str | None, inputs: Inputs, reader: Reader
+) -> Workload:
     path = _as_path(source)
     found = imported(source, path, params, name, inputs, reader)
     if found is not None:

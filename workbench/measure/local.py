@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
+from workbench.dialects.entries import Shapes, chosen
 from workbench.errors import WorkbenchError, WorkerLost
 from workbench.measure.remote.rows import Part, measured_with
 from workbench.measure.remote.tracker import Tracker
@@ -31,6 +32,8 @@ def measure(
     configs: Iterable[Any] = DEFAULT,
     targets: TargetLike | Iterable[TargetLike] = ("llvm",),
     *,
+    entry: str | None = None,
+    shapes: Shapes | None = None,
     budget: float = 1.0,
     timeout: float = 600.0,
     memory: int | None = None,
@@ -51,6 +54,8 @@ def measure(
         Opt levels, pipelines or their text, dicts of Config's fields, or Configs.
     targets
         As TVM writes them; plain `llvm` gets this host's `-mcpu`, plain `cuda` this GPU's `-arch`.
+    entry, shapes
+        The function to run and the sizes to run it with, as `wb.load` takes them.
     budget
         Seconds of timing a row, after the warm-up; as many again for its kernels.
     timeout
@@ -79,7 +84,7 @@ def measure(
         they depend on. What fails, crashes, takes too long or too much is a row with that status and the reason.
     """
     how = Limits(budget, timeout, memory, seed, check, per_kernel, progress, cancelled, remote)
-    runner, run, wanted = Runner(workload), new_run(), target_texts(targets)
+    runner, run, wanted = Runner(chosen(workload, entry, shapes)), new_run(), target_texts(targets)
     asked = ((given, target) for given in _listed(configs) for target in wanted)
     parts = (_part(runner, given, target, how, run) for given, target in asked)
     if remote is None and executor is None:

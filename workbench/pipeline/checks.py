@@ -127,7 +127,7 @@ class _Runs:
         """Outputs or nodes' values of a state."""
         workload = self.workload
         if state.module is not None and state.module is not workload.module:
-            workload = Workload(state.module, workload.params, workload.name, workload.dialect)
+            workload = workload.of(state.module)
         return run_once(workload, kept=state.kept, nodes=nodes, **self.how)
 
 

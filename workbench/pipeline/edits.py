@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from workbench.analysis import legality
@@ -98,6 +99,4 @@ def _edited(workload: Workload, step: PassStep) -> Workload:
     # at level 0, so that nothing but the edit happens
     module = here.apply(here.make(step.name, step.options), workload.module, 0)
     edits = str(Pipeline([*Pipeline.parse(workload.edits), step]))
-    return Workload(
-        module, workload.params, workload.name, workload.dialect, list(workload.notes), edits, workload.trusted
-    )
+    return replace(workload.of(module), notes=list(workload.notes), edits=edits)

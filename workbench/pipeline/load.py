@@ -16,8 +16,9 @@ from typing import Any
 
 from workbench.dialects import registry
 from workbench.dialects.base import Workload
+from workbench.dialects.entries import Shapes
 from workbench.dialects.importers.shapes import Inputs
-from workbench.dialects.registry import HERE, dialect_here
+from workbench.dialects.registry import HERE, Params, dialect_here
 from workbench.errors import LoadError, MeasureError, OutOfMemory, WorkerLost, from_data, to_data
 from workbench.graph.model import Graph
 from workbench.process.memory import in_words, limit
@@ -60,7 +61,13 @@ MODEL = Allowance(120.0, 100_000, 2 << 30, 20)
 
 
 def load(
-    source: Any, params: Mapping[str, Any] | str | Path | None = None, *, name: str | None = None, inputs: Inputs = None
+    source: Any,
+    params: Params | str | Path | None = None,
+    *,
+    name: str | None = None,
+    inputs: Inputs = None,
+    entry: str | None = None,
+    shapes: Shapes | None = None,
 ) -> Workload:
     """Make a Workload of a program in any form.
 
@@ -69,7 +76,7 @@ def load(
     Parameters
     ----------
     source
-        An IRModule, a Function, a pair `(module, params)`, printed text, or a path to a .relay, .txt, .log, .json or .py file (of a
+        An IRModule, a Function, a pair `(module, params)`, what `export_tvm` of relax.frontend.nn returns, printed text, or a path to a .relay, .txt, .log, .json or .py file (of a
         text with several modules the first; `load_all` gives all); an ONNX
         model or a path to one, a .tflite file, a module or a program of PyTorch's, a module of relax.frontend.nn. Of a graph
         executor's JSON and of a saved graph there is the picture only.
@@ -79,13 +86,20 @@ def load(
         What to call it; from the file's name or `main` otherwise.
     inputs
         Shapes or example arrays of the inputs, by name or in order, where a model from elsewhere leaves them open.
+    entry
+        The function that is built and run, `prefill`; it becomes `main`. Not needed where there is one or where one is `main`.
+    shapes
+        Values of Relax's symbolic dimensions for counting and timing, `{"n": 128}`: the code is compiled for any `n` and runs with
+        this one. In Relay, whose open dimensions have no names, the shapes of inputs, `{"x": (1, 128)}`; the module then has them.
 
     Raises
     ------
     LoadError
         The source is none of these, or cannot be read; the message says what to do.
+    UnknownName
+        There is no function `entry`, or no symbolic dimension or input that `shapes` names.
     """
-    return registry.load(source, params, name=name, inputs=inputs, reader=InChild())
+    return registry.load(source, params, name=name, inputs=inputs, entry=entry, shapes=shapes, reader=InChild())
 
 
 def load_all(source: Any, params: Mapping[str, Any] | None = None, *, name: str | None = None) -> list[Workload]:

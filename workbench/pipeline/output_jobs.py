@@ -31,7 +31,7 @@ def values(
     """
     if kept is not None:
         module = dialect(workload.dialect).typed(module_of(*kept))
-        workload = Workload(module, workload.params, workload.name, workload.dialect)
+        workload = workload.of(module)
     names: list[str] | None = None
     if nodes:
         probes = part(workload.dialect, "probes")

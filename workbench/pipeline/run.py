@@ -123,13 +123,7 @@ class Runner:
             return self.workload
         found = self._workloads.get(state)
         if found is None:
-            found = self._workloads[state] = Workload(
-                state.module,
-                self.workload.params,
-                self.workload.name,
-                self.workload.dialect,
-                trusted=self.workload.trusted,
-            )
+            found = self._workloads[state] = self.workload.of(state.module)
         return found
 
     def _remembered(self, key: tuple[Any, ...], make: Callable[[], Step]) -> Step:

@@ -91,5 +91,6 @@ def _workload(sent: dict[str, Any], workloads: OrderedDict[str, Workload]) -> Wo
         if len(workloads) > KEPT:
             workloads.popitem(last=False)
     workloads[folder].trusted = sent["trusted"]
+    workloads[folder].shapes = sent["shapes"]
     workloads.move_to_end(folder)
     return workloads[folder]

@@ -119,6 +119,7 @@ class Worker:
             "dialect": workload.dialect,
             "name": workload.name,
             "trusted": workload.trusted,
+            "shapes": dict(workload.shapes),
             "folder": str(self.written(workload)),
         }
 

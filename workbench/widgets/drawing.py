@@ -10,7 +10,8 @@ from typing import Any
 
 import traitlets
 
-from workbench.dialects.base import dialect_of
+from workbench.dialects.base import Workload, dialect_of
+from workbench.dialects.entries import chosen
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.model import Graph
@@ -37,6 +38,12 @@ LEVEL = 4
 "the opt level at which TVM runs every pass"
 
 
+def _with_main(workload: Workload) -> Workload:
+    """Return the workload with a function to run: the first where there is no `main`."""
+    names = workload.entries()
+    return chosen(workload, names[0]) if names and names[0] != "main" and not workload.entry else workload
+
+
 class Drawing(Comparison):
     """A Choice of passes over a workload, and the picture of what they do."""
 
@@ -49,7 +56,7 @@ class Drawing(Comparison):
 
     def __init__(self, workload: Any, pipeline: Any, opt_level: int, target: TargetLike, **traits: Any) -> None:
         super().__init__(**{"height": 760, **traits})
-        self.workload = load(workload)
+        self.workload = _with_main(load(workload))
         self.target = target_text(target)
         self._dialect = dialect_of(self.workload)
         from workbench.dialects.settings import settings  # it loads TVM, which this module must not

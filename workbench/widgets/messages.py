@@ -15,6 +15,7 @@ FIELDS: Fields = {
     "opt_level": {"value": int},
     "mode": {"value": str},
     "preset": {"name": str},
+    "entry": {"name": str},
     "save_preset": {"name": str},
     "delete_preset": {"name": str},
     "add": {"name": str, "index": int},

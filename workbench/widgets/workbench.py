@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import traitlets
 
 from workbench.dialects.base import Workload
+from workbench.dialects.entries import chosen
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.measure.kernels.overlays import Overlay
 from workbench.pipeline.config import Config
+from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.targets import TargetLike
 from workbench.widgets import messages, page
@@ -80,18 +82,35 @@ class Workbench(Choosing):
         self.auto_measure = auto_measure
         self._plotted: list[Any] = []
         self._pushing = threading.RLock()
-        self._measures = Measurements(self.workload, self.target, budget, self._push_rows, self._busy, self._failed)
-        self._exploring = Exploring(self.workload, self._explored)
+        self._budget = budget
+        self._open()
         self._panels = {
             panel.name: panel(self, partial(self.set_trait, f"{panel.name}_tab"), self._busy)
             for panel in (KernelsPanel, WaterfallPanel, AblationPanel)
         }
         self._checking = Checking(self._checked, self._busy, self._fail)
         self.on_msg(self._on_message)
+        self._begin()
+        self.observe(self._selected, "selection")
+
+    def _open(self) -> None:
+        """Make what works on the workload."""
+        self._runner = Runner(self.workload)
+        self._measures = Measurements(
+            self.workload, self.target, self._budget, self._push_rows, self._busy, self._failed
+        )
+        self._exploring = Exploring(self.workload, self._explored)
+
+    def _begin(self) -> None:
+        """Show the workload, of which nothing is known yet."""
+        self._step = WHOLE
+        names = self.workload.entries()
         self._push(
             title=self.workload.name,
             notes=list(self.workload.notes),
             dialect=self.workload.dialect,
+            entries=list(names),
+            entry=self.workload.entry or names[0],
             presets=self._preset_states(),
             busy=None,
             error=None,
@@ -101,7 +120,6 @@ class Workbench(Choosing):
             step=WHOLE,
         )
         self._changed()
-        self.observe(self._selected, "selection")
 
     # -- what a person can do from Python
 
@@ -111,6 +129,21 @@ class Workbench(Choosing):
         import pandas as pd
 
         return pd.DataFrame([row for row in self._measures.all().values() if row["status"] not in UNDER_WAY])
+
+    def use_entry(self, name: str) -> None:
+        """Look at another function of the module; the passes stay, what was measured belongs to the other one and goes.
+
+        Raises
+        ------
+        UnknownName
+            The module has no function of that name to run.
+        """
+        workload = chosen(self.workload, name)
+        self.cancel()
+        self.workload, self._trace, self._traced_choice = workload, None, None
+        self._open()
+        self.exploration, self.plots, self._plotted = {}, [], []
+        self._begin()
 
     def measure(self) -> None:
         """Build and time the configuration that is chosen, beside the notebook."""
@@ -166,6 +199,9 @@ class Workbench(Choosing):
                 getattr(self, f"_on_{found[0]}")(**found[1])
         except WorkbenchError as error:
             self._fail("That cannot be done", str(error))
+
+    def _on_entry(self, name: str) -> None:
+        self.use_entry(name)
 
     def _on_step(self, index: int) -> None:
         steps = len(self.state["passes"])

@@ -13,12 +13,15 @@ from workbench.dialects.base import Built, Workload
 from workbench.dialects.capture import pass_context
 from workbench.dialects.counted import Program
 from workbench.dialects.cuda_code import compiled_where_it_runs
+from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.launches import launches_of
 from workbench.dialects.relax import sources
+from workbench.dialects.relax.entries import run_alone
 from workbench.dialects.relax.kernels import CALLS, FUSED, Watch, program_of_module
 from workbench.dialects.relax.running import Running, device_of
 from workbench.dialects.relax.target import make_target
 from workbench.dialects.scheduling import scheduled
+from workbench.errors import MeasureError
 
 
 def llvm_host_cpu() -> str:
@@ -83,11 +86,12 @@ class RelaxBuilt:
         self.threads = int(tvm.runtime.num_threads())
 
     def program(self) -> Program:
+        refuse_without_main(self.workload, MeasureError)
         # a build always comes past this pass
-        return program_of_module(self.watch.first(CALLS), self.workload.name)
+        return program_of_module(run_alone(self.watch.first(CALLS), self.workload), self.workload.name)
 
     def module(self) -> tvm.IRModule:
-        return self.watch.first(FUSED, CALLS)
+        return run_alone(self.watch.first(FUSED, CALLS), self.workload)
 
     def calls(self) -> list[dict[str, Any]]:
         return self.program().rows(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import tvm
 from tvm import relax
+from tvm.relax.frontend.nn import Parameter
 
 from workbench.dialects import arrays, compat
 from workbench.dialects.base import Dialect, PassInfo, Preset, Workload
-from workbench.dialects.relax import catalog, constants, names
+from workbench.dialects.relax import catalog, constants, entries, names
 from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.merged import Drawn, merged_nodes
 from workbench.dialects.relax.presets import PRESETS, TOGGLES
@@ -62,6 +63,16 @@ class Relax:
                 f"this holds a {type(thing).__name__}, not an IRModule; save the whole module with tvm.ir.save_json"
             )
         return workload
+
+    def entries(self, module: tvm.IRModule) -> tuple[str, ...]:
+        return entries.names(module)
+
+    def entered(self, module: tvm.IRModule, entry: str) -> tvm.IRModule:
+        return entries.entered(module, entry)
+
+    def sized(self, module: tvm.IRModule, shapes: Mapping[str, int | Sequence[int]]) -> tvm.IRModule:
+        entries.check_sizes(module["main"], shapes)
+        return module
 
     def check_types(self, module: tvm.IRModule) -> None:
         types: list[Any] = []
@@ -172,9 +183,15 @@ def _from_script(source: Source) -> Any:
 
 
 def _arrays(module: tvm.IRModule, params: Mapping[str, Any]) -> dict[str, tvm.runtime.Tensor]:
-    """Parameters by name, also as `relax.frontend.detach_params` gives them: a list for each function."""
+    """Parameters by name, also as `relax.frontend.detach_params` gives them: a list for each function.
+
+    Those of relax.frontend.nn that have no values are left out.
+    """
     named: dict[str, Any] = {}
-    for name, value in params.items():
+    for name, given in params.items():
+        value: Any = given.data if isinstance(given, Parameter) else given
+        if value is None:
+            continue
         if isinstance(value, (list, tuple, tvm.ir.Array)):
             takes = module[name].params
             named.update(zip([compat.name_of(p) for p in takes[len(takes) - len(value) :]], value, strict=True))

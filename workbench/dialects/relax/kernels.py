@@ -12,10 +12,13 @@ from workbench.analysis.tensors import Tensor, tensors
 from workbench.dialects.base import Workload
 from workbench.dialects.capture import pass_context
 from workbench.dialects.counted import OUTSIDE, Call, Program
+from workbench.dialects.entries import refuse_without_main
+from workbench.dialects.relax.entries import run_alone
 from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.legalized import LEGALIZE, Legalized, known, remember, settings_of
 from workbench.dialects.relax.legalizing import legalize
 from workbench.dialects.relax.target import make_target
+from workbench.errors import MeasureError
 from workbench.graph.model import Graph, Node
 
 _KINDS = {
@@ -34,6 +37,7 @@ _LEAVES_OPERATORS = "adreno"
 
 def count(workload: Workload, target: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """What `wb.count` says, from the graph-level passes alone."""
+    refuse_without_main(workload, MeasureError)
     made = make_target(target)
     settings, disabled = settings_of(target, config), frozenset(config.get("disabled", ()))
     before = known(workload.module, settings, disabled)
@@ -44,7 +48,7 @@ def count(workload: Workload, target: str, config: Mapping[str, Any]) -> dict[st
     watch = Watch(quick=True, before=before)
     with made, pass_context(config, [watch]):
         relax.get_default_pipeline(made)(workload.module if before is None else before.result)
-    return program_of_module(watch.first(CALLS), workload.name).counts()
+    return program_of_module(run_alone(watch.first(CALLS), workload), workload.name).counts()
 
 
 def _legalized(

@@ -40,4 +40,4 @@ def probed(workload: Workload) -> tuple[Workload, list[int]]:
     module = module.clone()
     module.update_func(module.get_global_var("main"), function)
     probing = relax.transform.Normalize()(module)
-    return Workload(probing, workload.params, workload.name, workload.dialect), [id for _, id in found]
+    return workload.of(probing), [id for _, id in found]

@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 import tvm
+import tvm_ffi
 from tvm import relax
 
 from workbench.dialects import compat
 from workbench.dialects.base import KernelTime, Workload
+from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.evaluating import evaluated
 from workbench.dialects.inputs import random_values
+from workbench.dialects.relax.entries import with_values
 from workbench.dialects.relax.target import make_target
 from workbench.errors import MeasureError, NoDevice
 
@@ -52,7 +55,7 @@ class Running:
         self.modules = list(_with_imports(getattr(library, "mod", library)))
         values = {**random_inputs(workload, seed), **workload.params}
         names = [compat.name_of(variable) for variable in _entry(workload).params]
-        self.arguments = [tvm.runtime.tensor(_array(values[name]), device) for name in names]
+        self.arguments = [_argument(values[name], device) for name in names]
 
     def run(self, number: int) -> float:
         timed = self.machine.time_evaluator("main", self.device, number=number, repeat=1)
@@ -98,25 +101,28 @@ class Running:
         return next((m for m in self.modules[1:] if m.implements_function(name)), None)
 
 
-def random_inputs(workload: Workload, seed: int) -> dict[str, np.ndarray]:
-    """Seeded values for every parameter of `main` that has no array (dialects/inputs.py)."""
+def random_inputs(workload: Workload, seed: int) -> dict[str, Any]:
+    """Seeded values for every parameter of `main` that has no array (dialects/inputs.py); for one that is a shape, its numbers."""
     found = {}
     for variable in _entry(workload).params:
         name, type = compat.name_of(variable), compat.type_of(variable)
         if name in workload.params:
             continue
-        shape = compat.fixed_shape(type)
-        if shape is None:
+        sizes, shape = compat.shape_of(type), compat.fixed_shape(type)
+        open = compat.symbols_of(type)
+        if open:
+            raise MeasureError(
+                f"the input {name} of type {type} leaves {', '.join(open)} open; give values, shapes={{{open[0]!r}: 128}}"
+            )
+        if sizes is None and shape is None:
             raise MeasureError(f"the input {name} has type {type}; only tensors of known shape can be filled and timed")
-        found[name] = random_values(name, shape, compat.dtype_of(type), seed)
+        found[name] = random_values(name, shape, compat.dtype_of(type), seed) if shape is not None else sizes
     return found
 
 
 def _entry(workload: Workload) -> relax.Function:
-    names = [variable.name_hint for variable, _ in workload.module.functions_items()]
-    if "main" not in names:
-        raise MeasureError(f"{workload.name} has no function `main` to run; it has {', '.join(names)}")
-    return workload.module["main"]
+    refuse_without_main(workload, MeasureError)
+    return with_values(workload.module, workload.shapes)["main"]
 
 
 def _with_imports(module: Any) -> Iterable[Any]:
@@ -134,5 +140,7 @@ def _flat(value: Any) -> Iterable[np.ndarray]:
         yield from _flat(part)
 
 
-def _array(value: Any) -> np.ndarray:
-    return value if isinstance(value, np.ndarray) else value.numpy()
+def _argument(value: Any, device: Any) -> Any:
+    if isinstance(value, list):
+        return tvm_ffi.Shape(tuple(value))
+    return tvm.runtime.tensor(value if isinstance(value, np.ndarray) else value.numpy(), device)

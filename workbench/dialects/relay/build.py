@@ -15,8 +15,10 @@ from workbench.dialects.base import Built, Workload
 from workbench.dialects.capture import pass_context
 from workbench.dialects.counted import Program
 from workbench.dialects.cuda_code import compiled_where_it_runs
+from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.launches import launches_of
 from workbench.dialects.relay import sources
+from workbench.dialects.relay.entries import open_dimensions
 from workbench.dialects.relay.fields import read_by_hash
 from workbench.dialects.relay.kernels import Watch, external_functions, program_of_json
 from workbench.dialects.relay.optimizing import optimize
@@ -54,13 +56,14 @@ def unoptimized(workload: Workload, target: str) -> tuple[Workload, str]:
     There are no kernels for `qnn` operators there, so they are written by others, as TVM defines them; and those for a CPU
     with instructions for int8 count on Legalize to have made their shapes fit, so it is taken for one without.
     """
+    refuse_without_main(workload, MeasureError)
     if not _SMALL_INTEGERS & {str(dtype) for dtype in relay.analysis.all_dtypes(workload.module["main"])}:
         return workload, target
     plain = "llvm"
     with tvm.target.Target(plain), tvm.transform.PassContext():
         lower = tvm.transform.Sequential([relay.qnn.transform.Legalize(), relay.qnn.transform.CanonicalizeOps()])
         module = lower(workload.module)
-    return Workload(module, workload.params, workload.name, workload.dialect), plain
+    return workload.of(module), plain
 
 
 def compiled(workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()) -> Built:
@@ -71,6 +74,7 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], instrum
     MeasureError
         An input leaves a dimension open; the graph executor plans its memory before it runs.
     """
+    refuse_without_main(workload, MeasureError)
     _refuse_open(workload)
     made = make_target(target)
     watch = Watch()
@@ -81,11 +85,10 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], instrum
 
 def _refuse_open(workload: Workload) -> None:
     for parameter in workload.module["main"].params:
-        shape = getattr(parameter.checked_type, "shape", ())
-        if parameter.name_hint not in workload.params and any(isinstance(size, tvm.tir.Any) for size in shape):
+        if parameter.name_hint not in workload.params and open_dimensions(parameter.checked_type):
             name = parameter.name_hint
             raise MeasureError(
-                f"the input {name} leaves a dimension open, and relay.build takes none; load the model with inputs={{{name!r}: (1, ...)}}, or `--input {quote(f'{name}=1,...')}` in a shell"
+                f"the input {name} leaves a dimension open, and relay.build takes none; give its shape, shapes={{{name!r}: (1, ...)}}, or `--input {quote(f'{name}=1,...')}` in a shell"
             )
 
 

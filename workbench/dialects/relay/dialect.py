@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from tvm import relay
 
 from workbench.dialects import arrays
 from workbench.dialects.base import SAFE_DEPTH, PassInfo, Preset, Workload
-from workbench.dialects.relay import catalog, constants
+from workbench.dialects.relay import catalog, constants, entries
 from workbench.dialects.relay.diagnostics import told
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.objects import lacks_types, module_of
@@ -88,6 +88,15 @@ class Relay:
                 f"this JSON holds a {type(module).__name__}, not an IRModule; save the whole module with tvm.ir.save_json"
             )
         return loaded
+
+    def entries(self, module: tvm.IRModule) -> tuple[str, ...]:
+        return entries.names(module)
+
+    def entered(self, module: tvm.IRModule, entry: str) -> tvm.IRModule:
+        return entries.entered(module, entry)
+
+    def sized(self, module: tvm.IRModule, shapes: Mapping[str, int | Sequence[int]]) -> tvm.IRModule:
+        return _typed(entries.sized(module, shapes))
 
     def check_types(self, module: tvm.IRModule) -> None:
         types: list[Any] = []

@@ -12,9 +12,11 @@ from tvm import relay
 from workbench.analysis.tensors import Tensor
 from workbench.dialects.base import Workload
 from workbench.dialects.counted import OUTSIDE, Call, Program
+from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.relay.fields import foreign, has, tensors_read
 from workbench.dialects.relay.folding import at
 from workbench.dialects.relay.shortcuts import quickly_optimized
+from workbench.errors import MeasureError
 
 _RESHAPE_ONLY = "relay.reshape_only"
 "the attribute that FuseOps gives a function that only reshapes: the executor passes the same memory on"
@@ -26,6 +28,7 @@ Values = list[tuple[int, Tensor]]
 
 def count(workload: Workload, target: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """What `wb.count` says, from the graph-level passes alone."""
+    refuse_without_main(workload, MeasureError)
     return program_of_module(quickly_optimized(workload, target, config)).counts()
 
 

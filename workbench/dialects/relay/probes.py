@@ -54,7 +54,7 @@ def probed(workload: Workload) -> tuple[Workload, list[int]]:
         module = relay.transform.InferType()(tvm.relay.parse(text))
     except (tvm.TVMError, tvm.error.DiagnosticError) as error:
         raise MeasureError(f"the module cannot be printed and read back: {last_line(error)}") from None
-    return Workload(module, workload.params, workload.name, workload.dialect), [id for _, id in found]
+    return workload.of(module), [id for _, id in found]
 
 
 def _text(module: tvm.IRModule) -> str:

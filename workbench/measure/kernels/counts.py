@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.dialects.base import Workload
+from workbench.dialects.entries import Shapes, chosen
 from workbench.pipeline.config import Config, context_of
 from workbench.pipeline.legal import check
 from workbench.process.worker import Progress, never, silent, worker
@@ -41,6 +42,8 @@ def count(
     required: Sequence[str] = (),
     config: Mapping[str, Any] | Config | None = None,
     *,
+    entry: str | None = None,
+    shapes: Shapes | None = None,
     timeout: float = 600.0,
     progress: Progress = silent,
     cancelled: Callable[[], bool] = never,
@@ -51,6 +54,8 @@ def count(
     ----------
     target, opt_level, disabled, required, config
         As `wb.kernels` takes them.
+    entry, shapes
+        The function to run and the sizes to run it with, as `wb.load` takes them.
 
     Raises
     ------
@@ -58,7 +63,9 @@ def count(
         The passes failed, or ended their process.
     """
     how = context_of(opt_level, disabled, required, config)
-    return count_config(workload, how, target, timeout=timeout, progress=progress, cancelled=cancelled)
+    return count_config(
+        chosen(workload, entry, shapes), how, target, timeout=timeout, progress=progress, cancelled=cancelled
+    )
 
 
 def count_config(workload: Workload, config: Config, target: TargetLike = "llvm", **how: Any) -> Counts:

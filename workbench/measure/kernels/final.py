@@ -76,7 +76,7 @@ def final_workload(workload: Workload, config: Config, target: TargetLike = "llv
         arguments = {"target": target_text(target), "config": config.to_data(), "folder": folder}
         worker().run("workbench.measure.kernels.final_jobs:written", workload, arguments)
         found = dialect_of(workload).restore(Path(folder))
-    return Workload(found.module, found.params, workload.name, workload.dialect)
+    return replace(workload.of(found.module), params=found.params)
 
 
 def as_it_stands(workload: Workload, config: Config) -> Config:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
+from workbench.dialects.entries import Shapes, chosen
 from workbench.errors import MeasureError, UnknownName
 from workbench.graph.model import Graph, Group, Node
 from workbench.measure.kernels.code import function_in
@@ -126,7 +127,7 @@ class Kernels:
         open = sorted({tensor for tensor in tensors if _OPEN.match(tensor)})
         if open:
             found.append(
-                f"bytes are a lower bound: {', '.join(open)} count as none, with a dimension that is open; load the model with inputs= to fix it"
+                f"bytes are a lower bound: {', '.join(open)} count as none, with a dimension that is open; give it a value with shapes=, or load the model with inputs="
             )
         unknown = sorted({row["op"] for row in self.rows if row.get("flops", 0) is None})
         if unknown:
@@ -195,6 +196,8 @@ def kernels(
     required: Sequence[str] = (),
     config: Mapping[str, Any] | Config | None = None,
     *,
+    entry: str | None = None,
+    shapes: Shapes | None = None,
     timeout: float = 600.0,
     progress: Progress = silent,
     cancelled: Callable[[], bool] = never,
@@ -210,6 +213,8 @@ def kernels(
     config
         PassContext config, `{"relay.FuseOps.max_depth": 4}`; or a whole Config, such as one with tuned schedules, in the place
         of all of these.
+    entry, shapes
+        The function to run and the sizes to run it with, as `wb.load` takes them.
 
     Raises
     ------
@@ -217,7 +222,9 @@ def kernels(
         The build failed, or ended its process.
     """
     how = context_of(opt_level, disabled, required, config)
-    return kernels_config(workload, how, target, timeout=timeout, progress=progress, cancelled=cancelled)
+    return kernels_config(
+        chosen(workload, entry, shapes), how, target, timeout=timeout, progress=progress, cancelled=cancelled
+    )
 
 
 def kernels_config(workload: Workload, config: Config, target: TargetLike = "llvm", **how: Any) -> Kernels:

@@ -50,6 +50,7 @@ def submitted(
     order = {
         "dialect": workload.dialect,
         "name": workload.name,
+        "shapes": dict(workload.shapes),
         "target": target,
         "config": dict(config),
         "timeout": timeout,
@@ -80,7 +81,7 @@ def build(order: Mapping[str, Any]) -> dict[str, Any]:
         here, built = Path(scratch), Path(order["built"] or scratch) / "built"
         _unpack(order["files"], here / "workload")
         built.mkdir()
-        workload = Workload(None, {}, order["name"], order["dialect"])
+        workload = Workload(None, {}, order["name"], order["dialect"], shapes=order["shapes"])
         child = worker(ROLE)
         child.adopt(workload, Path(order["workload"] or here / "workload"))
         arguments = {"target": order["target"], "config": order["config"], "folder": str(built)}

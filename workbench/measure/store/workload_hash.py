@@ -9,7 +9,7 @@ from workbench.dialects.base import Workload
 
 
 def workload_hash(workload: Workload) -> str:
-    """A hash of the module's text and of the parameters' shapes; values of parameters and the workload's name don't count.
+    """A hash of the module's text, of the parameters' shapes and of the sizes it runs with; values of parameters and the workload's name don't count.
 
     Returns
     -------
@@ -17,7 +17,8 @@ def workload_hash(workload: Workload) -> str:
         16 hexadecimal digits.
     """
     given = sorted(f"{name} {_kind(value)}" for name, value in workload.params.items())
-    parts = [workload.dialect, workload.text(), *given]
+    sizes = [f"{name}={size}" for name, size in sorted(workload.shapes.items())]
+    parts = [workload.dialect, workload.text(), *given, *sizes]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 

@@ -1,0 +1,86 @@
+"""The function of a module that is built and run, and the sizes that it is run with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from workbench.dialects.base import Workload, dialect_of
+from workbench.errors import LoadError, UnknownName
+
+Shapes = Mapping[str, int | Sequence[int]]
+"symbolic dimension -> value, or input -> shape"
+
+
+def chosen(workload: Workload, entry: str | None = None, shapes: Shapes | None = None) -> Workload:
+    """Return the workload with another function as `main` or with other sizes, the same object each time.
+
+    Raises
+    ------
+    UnknownName
+        The module has no such function to run; the message lists those that it has.
+    LoadError
+        The sizes do not fit the function; the message lists the names that it leaves open.
+    """
+    if entry is None and not shapes:
+        return workload
+    sizes = {str(name): _size(name, value) for name, value in (shapes or {}).items()}
+    key = (entry, *sorted(sizes.items()))
+    if key not in workload.choices:
+        workload.choices[key] = _with_sizes(_with_entry(workload, entry), sizes)
+    return workload.choices[key]
+
+
+def only_entry(workload: Workload) -> Workload:
+    """Return the workload with its only function as `main`; as it is where it has a `main`, or several others."""
+    if _has_main(workload):
+        return workload
+    names = workload.entries()
+    return _with_entry(workload, names[0]) if len(names) == 1 else workload
+
+
+def _has_main(workload: Workload) -> bool:
+    return any(variable.name_hint == "main" for variable in workload.module.get_global_vars())
+
+
+def refuse_without_main(workload: Workload, error: type[Exception]) -> None:
+    """Raise the error where the module has no function to run, with the names that `entry=` takes."""
+    if not _has_main(workload):
+        names = workload.entries()
+        listed = ", ".join(names)
+        raise error(
+            f"{workload.name} has no function `main` to run; choose one of its functions with entry=: {listed}"
+            if names
+            else f"{workload.name} has no function that can be run"
+        )
+
+
+def _with_entry(workload: Workload, entry: str | None) -> Workload:
+    whole = workload.whole or workload
+    if entry is None or entry == workload.entry:
+        return workload
+    here = dialect_of(whole)
+    names = here.entries(whole.module)
+    if entry not in names:
+        raise UnknownName("function to run", entry, names)
+    made = whole.of(here.entered(whole.module, entry))
+    takes = {node.op for node in made.graph().nodes if node.kind == "param"}
+    made.params = {name: value for name, value in whole.params.items() if name in takes}
+    renamed = [] if entry == "main" else [f"`main` is the function {entry} of the module that was loaded"]
+    made.notes, made.entry, made.whole = [*whole.notes, *renamed], entry, whole
+    return made
+
+
+def _with_sizes(workload: Workload, sizes: Mapping[str, int | tuple[int, ...]]) -> Workload:
+    if not sizes:
+        return workload
+    refuse_without_main(workload, LoadError)
+    module = dialect_of(workload).sized(workload.module, sizes)
+    return replace(workload.of(module), notes=list(workload.notes), edits=workload.edits, shapes=dict(sizes))
+
+
+def _size(name: str, value: int | Sequence[int]) -> int | tuple[int, ...]:
+    sizes = (value,) if isinstance(value, int) else tuple(value)
+    if not all(isinstance(size, int) and not isinstance(size, bool) and size > 0 for size in sizes):
+        raise LoadError(f"{value!r} is not a size for {name!r}; give whole numbers from 1 on")
+    return sizes[0] if isinstance(value, int) else sizes

@@ -1,0 +1,102 @@
+"""The functions of a Relax module that can be run, one of them as `main`, and values of its symbolic dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from workbench.dialects import compat
+from workbench.dialects.base import Workload
+from workbench.dialects.relax.graph import IN_PLACE
+from workbench.errors import LoadError, UnknownName
+
+PUBLIC = "global_symbol"
+"the attribute of a function that others can call"
+
+
+def names(module: tvm.IRModule) -> tuple[str, ...]:
+    """Return the public functions, `main` first; where none is public, those that are neither kernels nor offloaded."""
+    found = {
+        str(variable.name_hint): function.attrs or {}
+        for variable, function in module.functions_items()
+        if isinstance(function, relax.Function) and not _is_in_place(function)
+    }
+    public = [name for name in found if name == "main" or (PUBLIC in found[name] and not name.startswith("_"))]
+    return tuple(sorted(public or found, key=lambda name: (name != "main", name)))
+
+
+def _is_in_place(function: relax.Function) -> bool:
+    return any(key in (function.attrs or {}) for key in IN_PLACE)
+
+
+def entered(module: tvm.IRModule, entry: str) -> tvm.IRModule:
+    """Return the module with a function as `main`, its callees, and all kernels.
+
+    Raises
+    ------
+    LoadError
+        The function calls another one that has the name `main`.
+    """
+    functions = {str(variable.name_hint): variable for variable in module.get_global_vars()}
+    reached, waiting = set[str](), [module[entry]]
+    while waiting:
+        new = _called(waiting.pop()) - reached
+        reached |= new
+        waiting.extend(module[name] for name in new if isinstance(module[name], relax.Function))
+    if "main" in reached and entry != "main":
+        raise LoadError(f"the function {entry} calls `main`, so it cannot take this name; rename one of them")
+    kept = [name for name in functions if name in reached or not isinstance(module[name], relax.Function)]
+    main = functions["main"] if entry == "main" else tvm.ir.GlobalVar("main")
+    called = {functions[name]: module[name] for name in kept if name != "main"}
+    return tvm.IRModule({**called, main: module[entry].with_attr(PUBLIC, "main")}, attrs=module.attrs)
+
+
+def _called(function: relax.Function) -> set[str]:
+    found = set[str]()
+
+    def note(expr: Any) -> None:
+        if isinstance(expr, tvm.ir.GlobalVar):
+            found.add(str(expr.name_hint))
+
+    relax.analysis.post_order_visit(function, note)
+    return found
+
+
+def check_sizes(function: relax.Function, shapes: Mapping[str, int | Sequence[int]]) -> None:
+    """Refuse sizes that are not whole numbers for the symbolic dimensions of a function's parameters."""
+    known = _symbols(function)
+    for name, size in shapes.items():
+        if name not in known:
+            raise UnknownName("symbolic dimension", name, known)
+        if not isinstance(size, int):
+            raise LoadError(f"{name!r} is one symbolic dimension; give one number, shapes={{{name!r}: 128}}")
+
+
+def _symbols(function: relax.Function) -> list[str]:
+    return list(dict.fromkeys(name for each in function.params for name in compat.symbols_of(compat.type_of(each))))
+
+
+def with_values(module: tvm.IRModule, shapes: Mapping[str, Any]) -> tvm.IRModule:
+    """Return the module with numbers for the symbolic dimensions of `main` that have values.
+
+    Kernels get them too: FuseOps gives the dimensions of a kernel the names that they have in `main`.
+    """
+    if not shapes:
+        return module
+    for variable, function in module.functions_items():
+        name = str(variable.name_hint)
+        if name == "main" or (isinstance(function, relax.Function) and _is_in_place(function)):
+            given = {symbol: shapes[symbol] for symbol in _symbols(function) if symbol in shapes}
+            module = relax.transform.BindSymbolicVars(given, name)(module) if given else module
+    return module
+
+
+def run_alone(module: tvm.IRModule, workload: Workload) -> tvm.IRModule:
+    """Return the part of a module that one run calls, with the values of the workload's symbolic dimensions."""
+    if "main" not in names(module):
+        return module
+    others = [name for name in names(module) if name != "main"]
+    return with_values(entered(module, "main") if others else module, workload.shapes)

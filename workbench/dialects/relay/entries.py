@@ -1,0 +1,113 @@
+"""The functions of a Relay module that can be run, one of them as `main`, and shapes of its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import tvm
+from tvm import relay
+
+from workbench.dialects.relay.graph import IN_PLACE
+from workbench.errors import LoadError, UnknownName
+
+
+def names(module: tvm.IRModule) -> tuple[str, ...]:
+    """Return `main` first, and the functions of tensors that no other function calls."""
+    functions = {
+        variable.name_hint: function
+        for variable, function in module.functions.items()
+        if isinstance(function, relay.Function) and not any(_has(function, key) for key in IN_PLACE)
+    }
+    called = set[str]().union(*(_called(function) - {name} for name, function in functions.items()))
+    found = [name for name, function in functions.items() if name == "main" or _takes_tensors(function)]
+    return tuple(sorted(set(found) - (called - {"main"}), key=lambda name: (name != "main", name)))
+
+
+def _has(function: relay.Function, attribute: str) -> bool:
+    return function.attrs is not None and attribute in function.attrs
+
+
+def _called(function: relay.Function) -> set[str]:
+    found = set[str]()
+
+    def note(expr: Any) -> None:
+        if isinstance(expr, tvm.ir.GlobalVar):
+            found.add(expr.name_hint)
+
+    relay.analysis.post_order_visit(function, note)
+    return found
+
+
+def _takes_tensors(function: relay.Function) -> bool:
+    """Return whether its inputs can be filled with numbers; the functions of TVM's prelude take other types."""
+    return not function.type_params and all(
+        isinstance(variable.type_annotation, relay.TensorType) for variable in function.params
+    )
+
+
+def entered(module: tvm.IRModule, entry: str) -> tvm.IRModule:
+    """Return the module with a function as `main` and its callees.
+
+    Raises
+    ------
+    LoadError
+        The function calls another one that has the name `main`.
+    """
+    reached, waiting = set[str](), [module[entry]]
+    while waiting:
+        new = _called(waiting.pop()) - reached
+        reached |= new
+        waiting.extend(module[name] for name in new if isinstance(module[name], relay.Function))
+    if "main" in reached and entry != "main":
+        raise LoadError(f"the function {entry} calls `main`, so it cannot take this name; rename one of them")
+    kept = {
+        variable: function
+        for variable, function in module.functions.items()
+        if variable.name_hint in reached or not isinstance(function, relay.Function)
+    }
+    made = tvm.IRModule(kept, module.type_definitions)
+    made["main"] = module[entry]
+    return relay.transform.InferType()(made)
+
+
+def sized(module: tvm.IRModule, shapes: Mapping[str, int | Sequence[int]]) -> tvm.IRModule:
+    """Return the module whose inputs have these shapes; Relay's open dimensions have no names, so an input gives its whole shape.
+
+    Raises
+    ------
+    UnknownName
+        `main` has no input of that name that leaves a dimension open.
+    LoadError
+        The shape does not fit the input's type.
+    """
+    main = module["main"]
+    open = {variable.name_hint: variable for variable in main.params if open_dimensions(variable.checked_type)}
+    for name, shape in shapes.items():
+        if name not in open:
+            raise UnknownName("input that leaves a dimension open", name, open)
+        _check_fit(name, open[name].checked_type, shape)
+    fixed = {
+        variable: relay.var(name, shape=shapes[name], dtype=variable.checked_type.dtype)
+        for name, variable in open.items()
+        if name in shapes
+    }
+    body = relay.bind(main.body, fixed)
+    params = [fixed.get(variable, variable) for variable in main.params]
+    made = tvm.IRModule(module.functions, module.type_definitions)
+    made["main"] = relay.Function(params, body, None, main.type_params, main.attrs)
+    return made
+
+
+def open_dimensions(type: Any) -> bool:
+    """Return whether a tensor's type has a dimension that is not a number."""
+    return isinstance(type, relay.TensorType) and not all(isinstance(size, tvm.tir.IntImm) for size in type.shape)
+
+
+def _check_fit(name: str, type: Any, shape: int | Sequence[int]) -> None:
+    fits = isinstance(shape, Sequence) and len(shape) == len(type.shape)
+    if not fits or any(
+        isinstance(known, tvm.tir.IntImm) and int(known) != size
+        for known, size in zip(type.shape, shape, strict=True)  # pyright: ignore[reportArgumentType]  a sequence, by `fits`
+    ):
+        raise LoadError(f"the input {name} is {type}; give its whole shape, shapes={{{name!r}: (1, ...)}}")
