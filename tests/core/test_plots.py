@@ -205,7 +205,7 @@ def test_a_device_that_is_not_there_is_said_in_its_place_and_counted_all_the_sam
     data = two_devices(cuda=False)
     assert title(runtime, data) == "CPU: opt 3: 50 µs; CUDA: nothing timed; 1 not measured"
     assert "CUDA: ! not measured" in words(runtime, data)
-    assert "! opt 3: not measured: no CUDA device here" in " ".join(words(runtime, data))
+    assert "! opt 3, CUDA: not measured: no CUDA device here" in " ".join(words(runtime, data))
     assert title(cpu_gpu, data) == "CUDA: no CUDA device here"
     assert len(kernel_count(data, ax=Figure().subplots()).patches) == 2
 
@@ -330,7 +330,11 @@ def test_a_search_that_found_nothing_says_so(ax, tried, said):
         ("median_us", "40 µs by default; none of 2 candidates measured less", "20 µs, from 40: the lowest median"),
         ("kernels", "40 kernels by default; none of 2 candidates has fewer", "20 kernels, from 40: the fewest of 3"),
         ("handover_bytes", "40 bytes by default; none of 2 candidates hands over less", "20 bytes, from 40: the least"),
-        ("build_seconds", "40 s by default; none of 2 candidates was built in less", "20 s, from 40: the shortest build"),
+        (
+            "build_seconds",
+            "40 s by default; none of 2 candidates was built in less",
+            "20 s, from 40: the shortest build",
+        ),
         ("own", "40 own by default; none of 2 candidates has a smaller own", "20 own, from 40: the smallest own of 3"),
     ],
 )

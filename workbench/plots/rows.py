@@ -52,9 +52,11 @@ def failed(row: Row) -> str:
 
 
 def failures(rows: Iterable[Row], name: str = "config") -> list[str]:
-    """The sentences of the rows that failed, each with the row's name."""
-    found = [(row, failure(row.get("status"), row.get("message"))) for row in rows]
-    return [f"! {row.get(name)}: {said}" for row, said in found if said]
+    """The sentences of the rows that failed, each with the row's name, and its device where there are several."""
+    rows = list(rows)
+    several = name == "config" and len({device(row) for row in rows}) > 1
+    said = [(row, failure(row.get("status"), row.get("message"))) for row in rows]
+    return [f"! {row.get(name)}{f', {device(row)}' if several else ''}: {words}" for row, words in said if words]
 
 
 def counted_failures(rows: Iterable[Row]) -> str:

@@ -145,7 +145,7 @@ def dress(ax: Axes, finding: str, theme: Theme, conditions: str = "", failures: 
     """
     wide = ax.figure.get_figwidth() / WIDTH if isinstance(ax.figure, Figure) else 1.0
     title = ax.set_title(
-        "\n".join(wrap(finding, int(80 * wide), max_lines=3, placeholder=" …")),
+        "\n".join(wrap(finding, int(80 * wide), max_lines=TITLE_LINES, placeholder=" …")),
         loc="left",
         fontsize="medium",
         color=theme.text,
@@ -174,6 +174,8 @@ def dress(ax: Axes, finding: str, theme: Theme, conditions: str = "", failures: 
         ax.figure.set_figheight(ax.figure.get_figheight() + LINE * max(0, len(lines) - 3))
 
 
+TITLE_LINES = 6
+"room for a sentence about two pipelines, each with its whole text"
 LINE = 0.13
 "inches of a line of words beneath a plot"
 ABOVE = 6
