@@ -26,7 +26,8 @@ def test_a_report_is_one_page_with_its_numbers_beside_it(cast, dialect, tmp_path
     assert "<script" not in text
     assert not re.findall(r'(?:src|srcset|href)="(?!data:image/svg\+xml;base64,|card\.)', text)
     assert "&lt;script&gt;alert(1)" in text
-    assert "CUDA: not measured" in text
+    assert "opt 3, CUDA: not measured: " in text
+    assert "CUDA: nothing timed; 1 not measured" in text
     rows = pd.read_csv(tmp_path / "card.rows.csv")
     assert list(rows["asked_target"]) == ["llvm", "cuda"]
     assert list(rows["status"]) == ["ok", "not measured"]

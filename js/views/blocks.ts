@@ -101,7 +101,7 @@ export class Blocks {
     return h("tr", { class: marked ? "wb-current" : "" }, texts.map((text, j) => {
       const act = i ? !j && block.act : block.sort;
       const arg = i ? block.args?.[i - 1] ?? String(i - 1) : String(j);
-      const words = oneLine(text, 300);
+      const words = oneLine(text, 2000);
       return h(i && j ? "td" : "th", { title: text }, act ? h("button", { type: "button", class: "wb-link", onclick: () => this.act(act, arg) }, words) : words);
     }));
   }

@@ -1,5 +1,6 @@
 /** Configurations tried: a row each, with kernels and time and its spread; the plots beside. */
-import { button, h, replace } from "./dom.ts";
+import { oneLine } from "../render/text.ts";
+import { button, h, replace, setText } from "./dom.ts";
 import { type RowState, type Send, type State } from "./state.ts";
 
 type Key = "config" | "kernels" | "functions" | "median_us" | "target";
@@ -17,17 +18,21 @@ export class MeasureTab {
   private readonly heads: HTMLElement[];
   readonly plots = h("div", { class: "wb-plots" });
   private readonly measure: HTMLButtonElement;
+  private readonly race: HTMLButtonElement;
   private readonly note = h("span", { class: "wb-dim wb-cut" });
+  private readonly headline = h("p", { class: "wb-said-strong wb-headline", role: "status", "data-testid": "headline", hidden: true });
   private rows: RowState[] = [];
   private sort: { key: Key; down: boolean } | null = null;
   private readonly opened = new Set<string>();
 
   constructor(send: Send) {
     this.measure = button("Measure this configuration", "Build and time the present configuration", () => send({ type: "measure" }), { class: "wb-button wb-primary", "data-testid": "measure" });
+    this.race = button("", "Run both in turn, one of them twice: only then is anything said of a difference", () => send({ type: "race" }), { class: "wb-button", "data-testid": "race", hidden: true });
     this.heads = COLUMNS.map(([key, face, why]) => h("th", { scope: "col", class: `wb-column-${key}` }, h("button", { type: "button", class: "wb-link", title: why || `Sort by ${face.toLowerCase()}`, onclick: () => this.sortBy(key) }, face)));
     this.element = h("div", { class: "wb-measure" },
       h("div", { class: "wb-measure-table" },
-        h("div", { class: "wb-tools" }, this.measure, button("Clear", "Forget all rows", () => send({ type: "clear_rows" }), { "data-testid": "clear-rows" }), this.note),
+        h("div", { class: "wb-tools" }, this.measure, this.race, button("Clear", "Forget all rows", () => send({ type: "clear_rows" }), { "data-testid": "clear-rows" }), this.note),
+        this.headline,
         h("table", { class: "wb-rows" }, h("thead", {}, h("tr", {}, this.heads)), this.body)),
       this.plots);
   }
@@ -43,7 +48,12 @@ export class MeasureTab {
 
   show(state: State): void {
     this.rows = state.rows ?? [];
-    this.measure.disabled = state.busy !== null && state.busy !== undefined;
+    this.measure.disabled = this.race.disabled = state.busy !== null && state.busy !== undefined;
+    const { text = "", rival = "", raced = false } = state.headline ?? {};
+    this.race.hidden = !rival;
+    setText(this.race, raced ? "Race again" : `Race against ${oneLine(rival, 40)}`);
+    this.headline.hidden = this.rows.length === 0 || !text;
+    setText(this.headline, text);
     this.draw();
   }
 
@@ -71,14 +81,16 @@ export class MeasureTab {
       class: `wb-row wb-row-${status.replaceAll(" ", "-")}${row.current ? " wb-current" : ""}`, "data-testid": `row-${i}`,
       onclick: () => { if (!this.opened.delete(id)) this.opened.add(id); this.draw(); },
     },
-      h("td", { class: "wb-config" }, row.current ? h("span", { class: "wb-now", title: "The present configuration" }, "●") : null, row.config ?? "",
-        status === "wrong" ? h("span", { class: "wb-mark-removed wb-strong", title: row.message || "Its outputs differ from the reference" }, " ! wrong result") : null),
+      h("td", { class: "wb-config" }, row.current ? h("span", { class: "wb-now", title: "The present configuration" }, "●") : null, row.config ?? ""),
       h("td", { class: "wb-number" }, whole(row.kernels)),
       h("td", { class: "wb-number" }, whole(row.functions)),
-      h("td", {}, timed(status) ? time(row, slowest) : h("span", { class: CALM.includes(status) ? "wb-dim" : "wb-mark-removed" }, statusWords(row))),
+      h("td", {}, status === "ok" ? time(row, slowest) : h("span", { class: CALM.includes(status) ? "wb-dim" : "wb-mark-removed" }, statusWords(row))),
       h("td", { class: "wb-dim wb-cut wb-column-target", title: row.target ?? "" }, row.target ?? ""));
-    if (!this.opened.has(id)) return [line];
-    return [line, h("tr", { class: "wb-detail" }, h("td", { colspan: COLUMNS.length }, detail(row)))];
+    const look = CALM.includes(status) ? "wb-dim" : "wb-mark-removed";
+    // The sentence of a row that failed has a line of its own: there it can be read in full.
+    const said = row.said ? [h("tr", { class: "wb-detail", "data-testid": `said-${i}` }, h("td", { colspan: COLUMNS.length, class: look }, row.said))] : [];
+    const more = this.opened.has(id) ? [h("tr", { class: "wb-detail" }, h("td", { colspan: COLUMNS.length }, detail(row)))] : [];
+    return [line, ...said, ...more];
   }
 }
 
@@ -101,16 +113,12 @@ export function formatTime(us: number): string {
 /** What is nobody's fault. */
 const CALM = ["pending", "running", "cancelled", "not measured"];
 
-/** A row with wrong outputs has a time too; it says so beside its name, and wins nothing. */
-function timed(status: string): boolean {
-  return status === "ok" || status === "wrong";
-}
-
+/** In a row's own line only the word; its sentence is beneath it. */
 function statusWords(row: RowState): string {
   if (row.status === "running") return row.message || "measuring…";
   if (row.status === "pending") return row.message || "waiting";
   const status = row.status ?? "failed";
-  return row.message ? `${status}: ${row.message}` : status;
+  return CALM.includes(status) ? status : `! ${status}`;
 }
 
 function time(row: RowState, slowest: number): (Node | string)[] {

@@ -43,6 +43,8 @@ export interface RowState {
   /** As `measure/status.py` has them, and under way. */
   status?: "ok" | "wrong" | "failed" | "crashed" | "timeout" | "out of memory" | "cancelled" | "not measured" | "running" | "pending";
   message?: string;
+  /** The sentence of a row that failed, as every table and plot has it. */
+  said?: string;
   current?: boolean;
 }
 
@@ -70,6 +72,10 @@ export interface State {
   busy?: { what?: string; fraction?: number | null; since?: number } | null;
   error?: { title?: string; text?: string } | null;
   rows?: RowState[];
+  /** What may be said of the rows; the configuration that the present one can be raced against, and whether it was. */
+  headline?: { text?: string; rival?: string; raced?: boolean };
+  /** The compiler's own build at this opt level; `why` are sentences, once they were asked for. */
+  build?: { kernels?: number; failed?: string; opt_level?: number; why?: string[] };
   code?: string;
   pipeline_text?: string;
 }

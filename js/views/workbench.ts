@@ -15,6 +15,7 @@ import { watch, type Model } from "./model.ts";
 import { panel } from "./panel.ts";
 import { PassList } from "./pass_list.ts";
 import { probe } from "./probe.ts";
+import { RealBuild } from "./real_build.ts";
 import { Shell } from "./shell.ts";
 import { type Catalog, type State } from "./state.ts";
 import { Steps } from "./steps.ts";
@@ -38,6 +39,7 @@ export function workbench(model: Model, el: HTMLElement): () => void {
   const busy = new BusyStrip(send);
   const errors = new ErrorStrip();
   const inspector = new Inspector(stage);
+  const build = new RealBuild(send);
   // A saved page has no kernel to run passes: what would ask it can't be pressed.
   const saved = model.get("saved") === true;
   shell.root.classList.toggle("wb-saved-page", saved);
@@ -55,7 +57,7 @@ export function workbench(model: Model, el: HTMLElement): () => void {
     { name: "text", title: "Text", element: text.element },
     { name: "code", title: "Code", element: code.element },
   ]);
-  const main = h("div", { class: "wb-main" }, left, h("div", { class: "wb-centre" }, compare.bar, errors.element, compare.element, busy.element), right);
+  const main = h("div", { class: "wb-main" }, left, h("div", { class: "wb-centre" }, compare.bar, errors.element, build.list, compare.element, busy.element), right);
   shell.root.append(asking(header.element), header.form, header.notes, main, asking(steps.element), tabs.element, shell.status);
 
   compare.onkey = (event) => {
@@ -76,8 +78,9 @@ export function workbench(model: Model, el: HTMLElement): () => void {
     measure.show(state);
     code.show(state);
     busy.show(state.busy);
-    errors.show(state.error ?? wrong(state, checks));
-    facts(compare, state);
+    errors.show(state.error ?? wrong(state, checks) ?? unbuilt(state));
+    build.show(state);
+    facts(compare, state, build);
   };
   const tell = () => {
     plots.show(model.get("plots"));
@@ -118,16 +121,28 @@ function wrong(state: State, checks: Checks): State["error"] {
   return failed(checks[at]) ? { title: `${state.passes?.[at]?.name ?? ""} changed the answer`, text: checks[at].text } : null;
 }
 
-/** The number by the graph: kernels, large, since that is what one watches; nodes, small. */
-function facts(compare: Compare, state: State): void {
+/** The present configuration's row, where it failed. */
+function unbuilt(state: State): State["error"] {
+  const row = state.rows?.find((each) => each.current && each.said && each.status !== "not measured" && each.status !== "cancelled");
+  return row ? { title: `${row.config ?? ""}: ${row.status}`, text: row.message ?? "" } : null;
+}
+
+/** The number by the graph: kernels, large, since that is what one watches; the build's where it differs; nodes, small. */
+function facts(compare: Compare, state: State, build: RealBuild): void {
   const counts = state.counts ?? {};
+  const failed = state.rows?.find((each) => each.current)?.said ?? "";
   (["before", "after"] as const).forEach((side, i) => {
     const kernels = counts[`${side}_kernels`];
     const nodes = counts[`${side}_nodes`];
+    const key = JSON.stringify([kernels, nodes, failed]);
+    // What stays is left alone: a click that began on the button ends on it.
+    if (compare.facts[i].dataset.shown === key) return;
+    compare.facts[i].dataset.shown = key;
     const known = typeof kernels === "number";
     replace(compare.facts[i],
       h("span", { class: "wb-kernels", "data-testid": `kernels-${side}` }, known ? kernels : "–"),
       h("span", {}, kernels === 1 ? " kernel" : " kernels"),
+      side === "after" ? [" ", build.element, " ", failed && h("span", { class: "wb-mark-removed wb-strong", "data-testid": "row-status", title: failed }, `! ${failed.split(":", 1)[0]}`)] : null,
       typeof nodes === "number" ? h("span", { class: "wb-dim" }, ` · ${nodes.toLocaleString("en")} nodes`) : null);
   });
 }

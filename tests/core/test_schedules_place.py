@@ -124,7 +124,8 @@ def test_failures_are_counted_by_their_last_line() -> None:
 
 def test_schedules_that_did_not_win_are_not_recommended() -> None:
     def result(answer: str) -> TunedSchedules:
-        raced = Race("opt 3", "tuned", "llvm", 0.5, 0.4, 0.6, answer, (), ())
+        ratio = {"yes": 2.0, "no": 0.5, "can't tell": 1.0}[answer]
+        raced = Race("opt 3", "tuned", "llvm", ratio, ratio - 0.1, ratio + 0.1, (), ())
         dense, add = tasks_of(ANSWER, BEFORE)
         tasks = (replace(dense, after_us=20.0), replace(add, after_us=2.0, status="tuned"))
         folder = Path("there")

@@ -33,7 +33,7 @@ def racing(*answers):
         answer = left.pop(0)
         ratio = {"yes": 1.5, "no": 0.5, "can't tell": 1.0}[answer]
         label = challenger.config.label
-        return Race("opt 3", label, TARGET, ratio, ratio - 0.01, ratio + 0.01, answer, (1.0,) * 10, (1.0,) * 10)
+        return Race("opt 3", label, TARGET, ratio, ratio - 0.01, ratio + 0.01, (1.0,) * 10, (1.0,) * 10)
 
     return run, ran
 

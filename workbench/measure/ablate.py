@@ -11,6 +11,7 @@ from workbench.measure.status import OK, WRONG
 from workbench.measure.store.conditions import conditions
 from workbench.measure.switching import Counting, Switches, effective, switches
 from workbench.measure.timing.race import race
+from workbench.measure.timing.verdict import NOISE, NOISE_COLUMNS, VERDICT, judge_row, ratio_of
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.process.worker import Progress, never, silent
@@ -23,8 +24,6 @@ Rows = list[dict[str, Any]]
 CONTROL, WITHOUT, ONLY = "control", "without", "only"
 NOTHING = "nothing"
 "the pass that the control leaves out"
-VERDICT = {"yes": "slower", "no": "not slower", "can't tell": "can't tell"}
-"from the answer to whether the whole pipeline is the faster one"
 
 
 def ablate(
@@ -60,9 +59,10 @@ def ablate(
     -------
     pandas.DataFrame
         `pass`, `direction`, `kernels`, `traffic_bytes`, `status`, `message`, and where it was raced `ratio` (its time over that
-        of all passes), `low`, `high` (95 % interval), `verdict` ("slower", "not slower", "can't tell"), `rounds`. A row with other
-        outputs than the reference is "wrong" and has none of these. The first row
-        has direction "control": all passes against all passes, which is the noise.
+        of all passes), `low`, `high` (95 % interval), `verdict` ("slower", "not slower", "can't tell"), `rounds`, and `noise`,
+        `noise_low`, `noise_high`: the row against itself in the same race. A row with other outputs than the reference is "wrong"
+        and has none of these. The first row has direction "control": all passes against all passes, which is the noise too.
+        Where the noise excludes 1, the verdict is "can't tell" and the message gives the figures.
 
     Raises
     ------
@@ -114,7 +114,8 @@ def left_out(
         if cancelled():
             return
         progress(f"Racing {direction} {name}", place / len(cases))
-        rows[place] = {**rows[place], **_raced(workload, config, whole, target, budget, cancelled)}
+        rows[place] |= _raced(workload, config, whole, target, budget, cancelled)
+        rows[place] |= _verdict(rows[place], rows[0])
         yield list(rows)
 
 
@@ -137,5 +138,16 @@ def _raced(
         # the time of a wrong answer says nothing about a pass
         return {"status": WRONG, "message": found.note, "target": found.target}
     told = {"ratio": found.ratio, "low": found.low, "high": found.high, "rounds": found.rounds}
-    verdict = {"verdict": VERDICT[found.answer], "status": OK, "message": found.note, "target": found.target}
-    return {**told, **verdict, **conditions(workload.dialect)}
+    own = found.noise
+    noise = {} if own is None else dict(zip(NOISE_COLUMNS, (own.ratio, own.low, own.high), strict=True))
+    said = {"status": OK, "message": found.note, "target": found.target}
+    return {**told, **noise, **said, **conditions(workload.dialect)}
+
+
+def _verdict(row: dict[str, Any], control: dict[str, Any]) -> dict[str, Any]:
+    """The verdict of a row that was raced; on a machine that is too noisy, why there is none."""
+    if ratio_of(row) is None:
+        return {}
+    found = judge_row(row, control, again="run wb.ablate again")
+    noisy = {"message": found.sentence} if found.reason == NOISE else {}
+    return {"verdict": VERDICT[found.answer], **noisy}

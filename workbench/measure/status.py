@@ -21,6 +21,11 @@ NOT_MEASURED = "not measured"
 NO_SERVER = "no server"
 "the tracker lent no device: that is no fault of the configuration, and another time it may"
 
+COUNTED = "counted"
+"it has counts, and was not to be timed"
+UNDER_WAY = ("pending", "running")
+"it waits for its turn, or has it"
+
 ALL = (OK, WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY, CANCELLED, NOT_MEASURED, NO_SERVER)
 BROKEN = (WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY)
 "the configuration's own fault"
@@ -29,6 +34,17 @@ BROKEN = (WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY)
 def status_of(error: WorkbenchError) -> str:
     """The word for an error; an error that knows none is a failure."""
     return getattr(error, "status", FAILED)
+
+
+def failure(status: object, message: object) -> str:
+    """Return the sentence of a row without numbers, `failed: why`; empty where nothing failed.
+
+    >>> failure("timeout", "it took longer than 60 s"), failure("ok", "")
+    ('timeout: it took longer than 60 s', '')
+    """
+    if not isinstance(status, str) or status in ("", OK, COUNTED, *UNDER_WAY):
+        return ""
+    return f"{status}: {message}" if isinstance(message, str) and message else status
 
 
 def may_win(row: Mapping[str, Any]) -> bool:

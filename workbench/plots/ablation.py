@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.plots.rows import conditions
+from workbench.measure.timing.verdict import NO, NOISE, YES, Row, is_under_way, judge_row, ratio_of
+from workbench.plots.rows import conditions, counted_failures, failed, failures
 from workbench.plots.style import LIGHT, Theme, axes, byte_unit, complete, dress, empty, label_rows, say
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+Rows = list[dict[str, Any]]
 CONTROL = "control"
 "the direction of the row that races the whole pipeline against itself: its interval is the noise"
 
 
-def ablation(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT) -> Axes:
+def ablation(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT, finished: bool = True) -> Axes:
     """The time without each pass over the time with all of them, with its 95 % interval; 1 is no difference.
 
-    An interval that reaches over 1 is drawn grey: it can't be told. The band is the pipeline against itself, measured the
-    same way. Right of each row: the change in kernels and bytes.
+    A row is coloured where `workbench.measure.timing.verdict` allows an answer, and grey otherwise. The band is the pipeline
+    against itself, measured the same way: where it excludes 1 the title says so and nothing else. Right of each row: the
+    change in kernels and bytes.
 
     Parameters
     ----------
     data
-        As `wb.ablate` gives it: `pass`, `direction`, `kernels`, `traffic_bytes`, `ratio`, `low`, `high`. Rows without a
-        ratio say why in their place.
+        As `wb.ablate` gives it: `pass`, `direction`, `kernels`, `traffic_bytes`, `ratio`, `low`, `high`. A row without a
+        ratio has its status in its place, and its sentence beneath the plot.
+    finished
+        Whether more rows are to come; until then the title says how many there are.
     """
-    rows = complete(data, "pass", "direction").to_dict("records")
+    everything: Rows = complete(data, "pass", "direction").to_dict("records")
+    rows = everything
     controls = [row for row in rows if row["direction"] == CONTROL]
     rows = [row for row in rows if row["direction"] != CONTROL]
     if not rows:
@@ -39,7 +46,7 @@ def ablation(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT
             ax.axvspan(row["low"], row["high"], color=theme.band, linewidth=0, zorder=0)
     ax.axvline(1, color=theme.faint, linewidth=1, zorder=0)
     for place, row in enumerate(rows):
-        _drawn(ax, place, row, theme)
+        _drawn(ax, place, row, _answer(row, controls), theme)
     ends = [row[key] for row in [*raced, *controls] if _known(row) for key in ("low", "high")] or [1.0]
     low, high = min([0.9, *ends]), max([1.1, *ends])
     room = (high - low) * 0.08
@@ -52,19 +59,25 @@ def ablation(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT
     ax.set_ylim(len(rows) - 0.4, -0.7)
     ax.set_xlabel("← faster without it      time without the pass / time with all      slower without it →")
     said = "band: the pipeline against itself" if any(map(_known, controls)) else ""
-    dress(ax, _finding(rows, controls), theme, " · ".join(part for part in (said, conditions(data)) if part))
+    title = "; ".join(part for part in (headline(everything, finished=finished), counted_failures(everything)) if part)
+    beneath = " · ".join(part for part in (said, conditions(data)) if part)
+    dress(ax, title, theme, beneath, failures(everything, "pass"))
     return ax
 
 
-def _known(row: dict[str, Any]) -> bool:
-    return all(isinstance(row.get(key), float) and row[key] == row[key] for key in ("ratio", "low", "high"))
+def _known(row: Row) -> bool:
+    return ratio_of(row) is not None
 
 
-def _drawn(ax: Axes, place: int, row: dict[str, Any], theme: Theme) -> None:
+def _answer(row: Row, controls: Sequence[Row]) -> str:
+    return judge_row(row, controls[0] if controls else None).answer
+
+
+def _drawn(ax: Axes, place: int, row: Row, answer: str, theme: Theme) -> None:
     if not _known(row):
-        say(ax, 1, place, str(row.get("message") or row.get("status") or "not timed")[:80], theme, color=theme.dim)
+        say(ax, 1, place, f"! {failed(row)}" if failed(row) else "not timed", theme, color=theme.dim)
         return
-    colour = theme.good if row["low"] > 1 else theme.bad if row["high"] < 1 else theme.bar
+    colour = {YES: theme.good, NO: theme.bad}.get(answer, theme.bar)
     ax.plot([row["low"], row["high"]], [place, place], color=colour, linewidth=4, solid_capstyle="butt", alpha=0.55)
     ax.plot([row["ratio"]], [place], "o", color=colour, markersize=6)
     say(ax, row["ratio"], place, f"{row['ratio']:.3g}", theme, xytext=(0, 10), ha="center")
@@ -88,10 +101,32 @@ def _change(row: dict[str, Any], base: dict[str, Any], column: str, words: Any) 
     return ("+" if now > then else "-") + words(abs(now - then))
 
 
-def _finding(rows: list[dict[str, Any]], controls: list[dict[str, Any]]) -> str:
-    raced = [row for row in rows if _known(row)]
-    worth = [row for row in raced if row["low"] > 1 and row["direction"] == "without"]
-    harm = [row for row in raced if row["high"] < 1 and row["direction"] == "without"]
+def headline(rows: Sequence[Row], *, finished: bool = True, again: str = "run wb.ablate again") -> str:
+    """Return what may be said of all rows of an ablation, the control among them.
+
+    Parameters
+    ----------
+    again
+        How to try again on a noisy machine.
+    """
+    controls = [row for row in rows if row.get("direction") == CONTROL]
+    rows = [row for row in rows if row.get("direction") != CONTROL]
+    done = [row for row in (*rows, *controls) if _known(row) or failed(row)]
+    if is_under_way((*rows, *controls)):
+        return f"{len(done)} of {len(rows) + len(controls)} raced so far"
+    if not finished:
+        return f"{len(rows) + len(controls)} counted so far"
+    if not any(_known(row) for row in rows):
+        return _counted(rows, controls)
+    judged = [(row, judge_row(row, controls[0] if controls else None, again=again)) for row in (*controls, *rows)]
+    noisy = next((found for row, found in judged if _known(row) and found.reason == NOISE), None)
+    return noisy.sentence if noisy else _worth([(row, found.answer) for row, found in judged if _known(row)])
+
+
+def _worth(answers: Sequence[tuple[Row, str]]) -> str:
+    without = [(row, answer) for row, answer in answers if row["direction"] == "without"]
+    worth = [row for row, answer in without if answer == YES]
+    harm = [row for row, answer in without if answer == NO]
     if worth:
         best = max(worth, key=lambda row: row["ratio"])
         said = f"without {best['pass']} it takes {best['ratio']:.3g} times as long"
@@ -99,10 +134,13 @@ def _finding(rows: list[dict[str, Any]], controls: list[dict[str, Any]]) -> str:
     if harm:
         worst = min(harm, key=lambda row: row["ratio"])
         return f"{worst['pass']} slows it down: {worst['ratio']:.3g} of the time without it"
-    if raced:
-        return "no pass makes a difference beyond the noise"
+    return "no pass makes a difference beyond the noise"
+
+
+def _counted(rows: Sequence[Row], controls: Sequence[Row]) -> str:
     base = controls[0].get("kernels") if controls else None
-    most = max((row for row in rows if row.get("kernels") is not None), key=lambda row: row["kernels"], default=None)
+    counts = [row for row in rows if isinstance(row.get("kernels"), (int, float)) and row["kernels"] == row["kernels"]]
+    most = max(counts, key=lambda row: row["kernels"], default=None)
     if base is not None and most is not None and most["kernels"] > base:
         return f"without {most['pass']}: {most['kernels']:.0f} kernels instead of {base:.0f}; not timed"
     return "counted, not timed"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from matplotlib.ticker import MaxNLocator
 
-from workbench.plots.rows import conditions, named
-from workbench.plots.style import LIGHT, Theme, axes, complete, dress, label_rows
+from workbench.plots.rows import Row, conditions, counted_failures, failed, failures, named
+from workbench.plots.style import LIGHT, Theme, axes, complete, dress, label_rows, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,25 +20,35 @@ def kernel_count(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = L
     Parameters
     ----------
     data
-        As `wb.measure` gives it: columns `config`, `kernels`, and `asked_target` where there are several; rows without a
-        count are left out. What was counted and not timed is drawn all the same.
+        As `wb.measure` gives it: columns `config`, `kernels`, and `asked_target` where there are several. A row without a
+        count has its status in its place. What was counted and not timed is drawn all the same.
     """
+    rows = complete(data, "config").to_dict("records")
     known = complete(data, "config", "kernels")
-    ax = axes(ax, len(known))
+    names = named(complete(data, "config"))
+    ax = axes(ax, len(names))
     counts = [int(n) for n in known["kernels"]]
-    names = named(known)
     best = min(counts, default=0)
-    colours = [theme.accent if n == best else theme.bar for n in counts]
-    bars = ax.barh(range(len(counts)), counts, color=colours, height=0.62)
-    ax.bar_label(bars, [str(n) for n in counts], padding=4, color=theme.text)
+    for place, row in enumerate(rows):
+        _bar(ax, place, row, best, theme)
     label_rows(ax, names)
-    ax.invert_yaxis()
+    ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
     ax.set_xlim(0, max([1, *counts]) * 1.12)
     ax.set_xlabel("kernels (calls in one run)")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     counted = known.drop(columns=["cpu", "gpu", "threads"], errors="ignore")  # a count is the same on every machine
-    dress(ax, _finding(names, counts), theme, conditions(counted))
+    title = "; ".join(part for part in (_finding(named(known), counts), counted_failures(rows)) if part)
+    dress(ax, title, theme, conditions(counted), failures(rows))
     return ax
+
+
+def _bar(ax: Axes, place: int, row: Row, best: int, theme: Theme) -> None:
+    count = row.get("kernels")
+    if count is None or count != count:
+        say(ax, 0, place, f"! {failed(row)}" if failed(row) else "not counted yet", theme, color=theme.bad)
+        return
+    bars = ax.barh(place, int(count), color=theme.accent if int(count) == best else theme.bar, height=0.62)
+    ax.bar_label(bars, [str(int(count))], padding=4, color=theme.text)
 
 
 def _finding(names: list[str], counts: list[int]) -> str:

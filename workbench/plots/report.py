@@ -25,9 +25,9 @@ from workbench.plots.kernel_times import kernel_times
 from workbench.plots.overhead import launch_overhead
 from workbench.plots.report_page import Section, page, picture
 from workbench.plots.roofline import roofline
-from workbench.plots.rows import conditions, kind
+from workbench.plots.rows import conditions, failures, kind
 from workbench.plots.style import byte_unit, figures, time_unit
-from workbench.plots.times import runtime
+from workbench.plots.times import headline, runtime
 from workbench.plots.waterfall import waterfall
 from workbench.process.worker import Progress, never, silent
 from workbench.targets import TargetLike, target_texts
@@ -121,18 +121,7 @@ def _harmless(value: Any) -> Any:
 def _summary(workload: Workload, rows: pd.DataFrame) -> list[str]:
     each: list[dict[str, Any]] = rows.to_dict("records")
     said = [f"{workload.name} ({workload.dialect}), measured {each[0]['measured_at']}", conditions(rows)]
-    for target in dict.fromkeys(row["asked_target"] for row in each):
-        right = [row for row in each if row["asked_target"] == target and row["status"] == "ok"]
-        if right:
-            best = min(right, key=lambda row: row["median_us"])
-            factor, unit = time_unit(best["median_us"])
-            time = f"{figures(best['median_us'] * factor)} {unit} a run in {best['kernels']:.0f} kernels"
-            said.append(f"{kind(target)}: {best['config']} is fastest of {len(right)}, {time}")
-    left = [row for row in each if row["status"] != "ok"]
-    return [
-        *said,
-        *(f"{row['config']}, {kind(row['asked_target'])}: {row['status']}: {row['message']}" for row in left),
-    ]
+    return [*said, headline(each), *failures(each)]
 
 
 def _runs(rows: pd.DataFrame, files: Files) -> list[Section]:

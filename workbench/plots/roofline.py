@@ -109,6 +109,6 @@ def _finding(rows: list[dict[str, Any]], points: list[tuple[float, float]], ceil
     reached = (
         f"reaches {share:.0%} of its ceiling"
         if share <= 1
-        else f"is {share:.2g} times its ceiling: its data stays in the cache"
+        else f"reaches {share:.0%} of its ceiling: its data stays in the cache"
     )
     return f"{cut(short(row['name']), 30)} {reached}; {bound:.0%} of the time is in kernels that memory limits"

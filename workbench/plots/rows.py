@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
+from workbench.measure.status import failure
 from workbench.plots.style import complete
 from workbench.targets import kind_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
+Row = Mapping[str, Any]
 TIMED = ("config", "median_us", "q1_us", "q3_us")
 
 
@@ -31,7 +34,7 @@ def kind(target: Any) -> str:
     return {"llvm": "CPU", "c": "CPU", "cuda": "CUDA"}.get(word, word)
 
 
-def device(row: dict[str, Any]) -> str:
+def device(row: Row) -> str:
     """`CPU` or `CUDA`."""
     said = row.get("device")
     return str(said).upper() if isinstance(said, str) and said else kind(row.get("target", "llvm"))
@@ -41,6 +44,25 @@ def conditions(data: pd.DataFrame) -> str:
     """In one line: on what it was measured, and how."""
     said = [_each(data, "cpu"), _each(data, "gpu"), _count(data, "threads", "thread"), _each(data, "target")]
     return " · ".join(part for part in (*said, _each(data, "tvm", "TVM ")) if part)
+
+
+def failed(row: Row) -> str:
+    """The word for a row without numbers, as it stands in its place; empty where nothing failed."""
+    return str(row["status"]) if failure(row.get("status"), row.get("message")) else ""
+
+
+def failures(rows: Iterable[Row], name: str = "config") -> list[str]:
+    """The sentences of the rows that failed, each with the row's name, and its device where there are several."""
+    rows = list(rows)
+    several = name == "config" and len({device(row) for row in rows}) > 1
+    said = [(row, failure(row.get("status"), row.get("message"))) for row in rows]
+    return [f"! {row.get(name)}{f', {device(row)}' if several else ''}: {words}" for row, words in said if words]
+
+
+def counted_failures(rows: Iterable[Row]) -> str:
+    """How many rows failed, for a title: `1 failed`; rows that have no device are `not measured`."""
+    words = [word for row in rows if (word := failed(row))]
+    return ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
 
 
 def _values(data: pd.DataFrame, column: str) -> list[Any]:

@@ -110,8 +110,13 @@ def axes(ax: Axes | None, rows: int) -> Axes:
         return ax
     import matplotlib.pyplot as plt
 
-    _, made = plt.subplots(figsize=_size(rows), layout="constrained")
+    figure, made = plt.subplots(figsize=_size(rows), layout="constrained")
+    figure.set_gid(OWN)
     return made
+
+
+OWN = "workbench"
+"the gid of a figure that was made here, and may grow with the words beneath it"
 
 
 def label_rows(ax: Axes, names: Sequence[str]) -> None:
@@ -130,11 +135,17 @@ def cut(line: str, length: int = LABEL_LENGTH) -> str:
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
-def dress(ax: Axes, finding: str, theme: Theme, conditions: str = "") -> None:
-    """Quiet axes: no frame, text in the theme's colour, the finding as the title, the conditions small beneath."""
+def dress(ax: Axes, finding: str, theme: Theme, conditions: str = "", failures: Sequence[str] = ()) -> None:
+    """Quiet axes: no frame, text in the theme's colour, the finding as the title, the conditions small beneath.
+
+    Parameters
+    ----------
+    failures
+        Sentences of the rows without numbers; beneath the plot they have room to be read in full.
+    """
     wide = ax.figure.get_figwidth() / WIDTH if isinstance(ax.figure, Figure) else 1.0
     title = ax.set_title(
-        "\n".join(wrap(finding, int(80 * wide), max_lines=2, placeholder=" …")),
+        "\n".join(wrap(finding, int(80 * wide), max_lines=TITLE_LINES, placeholder=" …")),
         loc="left",
         fontsize="medium",
         color=theme.text,
@@ -152,14 +163,21 @@ def dress(ax: Axes, finding: str, theme: Theme, conditions: str = "") -> None:
     ax.xaxis.label.set_color(theme.text)
     ax.yaxis.label.set_color(theme.text)
     ax.set_facecolor("none")
-    if conditions:
-        words = "\n".join(wrap(conditions, int(125 * wide), max_lines=3, placeholder=" …"))
+    lines = [each for said in failures for each in wrap(said, int(110 * wide))]
+    lines += wrap(conditions, int(125 * wide), max_lines=3, placeholder=" …")
+    if lines:
         place = (ax.figure.transSubfigure, ax.transAxes) if alone else (ax.transAxes, ax.transAxes)
         below = {"xytext": (0, -40), "textcoords": "offset points", "va": "top", "annotation_clip": False}
         at = (EDGE if alone else 0, 0)
-        ax.annotate(words, at, xycoords=place, color=theme.dim, fontsize=7, parse_math=False, **below)
+        ax.annotate("\n".join(lines), at, xycoords=place, color=theme.dim, fontsize=7, parse_math=False, **below)
+    if isinstance(ax.figure, Figure) and ax.figure.get_gid() == OWN:
+        ax.figure.set_figheight(ax.figure.get_figheight() + LINE * max(0, len(lines) - 3))
 
 
+TITLE_LINES = 6
+"room for a sentence about two pipelines, each with its whole text"
+LINE = 0.13
+"inches of a line of words beneath a plot"
 ABOVE = 6
 "points between the axes and the title"
 EDGE = 0.008
@@ -172,11 +190,11 @@ def say(ax: Axes, x: float, y: float, words: str, theme: Theme, **how: Any) -> N
     ax.annotate(words, (x, y), textcoords="offset points", **{"xytext": (5, 0), **how})
 
 
-def empty(ax: Axes, finding: str, theme: Theme) -> Axes:
+def empty(ax: Axes, finding: str, theme: Theme, failures: Sequence[str] = ()) -> Axes:
     """Axes with nothing on them but the reason."""
     ax.set_xticks([])
     ax.set_yticks([])
-    dress(ax, finding, theme)
+    dress(ax, finding, theme, failures=failures)
     ax.spines["bottom"].set_visible(False)
     return ax
 
@@ -226,6 +244,7 @@ def _figure(
     plot: Callable[..., Any], data: Any, theme: Theme, rows: int, width: float = WIDTH, **options: Any
 ) -> tuple[Figure, Axes]:
     figure = Figure(figsize=_size(rows, width), layout="constrained")
+    figure.set_gid(OWN)
     ax = figure.subplots()
     plot(data, ax=ax, theme=theme, **options)
     return figure, ax

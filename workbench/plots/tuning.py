@@ -30,10 +30,10 @@ NOUNS = {
     "build_seconds": "build time",
 }
 WORDS = {
-    "median_us": ("is faster", "fastest"),
+    "median_us": ("measured less", "lowest median"),
     "kernels": ("has fewer", "fewest"),
     "handover_bytes": ("hands over less", "least handed over"),
-    "build_seconds": ("is built faster", "fastest built"),
+    "build_seconds": ("was built in less", "shortest build"),
 }
 "what a candidate with a smaller value is, and the one with the smallest: by others of the objectives it may be worse"
 ROWS = 6
@@ -118,4 +118,5 @@ def _finding(values: pd.Series, best: pd.Series, tried: int, value: str, unit: s
         others = f"none of {tried} candidates {better}" if tried > 1 else "nothing else was tried yet"
         return f"{said} by default; {others}"
     begun = f", from {figures(float(values.iloc[0]))}" if values.index[0] == 0 else ""
-    return f"{said}{begun}: the {most} of {tried} candidates, found at number {when}"
+    raced = "; medians, not raced" if value == "median_us" else ""
+    return f"{said}{begun}: the {most} of {tried} candidates, found at number {when}{raced}"

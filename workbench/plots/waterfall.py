@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import MaxNLocator
 
-from workbench.plots.rows import conditions
+from workbench.plots.rows import conditions, counted_failures, failures
 from workbench.plots.style import (
     LIGHT,
     Theme,
@@ -30,7 +30,13 @@ WORDS = {"kernels": "kernels", "traffic_bytes": "read and written by kernels", "
 
 
 def waterfall(
-    data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT, what: str = "kernels", quiet: bool = False
+    data: pd.DataFrame,
+    ax: Axes | None = None,
+    *,
+    theme: Theme = LIGHT,
+    what: str = "kernels",
+    quiet: bool = False,
+    finished: bool = True,
 ) -> Axes:
     """A bar a pass, from the number before it to the number after it; the whole pipeline from top to bottom.
 
@@ -40,13 +46,19 @@ def waterfall(
         As `wb.waterfall` gives it: columns `pass` (the first row is the input), `kernels`, `traffic_bytes`, and
         `median_us`, `q1_us`, `q3_us` where times were measured.
     what
-        Which of the columns. A change of `median_us` whose quartiles overlap is drawn grey: it may be noise.
+        Which of the columns. Stages are timed one after the other and not raced, so no change of `median_us` is called one:
+        each stage has its time.
     quiet
         Draw the passes that leave the number as it is too.
+    finished
+        Whether more rows are to come; until then the title says how many there are.
     """
+    everything = complete(data, "pass").to_dict("records")
     known = complete(data, "pass", what).to_dict("records")
     if not known:
-        return empty(axes(ax, 1), f"no stage {'timed' if what == 'median_us' else 'counted'} yet", theme)
+        title = f"no stage {'timed' if what == 'median_us' else 'counted'} yet"
+        title = "; ".join(part for part in (title, counted_failures(everything)) if part)
+        return empty(axes(ax, 1), title, theme, failures(everything, "pass"))
     shown = [i for i, row in enumerate(known) if quiet or i == 0 or row[what] != known[i - 1][what]]
     ax = axes(ax, len(shown) + 1)
     factor, unit = _unit(what, max(row[what] for row in known))
@@ -66,7 +78,10 @@ def waterfall(
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     left_out = len(known) - len(shown)
     said = f"passes left out that leave this as it is: {left_out}" if left_out else ""
-    dress(ax, _finding(known, what), theme, " · ".join(part for part in (said, conditions(data)) if part))
+    title = _finding(known, what) if finished else f"{len(known)} of the stages so far"
+    title = "; ".join(part for part in (title, counted_failures(everything)) if part)
+    beneath = " · ".join(part for part in (said, conditions(data)) if part)
+    dress(ax, title, theme, beneath, failures(everything, "pass"))
     return ax
 
 
@@ -75,18 +90,12 @@ def _step(
 ) -> None:
     low, high = sorted((before[what] * factor, after[what] * factor))
     fewer = after[what] < before[what]
-    noise = what == "median_us" and not _apart(before, after)
-    colour = theme.bar if noise else theme.good if fewer else theme.bad
-    ax.barh(place, high - low, left=low, color=colour, height=0.62, alpha=0.6 if noise else 1)
+    timed = what == "median_us"
+    colour = theme.bar if timed else theme.good if fewer else theme.bad
+    ax.barh(place, high - low, left=low, color=colour, height=0.62)
     ax.plot([before[what] * factor] * 2, [place - 1.31, place + 0.31], color=theme.faint, linewidth=0.8, zorder=0)
-    sign = "-" if fewer else "+"
-    words = f"{sign}{figures(high - low)}" + (" (noise)" if noise else "")
-    say(ax, high, place, words, theme, color=theme.dim if noise else colour)
-
-
-def _apart(a: dict[str, Any], b: dict[str, Any]) -> bool:
-    known = all(isinstance(row.get(key), float) for row in (a, b) for key in ("q1_us", "q3_us"))
-    return known and (a["q1_us"] > b["q3_us"] or b["q1_us"] > a["q3_us"])
+    words = figures(after[what] * factor) if timed else f"{'-' if fewer else '+'}{figures(high - low)}"
+    say(ax, high, place, words, theme, color=theme.dim if timed else colour)
 
 
 def _unit(what: str, most: float) -> tuple[float, str]:
@@ -99,11 +108,13 @@ def _finding(rows: list[dict[str, Any]], what: str) -> str:
     first, last = rows[0], rows[-1]
     steps = [(after[what] - before[what], after) for before, after in pairwise(rows)]
     noun = {"kernels": "kernels", "traffic_bytes": "traffic", "median_us": "time"}[what]
+    if len(rows) == 1:
+        return f"{_ends(first[what], last[what], what).partition(' to ')[2]} as given"
     if first[what] == last[what] and not any(delta for delta, _ in steps):
         return f"no pass changed the {noun}"
     ends = _ends(first[what], last[what], what)
-    if what == "median_us" and not _apart(first, last):
-        return f"{ends}: no difference beyond the noise"
+    if what == "median_us":
+        return f"{ends}; not raced, so no difference is claimed"
     delta, most = max(steps, key=lambda step: abs(step[0]))
     return f"{ends}; {most['pass']} changes most ({'+' if delta > 0 else '-'}{_ends_delta(abs(delta), what)})"
 

@@ -28,6 +28,7 @@ from workbench.widgets.bundle import Shown
 from workbench.widgets.checking import Checked
 from workbench.widgets.compare_view import Comparison
 from workbench.widgets.packing import packed
+from workbench.widgets.real_build import first_preset
 from workbench.widgets.session import Choice, History
 from workbench.widgets.states import printed
 from workbench.widgets.supply import Supply, Wish
@@ -67,7 +68,7 @@ class Drawing(Comparison):
         self._runner = Runner(self.workload)
         self._infos = {info.name: info for info in self._dialect.passes()}
         self._presets = self._dialect.presets()
-        first = self._presets[0].pipeline if pipeline is None else pipeline
+        first = first_preset(self.workload, self._presets).pipeline if pipeline is None else pipeline
         self._history = History(Choice("pipeline", Pipeline([first] if isinstance(first, str) else first), opt_level))
         self._lock = threading.RLock()
         self._trace: Trace | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,11 +11,12 @@ from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.measure.kernels.counts import count_config
 from workbench.measure.local import failed_row, measure_one
+from workbench.measure.status import UNDER_WAY, may_win
+from workbench.measure.timing.race import Race, race
 from workbench.pipeline.config import Config
 from workbench.widgets import page
 from workbench.widgets.background import Background, Task, Throttle
 
-UNDER_WAY = ("pending", "running")
 ROW = ("config", "target", "status", "message", "kernels", "functions", "median_us", "q1_us", "q3_us")
 "of a row's columns, what the page shows"
 
@@ -54,7 +56,9 @@ class Measurements:
         self._rows: dict[Config, dict[str, Any]] = {}
         self._before: dict[Config, dict[str, Any]] = {}
         "what stood in the row of a pending request"
+        self._races: list[Race] = []
         self._work = Background("workbench-measures", failed)
+        self._racing = Background("workbench-races", failed)
 
     def ask(self, config: Config, module: Callable[[], Workload | None], again: bool) -> None:
         """Measure a configuration that has no row yet, or that is asked for again; `module` gives what is compiled.
@@ -85,9 +89,27 @@ class Measurements:
                 else:
                     del self._rows[key]
 
+    def race(self, a: Config, b: Config, fail: Callable[[str], None]) -> None:
+        """Race two configurations; `fail` is given the sentence where that cannot be done."""
+        self._racing.submit(lambda task: self._race(a, b, fail, task))
+
+    @property
+    def races(self) -> list[Race]:
+        """The races so far, the newest last."""
+        with self._lock:
+            return list(self._races)
+
+    def rival(self, current: Config) -> Config | None:
+        """The configuration to race the current one against: the first other one that ran; None where there is none."""
+        rows = self.all()
+        if current not in rows or not may_win(rows[current]):
+            return None
+        return next((config for config, row in rows.items() if config != current and may_win(row)), None)
+
     def cancel(self) -> None:
         """Give up what is measured and what waits."""
         self._work.cancel()
+        self._racing.cancel()
         self.forget_pending()
         self._changed()
 
@@ -95,11 +117,13 @@ class Measurements:
         """Forget all rows but those under way."""
         with self._lock:
             self._rows = {key: row for key, row in self._rows.items() if row["status"] in UNDER_WAY}
+            self._races = []
         self._changed()
 
     def wait(self, timeout: float) -> bool:
         """Wait until everything is measured; whether that was in time."""
-        return self._work.wait(timeout)
+        ends = time.monotonic() + timeout
+        return all(work.wait(max(0.0, ends - time.monotonic())) for work in (self._work, self._racing))
 
     def all(self) -> dict[Config, dict[str, Any]]:
         """The rows as they stand."""
@@ -127,6 +151,22 @@ class Measurements:
         )
         self._set(config, row)
         self._busy(None)
+
+    def _race(self, a: Config, b: Config, fail: Callable[[str], None], task: Task) -> None:
+        show = Throttle(lambda what, fraction=None: self._busy(page.busy(f"{what}: {a.label}, {b.label}", fraction)))
+        try:
+            found = race(
+                self.origin, a, b, self.target, budget=2 * self.budget, progress=show, cancelled=task.cancelled
+            )
+        except WorkbenchError as error:
+            if not task.cancelled():
+                fail(str(error))
+            return
+        finally:
+            self._busy(None)
+        with self._lock:
+            self._races.append(found)
+        self._changed()
 
     def _counted(self, workload: Workload, config: Config, task: Task) -> dict[str, Any]:
         """The counts, which are there long before the build is; what cannot be counted is told by the build."""

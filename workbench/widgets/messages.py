@@ -30,6 +30,8 @@ FIELDS: Fields = {
     "move": {"index": int, "to": int},
     "text": {"seq": int},
     "measure": {},
+    "race": {},
+    "build": {},
     "tab": {"name": str},
     "act": {"what": str, "arg": str},
     "set": {"name": str, "value": str},

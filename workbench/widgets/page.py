@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.dialects.base import Option, PassInfo, Preset
+from workbench.measure.timing.race import Race
 from workbench.pipeline.spec import PassStep
 from workbench.pipeline.step import Step
 from workbench.pipeline.trace import Trace
@@ -118,14 +119,14 @@ def code(choice: Choice, presets: Sequence[Preset], target: str) -> str:
     )
 
 
-def plots(rows: list[dict[str, Any]]) -> list[Block]:
-    """The plots of what was measured."""
+def plots(rows: list[dict[str, Any]], races: Sequence[Race]) -> list[Block]:
+    """The plots of what was measured; rows that failed are in them."""
     import pandas as pd
 
     from workbench.plots import kernel_count, runtime
 
     data = pd.DataFrame(rows)
     return [
-        picture(plot, data, len(data), name)
-        for name, plot in (("plot-kernels", kernel_count), ("plot-runtime", runtime))
+        picture(kernel_count, data, len(data), "plot-kernels"),
+        picture(runtime, data, len(data), "plot-runtime", races=races),
     ]

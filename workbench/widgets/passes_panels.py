@@ -9,9 +9,12 @@ import pandas as pd
 
 from workbench import plots
 from workbench.measure.ablate import left_out
+from workbench.measure.status import failure
+from workbench.measure.timing.verdict import RACED, VERDICT, judge_row, ratio_of
 from workbench.measure.waterfall import stages
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
+from workbench.plots.ablation import headline
 from workbench.widgets.background import Task
 from workbench.widgets.blocks import Block, action, entry, picture, size, table, words
 from workbench.widgets.panels import Panel
@@ -31,6 +34,8 @@ class PassesPanel(Panel):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.rows: Rows = []
+        self.finished = True
+        "whether the rows are all there; what was cancelled is not finished"
         self._of: Any = None
         "the choice that the rows are of"
 
@@ -50,8 +55,9 @@ class PassesPanel(Panel):
         for rows in self.found(*choice, timed=timed, task=task):
             if not task.wanted:
                 return
-            self.rows, self._of = rows, choice
+            self.rows, self._of, self.finished = rows, choice, False
             self.show()
+        self.finished = task.wanted
 
     def found(self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task) -> Iterator[Rows]:
         """The rows as they fill."""
@@ -108,7 +114,7 @@ class WaterfallPanel(PassesPanel):
                 _whole(row.get("kernels")),
                 _bytes(row.get("traffic_bytes")),
                 _spread(row),
-                str(row.get("message") or ""),
+                failure(row.get("status"), row.get("message")),
             ]
             for row in self.rows
         ]
@@ -118,7 +124,14 @@ class WaterfallPanel(PassesPanel):
             chooser,
             words("What would be built if the pipeline stopped there.", "small"),
             table(["After", "Kernels", "Read and written", "Time", ""], lines, "waterfall-table"),
-            picture(plots.waterfall, data, min(max(changes, 1) + 2, 14), "plot-waterfall", what=self.what),
+            picture(
+                plots.waterfall,
+                data,
+                min(max(changes, 1) + 2, 14),
+                "plot-waterfall",
+                what=self.what,
+                finished=self.finished,
+            ),
         ]
 
 
@@ -152,19 +165,38 @@ class AblationPanel(PassesPanel):
                 "all passes, twice" if row["direction"] == "control" else f"{row['direction']} {row['pass']}",
                 _whole(row.get("kernels")),
                 _bytes(row.get("traffic_bytes")),
-                _ratio(row),
-                str(row.get("verdict") or row.get("message") or ""),
+                *self._raced(row),
             ]
             for row in self.rows
         ]
         return [
             self._pressed(),
+            words(headline(self.rows, finished=self.finished), "strong", "ablation-headline"),
             words(
                 "Times are those of two programs run in turn; an interval that holds 1 can't tell them apart.", "small"
             ),
             table(["", "Kernels", "Read and written", "Time / all", ""], lines, "ablation-table"),
-            picture(plots.ablation, pd.DataFrame(self.rows), max(len(self.rows) - 1, 2), "plot-ablation"),
+            picture(
+                plots.ablation,
+                pd.DataFrame(self.rows),
+                max(len(self.rows) - 1, 2),
+                "plot-ablation",
+                finished=self.finished,
+            ),
         ]
+
+    def _pressed(self) -> Block:
+        raced = any(ratio_of(row) for row in self.rows)
+        return action("Race again" if raced else self.press, "ablation-time", title=self.hint)
+
+    def _raced(self, row: dict[str, Any]) -> tuple[str, str]:
+        """The ratio with its interval, where something may be said of it; and the verdict, or why there is none."""
+        if ratio_of(row) is None:
+            return "", failure(row.get("status"), row.get("message"))
+        found = judge_row(row, self.rows[0])
+        if found.reason != RACED:
+            return "", found.sentence
+        return f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})", VERDICT[found.answer]
 
 
 def _whole(value: Any) -> str:
@@ -181,9 +213,3 @@ def _spread(row: dict[str, Any]) -> str:
     factor, unit = plots.time_unit(row["median_us"])
     low, middle, high = (plots.figures(row[key] * factor) for key in ("q1_us", "median_us", "q3_us"))
     return f"{middle} {unit} ({low} to {high})"
-
-
-def _ratio(row: dict[str, Any]) -> str:
-    if row.get("ratio") is None:
-        return ""
-    return f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})"

@@ -137,7 +137,16 @@ def best_line(found: Result, target: str, space: Space) -> Block:
     default = next((trial for trial in found.trials if trial.target == target and not trial.chosen), None)
     told = [_beside(name, won[0], default) for name in found.objectives]
     others = f" {len(won) - 1} others are better in another objective." if len(won) > 1 else ""
-    return words(f"The best is {choice(won[0], space)}: {', '.join(told)}.{others}", "strong", "tune-best")
+    said = f"The best is {choice(won[0], space)}: {', '.join(told)}.{others}{_raced(found, target, won[0], default)}"
+    return words(said, "strong", "tune-best")
+
+
+def _raced(found: Result, target: str, best: Trial, default: Trial | None) -> str:
+    """What the race says of the best's time; without one, that there was none."""
+    if target in found.races:
+        return f" {found.races[target]}."
+    timed = "time" in found.objectives and default is not None and best is not default
+    return " Not raced against the default, so no difference in time is claimed." if timed else ""
 
 
 def _beside(objective: str, best: Trial, default: Trial | None) -> str:

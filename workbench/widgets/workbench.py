@@ -18,9 +18,12 @@ from workbench.dialects.entries import chosen
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.measure.kernels.overlays import Overlay
+from workbench.measure.status import UNDER_WAY, failure
+from workbench.measure.timing.race import Race
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
+from workbench.plots.times import headline
 from workbench.targets import TargetLike
 from workbench.widgets import messages, page
 from workbench.widgets.checking import Checking
@@ -29,8 +32,9 @@ from workbench.widgets.compare_view import Comparison
 from workbench.widgets.drawing import WHOLE
 from workbench.widgets.exploring import Exploring
 from workbench.widgets.kernels_panel import KernelsPanel
-from workbench.widgets.measuring import ROW, UNDER_WAY, Measurements
+from workbench.widgets.measuring import ROW, Measurements
 from workbench.widgets.passes_panels import AblationPanel, WaterfallPanel
+from workbench.widgets.real_build import RealBuild
 from workbench.widgets.session import Choice
 
 if TYPE_CHECKING:
@@ -80,7 +84,8 @@ class Workbench(Choosing):
     ) -> None:
         super().__init__(workload, pipeline, opt_level, target, **traits)
         self.auto_measure = auto_measure
-        self._plotted: list[Any] = []
+        self._plotted: Any = None
+        "what the plots show"
         self._pushing = threading.RLock()
         self._budget = budget
         self._open()
@@ -89,6 +94,14 @@ class Workbench(Choosing):
             for panel in (KernelsPanel, WaterfallPanel, AblationPanel)
         }
         self._checking = Checking(self._checked, self._busy, self._fail)
+        self._build = RealBuild(
+            self.workload,
+            self.target,
+            self._presets,
+            lambda found: self._push(build=found),
+            self._busy,
+            self._failed,
+        )
         self.on_msg(self._on_message)
         self._begin()
         self.observe(self._selected, "selection")
@@ -115,6 +128,8 @@ class Workbench(Choosing):
             busy=None,
             error=None,
             rows=[],
+            headline={},
+            build={},
             passes=[],
             counts={},
             step=WHOLE,
@@ -149,6 +164,24 @@ class Workbench(Choosing):
         """Build and time the configuration that is chosen, beside the notebook."""
         self._measure(again=True)
 
+    def race(self) -> None:
+        """Race the configuration that is chosen against the first other one that was timed, in a background thread.
+
+        Raises
+        ------
+        WorkbenchError
+            Not both of them were timed.
+        """
+        current = self.choice.config(self._presets)
+        rival = self._measures.rival(current)
+        if rival is None:
+            raise WorkbenchError("a race needs two configurations that ran; measure this one and another first")
+        self._measures.race(rival, current, lambda said: self._fail("There was no race", said))
+
+    def explain_build(self) -> None:
+        """List the passes that the compiler's own build runs beyond this pipeline; `state["build"]["why"]` has them."""
+        self._build.explain(self.pipeline, self.choice.opt_level)
+
     def check(self) -> None:
         """Find out which passes changed the answer, as `trace.check` does, beside the notebook; `checks` has what it found."""
         self._checking.start(self.trace)
@@ -169,6 +202,7 @@ class Workbench(Choosing):
         self._measures.cancel()
         self._checking.cancel()
         self._exploring.cancel()
+        self._build.cancel()
         for panel in self._panels.values():
             panel.cancel()
 
@@ -187,7 +221,14 @@ class Workbench(Choosing):
     def wait(self, timeout: float = 120) -> bool:
         """Wait until everything that was asked for is done; whether that was in time."""
         ends = time.monotonic() + timeout
-        parts = (self._pictures, self._measures, self._checking, self._exploring, *self._panels.values())
+        parts = (
+            self._pictures,
+            self._measures,
+            self._checking,
+            self._exploring,
+            self._build,
+            *self._panels.values(),
+        )
         return all(part.wait(max(0.0, ends - time.monotonic())) for part in parts)
 
     # -- messages from the page
@@ -218,6 +259,12 @@ class Workbench(Choosing):
 
     def _on_measure(self) -> None:
         self._measure(again=True)
+
+    def _on_race(self) -> None:
+        self.race()
+
+    def _on_build(self) -> None:
+        self.explain_build()
 
     def _on_tab(self, name: str) -> None:
         for panel in self._panels.values():
@@ -269,6 +316,10 @@ class Workbench(Choosing):
     def _changed(self) -> None:
         self._checking.cancel()
         super()._changed()
+        if self.choice.mode == "pipeline":
+            self._build.count(self.choice.opt_level)
+        else:
+            self._push(build={})
 
     def _drawn(self) -> None:
         for panel in self._panels.values():
@@ -332,6 +383,7 @@ class Workbench(Choosing):
             rows = [
                 {
                     **{name: row.get(name) for name in ROW},
+                    "said": failure(row["status"], row.get("message")),
                     "samples": len(row.get("samples") or ()),
                     "id": i,
                     "current": key == current,
@@ -339,9 +391,22 @@ class Workbench(Choosing):
                 for i, (key, row) in enumerate(found.items())
             ]
             measured = [row for row in found.values() if row["status"] == "ok"]
-            self._push(rows=rows, target=measured[-1]["target"] if measured else self.target)
-            counted = [row for row in found.values() if row.get("kernels") is not None]
-            figures = [(row["config"], row["kernels"], row.get("median_us")) for row in counted]
-            if counted and figures != self._plotted:
-                self._plotted = figures
-                self.plots = page.plots(counted)
+            rival, races = self._measures.rival(current), self._measures.races
+            self._push(
+                rows=rows,
+                target=measured[-1]["target"] if measured else self.target,
+                headline={
+                    "text": headline(list(found.values()), races),
+                    "rival": "" if rival is None else rival.label,
+                    "raced": any({race.a, race.b} == {rival.label, current.label} for race in races if rival),
+                },
+            )
+            # while a row is under way the plots stay as they are: a title speaks of data that is complete
+            if found and not any(row["status"] in UNDER_WAY for row in found.values()):
+                self._plot(list(found.values()), races)
+
+    def _plot(self, rows: list[dict[str, Any]], races: list[Race]) -> None:
+        figures = [(row["config"], row["status"], row.get("kernels"), row.get("median_us")) for row in rows]
+        if (figures, races) != self._plotted:
+            self._plotted = (figures, races)
+            self.plots = page.plots(rows, races)

@@ -14,7 +14,7 @@ from workbench.measure.remote.session import Session, at_device
 from workbench.measure.remote.tracker import Tracker
 from workbench.measure.timing import builds
 from workbench.measure.timing.jobs import compare
-from workbench.measure.timing.sampling import HEATS, Run, interleave
+from workbench.measure.timing.sampling import HEATS, TURNS, Run, interleave, turns
 from workbench.pipeline.config import Config
 
 
@@ -51,16 +51,15 @@ def race(
                 os.link(libraries[which], named)
                 return session.running(programs[which], named, target, seed)
 
-            def pair(heat: int) -> tuple[Run, Run]:
-                order = (0, 1) if heat % 2 == 0 else (1, 0)
-                both = {which: loaded(which, str(heat)) for which in order}
-                return both[0].run, both[1].run
+            def load(heat: int) -> list[Run]:
+                found = {place: loaded(TURNS[place], f"{heat}-{place}") for place in turns(heat)}
+                return [found[place].run for place in range(len(TURNS))]
 
             progress(f"Racing on {session.lent}", 0.0)
             checks = [
                 {} if reference is None else compare(loaded(which, "check"), reference, progress) for which in (0, 1)
             ]
-            times = interleave(pair, budget, lambda fraction: progress(f"Racing on {session.lent}", fraction))
+            times = interleave(load, budget, lambda fraction: progress(f"Racing on {session.lent}", fraction))
             method = f"in turn, in one session of the server {session.lent}, loaded anew {HEATS} times"
             return {**times, "checks": checks, "target": target, "method": method}
 

@@ -14,7 +14,7 @@ from workbench.errors import MeasureError
 from workbench.measure.kernels.counting import counted
 from workbench.measure.kernels.per_kernel import kernel_rows
 from workbench.measure.timing import builds
-from workbench.measure.timing.sampling import HEATS, Run, interleave, sample
+from workbench.measure.timing.sampling import HEATS, TURNS, Run, interleave, sample, turns
 from workbench.pipeline.outputs import AS_IT_STANDS, difference
 from workbench.process.backend import built_here
 from workbench.process.cuda_probe import gpu, look
@@ -133,18 +133,16 @@ def race(
     reference: str | None,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Build two configurations and run them in turn, loaded anew a few times."""
+    """Build two configurations and run them in turn, the first one twice, loaded anew a few times."""
     kept = [builds.compiled(workload, target, config, progress) for config in configs]
     checks = [{} if reference is None else compare(each.built.load(seed), reference, progress) for each in kept]
     progress("Racing", 0.0)
 
-    def pair(heat: int) -> tuple[Run, Run]:
-        # who is loaded first alternates too
-        order = (0, 1) if heat % 2 == 0 else (1, 0)
-        loaded = {which: kept[which].built.load(seed) for which in order}
-        return loaded[0].run, loaded[1].run
+    def load(heat: int) -> list[Run]:
+        loaded = {place: kept[TURNS[place]].built.load(seed) for place in turns(heat)}
+        return [loaded[place].run for place in range(len(TURNS))]
 
-    times = interleave(pair, budget, lambda fraction: progress("Racing", fraction))
+    times = interleave(load, budget, lambda fraction: progress("Racing", fraction))
     return {**times, "checks": checks, "target": kept[0].target, "method": RACE_METHOD}
 
 

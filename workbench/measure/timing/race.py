@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
-from math import isinf
 from typing import Any
 
 from workbench.dialects.base import Workload
@@ -13,9 +12,11 @@ from workbench.errors import NoDevice
 from workbench.measure.remote.devices import own_role
 from workbench.measure.remote.targets import target_there
 from workbench.measure.remote.tracker import Tracker
-from workbench.measure.timing.ratio import compared
+from workbench.measure.status import OK, WRONG
+from workbench.measure.timing.ratio import Ratio, compared
 from workbench.measure.timing.reference import reference
 from workbench.measure.timing.subject import JOBS, Limits, no_device
+from workbench.measure.timing.verdict import Outcome, Side, judge
 from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check as legal
 from workbench.process.worker import Progress, never, silent, worker
@@ -36,8 +37,6 @@ class Race:
     low: float
     high: float
     "the ratio's 95 % interval (measure/timing/ratio.py)"
-    answer: str
-    "whether b is faster: `yes`, `no` or `can't tell`"
     samples_a: tuple[float, ...] = field(repr=False)
     samples_b: tuple[float, ...] = field(repr=False)
     "seconds of one run; entries of one place were taken one right after the other"
@@ -46,6 +45,21 @@ class Race:
     "what else decided: a configuration with wrong outputs never wins; or why the outputs were not checked"
     wrong: tuple[str, ...] = ()
     "which of them gave other outputs than the reference"
+    noise: Ratio | None = None
+    "the race of a against itself, in the same rounds"
+
+    @property
+    def answer(self) -> str:
+        """Whether b is faster: `yes`, `no` or `can't tell`."""
+        return self.outcome.answer
+
+    @property
+    def outcome(self) -> Outcome:
+        """The answer with its reason and its sentence, by the rule that every headline follows."""
+        a, b = (Side(name, WRONG if name in self.wrong else OK, self.note) for name in (self.a, self.b))
+        race = Ratio(self.ratio, self.low, self.high)
+        facts = f"{self.rounds} rounds, {self.target}"
+        return judge(a, b, race, [self.noise], facts=facts, again="run wb.race again")
 
     @property
     def rounds(self) -> int:
@@ -53,19 +67,10 @@ class Race:
         return len(self.samples_a)
 
     def __str__(self) -> str:
-        """One sentence: the answer, the ratio with its interval, the number of rounds."""
-        if isinf(self.high):
-            interval = "too few rounds for an interval"
-        else:
-            interval = f"95 % interval {self.low:.3f} to {self.high:.3f}"
-        said = {
-            "yes": f"{self.b} is faster than {self.a}",
-            "no": f"{self.b} is not faster than {self.a}",
-            "can't tell": f"can't tell whether {self.b} is faster than {self.a}",
-        }[self.answer]
-        also = f"; {self.note}" if self.note else ""
-        ratio = f"time ratio {self.ratio:.3f} ({interval}, {self.rounds} rounds, {self.target})"
-        return visible(f"{said}: {ratio}{also}")
+        """One sentence: the answer, the ratio with its interval, the number of rounds; or why there is none."""
+        found = self.outcome
+        also = f"; {self.note}" if self.note and not self.wrong else ""
+        return visible(f"{found.sentence}{also}")
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(str(self))}</p>"
@@ -88,7 +93,8 @@ def race(
 ) -> Race:
     """Whether configuration `b` is faster than configuration `a`.
 
-    Both are built in one child process and run in turn, so that a machine that is slow for a while is slow for both.
+    Both are built in one child process and run in turn, so that a machine that is slow for a while is slow for both. `a` has
+    two turns in each round: where it is not as fast as itself, the machine is too noisy and nothing is said of `b`.
 
     Parameters
     ----------
@@ -149,11 +155,8 @@ def judged(a: str, b: str, found: dict[str, Any], note: str = "") -> Race:
         What is to be said where nothing is wrong.
     """
     times = compared(found["samples_a"], found["samples_b"])
+    again = found.get("samples_again")
     wrong = [name for name, each in zip((a, b), found["checks"], strict=True) if each.get("same") is False]
-    answer = times.answer
-    if wrong:
-        # the one that is right has no rival
-        answer = "can't tell" if len(wrong) == 2 else "no" if wrong == [b] else "yes"
     verb = "differ from the reference, so it cannot win" if len(wrong) == 1 else "differ from the reference"
     note = f"the outputs of {' and of '.join(wrong)} {verb}" if wrong else note
     return Race(
@@ -163,10 +166,10 @@ def judged(a: str, b: str, found: dict[str, Any], note: str = "") -> Race:
         times.ratio,
         times.low,
         times.high,
-        answer,
         tuple(found["samples_a"]),
         tuple(found["samples_b"]),
         found["method"],
         note,
         tuple(wrong),
+        compared(found["samples_a"], again) if again else None,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,20 +67,28 @@ def quartiles(samples: list[float]) -> tuple[float, float, float]:
 
 MOST_ROUNDS, HEATS = 1000, 8
 Run = Callable[[int], float]
+TURNS = (0, 1, 0)
+"which of the two configurations of a race has its turn in a round: the first one twice, so that a race holds its own A/A"
+
+
+def turns(heat: int) -> Sequence[int]:
+    """The places of TURNS in the order in which a heat loads them: the first to be loaded alternates."""
+    places = range(len(TURNS))
+    return places if heat % 2 == 0 else places[::-1]
 
 
 def interleave(
-    pair: Callable[[int], tuple[Run, Run]],
+    load: Callable[[int], Sequence[Run]],
     budget: float,
     progress: Callable[[float], None] = lambda _fraction: None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, Any]:
-    """Time two functions in turn: what slows the machine down for a while slows both.
+    """Time functions in turn: what slows the machine down for a while slows all of them.
 
     Parameters
     ----------
-    pair
-        Loads both anew for a heat of that number: each runs its function that many times and gives the mean seconds of one.
+    load
+        Loads all anew for a heat of that number: each runs its function that many times and gives the mean seconds of one.
         Where two equal programs happen to lie in memory can make a percent between them, and each heat places them anew.
     budget
         Seconds of runs, warm-up and loading not counted; at least LEAST rounds are run whatever it is.
@@ -88,11 +96,12 @@ def interleave(
     Returns
     -------
     dict
-        `samples_a`, `samples_b` (seconds of one run, entries of one place belong together), `number_a`, `number_b`.
+        `samples_a`, `samples_b` (seconds of one run, entries of one place belong together), `number_a`, `number_b`; of a third
+        function, which is `a` again, `samples_again`.
     """
-    samples: tuple[list[float], list[float]] = ([], [])
+    spent, heat, runs = 0.0, 0, load(0)
+    samples: list[list[float]] = [[] for _ in runs]
     numbers: list[int] = []
-    spent, heat, runs = 0.0, 0, pair(0)
     while True:
         if len(numbers) == 0:
             numbers = [max(1, min(MOST_RUNS, round(SAMPLE_SECONDS / max(run(1), 1e-9)))) for run in runs]
@@ -103,14 +112,15 @@ def interleave(
         if len(samples[0]) >= MOST_ROUNDS or (spent >= budget and len(samples[0]) >= LEAST):
             break
         heat += 1
-        runs = pair(heat)
-    return {"samples_a": samples[0], "samples_b": samples[1], "number_a": numbers[0], "number_b": numbers[1]}
+        runs = load(heat)
+    found = {"samples_a": samples[0], "samples_b": samples[1], "number_a": numbers[0], "number_b": numbers[1]}
+    return found if len(samples) == 2 else found | {"samples_again": samples[2]}
 
 
 def _heat(
-    runs: tuple[Run, Run],
+    runs: Sequence[Run],
     numbers: list[int],
-    samples: tuple[list[float], list[float]],
+    samples: list[list[float]],
     seconds: float,
     clock: Callable[[], float],
 ) -> float:
@@ -118,7 +128,8 @@ def _heat(
     started, rounds = clock(), 0
     while rounds < 2 or (clock() - started < seconds and rounds < MOST_ROUNDS // HEATS):
         # who goes first alternates: going second may mean warmer or colder caches
-        for which in (0, 1) if rounds % 2 == 0 else (1, 0):
+        places = range(len(runs))
+        for which in places if rounds % 2 == 0 else places[::-1]:
             samples[which].append(runs[which](numbers[which]))
         rounds += 1
     return clock() - started

@@ -1,0 +1,48 @@
+/** The kernels of the compiler's own build, where they are others than the picture's, and the passes that explain it. */
+import { button, h, replace, setText } from "./dom.ts";
+import { type Send, type State } from "./state.ts";
+
+export class RealBuild {
+  /** Beside the number by the graph. */
+  readonly element = h("span", { class: "wb-real-build", hidden: true, "data-testid": "real-build" });
+  /** Above the graph: what the build does otherwise, until it is closed. */
+  readonly list = h("div", { class: "wb-notes wb-why", hidden: true, "data-testid": "build-why" });
+  private readonly count = h("span", { class: "wb-strong" });
+  private readonly ask: HTMLButtonElement;
+  private wanted = false;
+  private why: readonly string[] = [];
+  private drawn = "";
+
+  constructor(send: Send) {
+    this.ask = button("why?", "The passes that the build runs beyond these", () => {
+      this.wanted = !this.wanted;
+      if (this.wanted && this.why.length === 0) send({ type: "build" });
+      this.draw();
+    }, { class: "wb-link", "data-testid": "build-ask", "aria-expanded": "false" });
+    replace(this.element, this.count, " ", this.ask);
+  }
+
+  show(state: State): void {
+    const { kernels, failed, opt_level: level, why = [] } = state.build ?? {};
+    const shown = state.counts?.after_kernels;
+    const whole = (state.step ?? -1) === -1 && !state.preview && (state.mode ?? "pipeline") === "pipeline";
+    const known = typeof kernels === "number" || Boolean(failed);
+    this.element.hidden = !whole || !known || kernels === shown;
+    const listed = failed ? [failed] : why;
+    // Of another pipeline it would be another list.
+    if (this.element.hidden || (this.why.length > 0 && listed.length === 0)) this.wanted = false;
+    this.why = listed;
+    setText(this.count, failed ? "the build fails" : `the build makes ${kernels?.toLocaleString("en") ?? ""}`);
+    this.element.title = failed || `The compiler's own pipeline at opt level ${level ?? ""}, with its parameters, for this target`;
+    this.draw();
+  }
+
+  private draw(): void {
+    this.list.hidden = !this.wanted;
+    this.ask.setAttribute("aria-expanded", String(this.wanted));
+    const key = JSON.stringify(this.why);
+    if (key === this.drawn) return;
+    this.drawn = key;
+    replace(this.list, this.why.length > 0 ? h("ul", { class: "wb-found" }, this.why.map((line) => h("li", {}, line))) : h("p", { class: "wb-dim" }, "The build's passes are being listed …"));
+  }
+}

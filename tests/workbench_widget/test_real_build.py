@@ -1,0 +1,115 @@
+"""The first number is the build's: parameters bound as the build has them, its count and its passes beside the pipeline's."""
+
+from __future__ import annotations
+
+import pytest
+from workbench_widget.driving import MERGE, says
+
+import workbench as wb
+
+
+@pytest.fixture
+def conv():
+    return wb.samples.load("conv_bias_batch_norm")
+
+
+@pytest.fixture
+def opened(conv):
+    bench = wb.Workbench(conv, auto_measure=False)
+    assert bench.wait()
+    yield bench
+    bench.cancel()
+    bench.close()
+
+
+def test_parameters_are_as_the_build_has_them(opened, conv, dialect):
+    """Relay's build makes constants of them, Relax's takes them as inputs."""
+    assert conv.params
+    names = [step.name for step in opened.pipeline]
+    assert ("BindParams" in names) == any("BindParams" in preset.pipeline for preset in opened._presets)
+    assert abs(opened.kernels - wb.count(conv).calls) <= 2
+    unbound = wb.trace(conv, str(opened._presets[0].pipeline)).end.graph.kernels()
+    assert opened.kernels <= unbound
+
+
+def test_without_parameters_the_first_preset_is_shown(cast, dialect):
+    bench = wb.Workbench(cast, auto_measure=False)
+    assert bench.wait()
+    assert str(bench.pipeline) == str(wb.Pipeline.parse(bench._presets[0].pipeline))
+    bench.close()
+
+
+def test_the_builds_count_is_beside_the_pipelines(opened, conv):
+    assert opened.state["build"] == {"kernels": wb.count(conv).calls, "opt_level": 3}
+    says(opened, type="mode", value="context")
+    assert opened.state["build"] == {}
+    says(opened, type="mode", value="pipeline")
+    assert opened.state["build"]["kernels"] == wb.count(conv).calls
+
+
+def test_a_build_that_fails_has_its_sentence(conv, dialect, facts):
+    bench = wb.Workbench(conv, auto_measure=False, target="llvm -mtriple=foo-bar")
+    assert bench.wait()
+    assert set(bench.state["build"]) in ({"failed", "opt_level"}, {"kernels", "opt_level"})
+    bench.close()
+
+
+def test_passes_of_the_build_that_are_not_here_are_listed(opened, conv, dialect):
+    says(opened, type="build")
+    why = opened.state["build"]["why"]
+    changed = {step.name for step in wb.trace_build(conv, whole=False).steps if step.changed and step.depth == 0}
+    shown = {step.name for step in opened.pipeline if step.enabled}
+    runs = {line.split()[3].rstrip(":") for line in why if line.startswith("The build runs ")}
+    assert runs <= changed - shown
+    opened.pipeline = "FoldConstant"
+    assert opened.wait()
+    # of another pipeline it is another list
+    assert "why" not in opened.state["build"]
+    opened.explain_build()
+    assert opened.wait()
+    fusing = "FuseOps"
+    assert any(line.startswith(f"The build runs {fusing}:") for line in opened.state["build"]["why"])
+
+
+def test_unbound_parameters_are_named(conv, dialect):
+    bench = wb.Workbench(conv, "FoldConstant", auto_measure=False)
+    bench.explain_build()
+    assert bench.wait()
+    says_so = any("parameters as constants" in line for line in bench.state["build"]["why"])
+    assert says_so == any("BindParams" in preset.pipeline for preset in bench._presets)
+    bench.close()
+
+
+def test_a_race_of_two_rows_is_the_headline_and_the_plots_title(bench):
+    says(bench, type="measure")
+    assert bench.state["headline"]["rival"] == ""
+    assert "faster" not in bench.state["headline"]["text"]
+    bench.toggle(MERGE)
+    says(bench, type="measure")
+    rows = [row["config"] for row in bench.state["rows"]]
+    assert bench.state["headline"]["rival"] == rows[0]
+    assert bench.state["headline"]["text"].endswith("not raced, so no difference is claimed")
+    says(bench, type="race")
+    assert bench.state["error"] is None
+    found = bench.state["headline"]
+    assert found["raced"]
+    assert found["text"] == bench._measures.races[-1].outcome.sentence
+    title = next(plot for plot in bench.plots if plot["name"] == "plot-runtime")["text"]
+    # a plot breaks lines within long names
+    assert "".join(title.split()) == "".join(found["text"].split())
+
+
+def test_a_race_needs_two_rows_that_ran(bench):
+    says(bench, type="race")
+    assert "two configurations" in bench.state["error"]["text"]
+
+
+def test_a_failed_row_has_its_sentence_in_row_headline_and_plots(cast, dialect, facts):
+    bench = wb.Workbench(cast, MERGE, auto_measure=False, target="llvm -mtriple=foo-bar")
+    says(bench, type="measure")
+    (row,) = bench.state["rows"]
+    assert row["said"] == f"{facts.bad_triple}: {row['message']}"
+    assert facts.bad_triple in bench.state["headline"]["text"]
+    for plot in bench.plots:
+        assert facts.bad_triple in plot["text"], plot["name"]
+    bench.close()
