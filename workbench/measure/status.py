@@ -16,12 +16,14 @@ CRASHED = "crashed"
 TIMEOUT = "timeout"
 OUT_OF_MEMORY = "out of memory"
 CANCELLED = "cancelled"
+INTERRUPTED = "interrupted"
+"Ctrl-C, or the notebook's stop button, came before it was measured"
 NOT_MEASURED = "not measured"
 "there is no device for its target: it has counts, and the message says what is missing"
 NO_SERVER = "no server"
 "the tracker lent no device: that is no fault of the configuration, and another time it may"
 
-ALL = (OK, WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY, CANCELLED, NOT_MEASURED, NO_SERVER)
+ALL = (OK, WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY, CANCELLED, INTERRUPTED, NOT_MEASURED, NO_SERVER)
 BROKEN = (WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY)
 "the configuration's own fault"
 
