@@ -16,7 +16,8 @@ import nbformat
 from nbclient import NotebookClient
 from PIL import Image
 
-from workbench.process.reporting import OUTPUT
+from workbench.process import reporting
+from workbench.widgets import still
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 WORDS = ("Predict", "TunePanel")
@@ -26,7 +27,7 @@ MEASURED = "measured"
 "tag of a cell whose text differs from run to run"
 PICTURE = "picture"
 "tag of the cell whose picture stands for the notebook in the index"
-TRANSIENT = {OUTPUT}
+TRANSIENT = {reporting.OUTPUT, still.OUTPUT}
 "keys in the metadata of outputs that are not kept"
 COLOURS = 96
 
@@ -36,7 +37,7 @@ def _still(model):
     from pathlib import Path
     view = ipywidgets.widgets.widget._instances[model]
     if type(view).__name__ in {words!r}:
-        return json.dumps({{"text/html": view._still()["text/html"]}})
+        return json.dumps({{"text/html": view._still_words(drawn=False)}})
     def drawn(view):
         getattr(view, "wait", lambda seconds: None)(60)
         with tempfile.TemporaryDirectory() as folder:
@@ -107,7 +108,7 @@ def _ask(client: NotebookClient, code: str) -> str:
 
 
 def _joined(outputs: list[Any]) -> list[Any]:
-    """Outputs with neighbouring pieces of one stream as one, and without progress: both depend on the time."""
+    """Outputs with neighbouring pieces of one stream as one, without progress and stills: these depend on the time."""
     found: list[Any] = []
     for output in outputs:
         if not TRANSIENT.isdisjoint(output.get("metadata", {})):
