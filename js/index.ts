@@ -6,6 +6,7 @@ import { isSavedPage, openSavedPage } from "./standalone.ts";
 import { compareView } from "./views/compare_view.ts";
 import { fusion } from "./views/fusion.ts";
 import { graphView } from "./views/graph_view.ts";
+import { keepStill } from "./views/keeper.ts";
 import { type Model } from "./views/model.ts";
 import { pattern } from "./views/pattern.ts";
 import { predict } from "./views/predict.ts";
@@ -17,7 +18,13 @@ const VIEWS: Record<string, (model: Model, el: HTMLElement) => () => void> = { g
 
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const view = VIEWS[String(model.get("_view"))] ?? graphView;
-  return view(model, el);
+  const end = view(model, el);
+  const root = el.querySelector<HTMLElement>(".wb");
+  const endKeeping = root ? keepStill(model, root) : () => undefined;
+  return () => {
+    endKeeping();
+    end();
+  };
 }
 
 if (isSavedPage()) openSavedPage(render);

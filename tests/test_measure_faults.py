@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -14,7 +18,7 @@ import pytest
 import workbench as wb
 from workbench.dialects.registry import dialect as door
 from workbench.measure.status import may_win
-from workbench.process.worker import worker
+from workbench.process.worker import Progress, worker
 
 MIB = 1 << 20
 
@@ -199,3 +203,62 @@ def test_a_row_has_every_column_and_is_kept(dialect: str, monkeypatch: pytest.Mo
     assert rows.workload_hash.nunique() == 1
     assert wb.measure(small(), [0], budget=0.02, store=False).shape[0] == 1
     assert len(kept) == 2
+
+
+def ctrl_c(during: str) -> Progress:
+    """A progress that sends this process Ctrl-C when a step begins."""
+
+    def progress(what: str, _fraction: float | None) -> None:
+        if during in what:
+            signal.raise_signal(signal.SIGINT)
+
+    return progress
+
+
+def test_interrupted_measure_gives_its_rows(dialect: str) -> None:
+    rows = wb.measure(small(), [0, 1, 3], budget=0.02, progress=ctrl_c("(2 of 3)"))
+    assert list(rows["status"]) == ["ok", "interrupted", "interrupted"]
+    assert list(rows["config"]) == ["opt 0", "opt 1", "opt 3"]
+    assert list(rows["median_us"].notna()) == [True, False, False]
+    assert "call wb.measure again" in rows["message"][1]
+    assert worker()._child is None, "the child is at work"
+    assert len(wb.history(small()).query("run == @rows.run[0]")) == 1, "only what was measured is kept"
+    assert list(wb.measure(small(), [1], budget=0.02)["status"]) == ["ok"]
+
+
+def test_interrupted_measure_on_an_executor_gives_a_row_each(dialect: str) -> None:
+    with ProcessPoolExecutor(1, get_context("spawn")) as executor:
+        rows = wb.measure(small(), [0, 3], budget=0.02, executor=executor, progress=ctrl_c("Loading"))
+    assert list(rows["status"]) == ["interrupted", "interrupted"]
+
+
+def test_interrupted_report_and_waterfall_write_nothing(dialect: str, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        wb.report(small(), [0, 3], path=tmp_path / "r.html", budget=0.02, progress=ctrl_c("(2 of 2)"))
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(KeyboardInterrupt):
+        wb.waterfall(small(), budget=0.02, progress=ctrl_c("Timing after"))
+
+
+def test_interrupt_of_a_trial_ends_the_search(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual, begun = wb.measure, []
+
+    def measure(*given: Any, **how: Any) -> pd.DataFrame:
+        begun.append(given[1])
+        return usual(*given, **how | {"progress": ctrl_c("Loading")})
+
+    monkeypatch.setattr(import_module("workbench.tune.evaluate"), "measure", measure)
+    found = wb.tune(small(), budget=60, trials=4, race=0, each=0.02)
+    assert (len(begun), list(found.trials)) == (1, [])
+
+
+def test_interrupted_exploration_goes_on(dialect: str) -> None:
+    found = wb.explore(small(), sorted(info.name for info in wb.passes(dialect) if not info.reason)[:3])
+
+    def stop(so_far: object) -> None:
+        if len(found.rows) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        found.run(stop)
+    assert len(found.run().rows) == 3

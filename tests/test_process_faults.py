@@ -15,6 +15,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import MeasureError, WorkerLost
+from workbench.process.launch import Child
 from workbench.process.worker import Worker
 from workbench.process.worker import worker as role
 
@@ -184,3 +185,20 @@ def test_killed_notebook_takes_all_processes_with_it(dialect: str, how: str) -> 
 def test_forked_notebook_has_a_child_of_its_own(dialect: str) -> None:
     done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.split() == ["mlp", "mlp", "True"]
+
+
+def test_interrupt_of_the_start_leaves_no_child(
+    worker: Worker, w: wb.Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    def interrupted(child: Child, *_: object) -> None:
+        started.append(child.process)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Child, "_accept", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            worker.run("jobs_that_fail:name", w, {})
+    assert [process.poll() is None for process in started] == [False]
+    assert worker.run("jobs_that_fail:name", w, {}) == w.name

@@ -19,6 +19,13 @@ export interface PaneOptions {
   minimap: boolean;
 }
 
+const panes = new WeakMap<HTMLCanvasElement, Pane>();
+
+/** The pane that draws on a canvas. */
+export function paneOf(canvas: HTMLCanvasElement): Pane | undefined {
+  return panes.get(canvas);
+}
+
 export class Pane {
   readonly element: HTMLElement;
   readonly canvas: HTMLCanvasElement;
@@ -43,6 +50,7 @@ export class Pane {
       class: "wb-canvas", tabindex: "0", role: "application", "data-testid": options.testid,
       "aria-label": `Graph ${options.name}: arrow keys move along edges, Enter opens and closes a group, ? lists the keys`,
     });
+    panes.set(this.canvas, this);
     this.context = this.canvas.getContext("2d", { alpha: false })!;
     this.tooltip = new Tooltip();
     this.still = new Still(() => stage.repaint());

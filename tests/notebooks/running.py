@@ -16,6 +16,9 @@ import nbformat
 from nbclient import NotebookClient
 from PIL import Image
 
+from workbench.process import reporting
+from workbench.widgets import still
+
 FOLDER = Path(__file__).parents[2] / "notebooks"
 WORDS = ("Predict", "TunePanel")
 "widgets of which words stay, as they are when all cells have run"
@@ -24,6 +27,8 @@ MEASURED = "measured"
 "tag of a cell whose text differs from run to run"
 PICTURE = "picture"
 "tag of the cell whose picture stands for the notebook in the index"
+TRANSIENT = {reporting.OUTPUT, still.OUTPUT}
+"keys in the metadata of outputs that are not kept"
 COLOURS = 96
 
 _STILL = """
@@ -32,7 +37,7 @@ def _still(model):
     from pathlib import Path
     view = ipywidgets.widgets.widget._instances[model]
     if type(view).__name__ in {words!r}:
-        return json.dumps({{"text/html": view._still()["text/html"]}})
+        return json.dumps({{"text/html": view._still_words(drawn=False)}})
     def drawn(view):
         getattr(view, "wait", lambda seconds: None)(60)
         with tempfile.TemporaryDirectory() as folder:
@@ -103,9 +108,11 @@ def _ask(client: NotebookClient, code: str) -> str:
 
 
 def _joined(outputs: list[Any]) -> list[Any]:
-    """Outputs with neighbouring pieces of one stream as one: where they part depends on the time."""
+    """Outputs with neighbouring pieces of one stream as one, without progress and stills: these depend on the time."""
     found: list[Any] = []
     for output in outputs:
+        if not TRANSIENT.isdisjoint(output.get("metadata", {})):
+            continue
         if found and output.output_type == "stream" and output.get("name") == found[-1].get("name"):
             found[-1] = nbformat.v4.new_output("stream", name=output.name, text=found[-1].text + output.text)
         else:

@@ -121,7 +121,7 @@ def test_a_saved_notebook_has_the_question_and_the_answer_behind_a_click():
     assert "1 kernel" not in before
     assert view.answer == 1
     after = view._repr_mimebundle_()[0]["text/html"]
-    assert after.startswith("<details><summary>")
+    assert "<details><summary>" in after
     assert "1 kernel. a &lt; b" in after
 
 

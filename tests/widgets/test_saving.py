@@ -6,7 +6,6 @@ import errno
 import io
 import re
 import shutil
-import subprocess
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from pathlib import Path
@@ -19,7 +18,7 @@ from workbench.errors import WorkbenchError
 from workbench.graph.export import compare_to_graphviz, to_graphviz
 from workbench.graph.model import Edge, Graph, Node
 from workbench.widgets import bundle, paper, pictures
-from workbench.widgets.bundle import STILL_NODES, View
+from workbench.widgets.bundle import View
 from workbench.widgets.compare_view import CompareView
 from workbench.widgets.graph_view import GraphView
 from workbench.widgets.saved_page import inline_script, saved_page, to_json
@@ -242,30 +241,3 @@ def test_a_node_that_fails_says_why(tmp_path: Path) -> None:
     assert node
     with pytest.raises(WorkbenchError, match="could not draw the picture: Error: no such column"):
         pictures.by_layout({}, ".svg", broken, node)
-
-
-# -- what a notebook keeps
-
-
-@GRAPHVIZ
-@pytest.mark.parametrize("kind", ["graph", "compare"])
-def test_a_small_graph_is_kept_as_svg_beside_the_widget(kind: str) -> None:
-    kept = views(kind)[1]._repr_mimebundle_()
-    assert kept is not None
-    assert {"image/svg+xml", "application/vnd.jupyter.widget-view+json"} <= kept[0].keys()
-    assert any("op0" in text for text in words(kept[0]["image/svg+xml"].encode()))
-
-
-def test_a_larger_graph_is_kept_as_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subprocess, "run", None)
-    kept = GraphView(plain(STILL_NODES + 1))._repr_mimebundle_()
-    assert kept is not None
-    assert f"plain: {STILL_NODES + 1} nodes" in kept[0]["text/html"]
-
-
-def test_the_words_are_text() -> None:
-    evil = GraphView(hostile.graph())
-    evil.model = Graph(plain(STILL_NODES + 1).nodes, name=hostile.NAMES[1])
-    kept = evil._repr_mimebundle_()
-    assert kept is not None
-    assert Elements(kept[0]["text/html"]).found == [("p", [])]

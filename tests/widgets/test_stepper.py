@@ -202,7 +202,7 @@ def test_a_notebook_without_a_kernel_shows_the_passes_and_fetches_no_graph(trace
     assert shown
     assert "&lt;b&gt;t&lt;/b&gt;: 1 passes, 1 changed something" in shown[0]["text/html"]
     assert "<li>&lt;i&gt;P&lt;/i&gt;: 0.0 ms</li>" in shown[0]["text/html"]
-    assert "<li>Broken: it broke</li>" in stepper._still()["text/html"]
+    assert "<li>Broken: it broke</li>" in stepper._still()
 
 
 def test_lines_of_a_graph_that_was_not_read_from_text_are_found_by_name():

@@ -163,10 +163,10 @@ def test_a_log_of_something_else_is_told_in_words(workload, space, tmp_path):
 def test_what_stays_on_a_page_that_runs_nothing_is_a_sentence_and_the_rows(workload, space):
     panel = panel_of(workload, space, None)
     assert panel.wait(60)
-    assert "not begun" in panel._still()["text/html"]
+    assert "not begun" in panel._still()
     panel.start()
     assert panel.wait(60)
-    kept = panel._still()["text/html"]
+    kept = panel._still()
     assert kept.count("<tr>") == 1 + len(panel.run.trials)
     assert "The best is" in kept
 

@@ -14,7 +14,8 @@ from workbench.measure.timing.race import race
 from workbench.measure.timing.verdict import NOISE, NOISE_COLUMNS, VERDICT, judge_row, ratio_of
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
-from workbench.process.worker import Progress, never, silent
+from workbench.process.reporting import reported
+from workbench.process.worker import Progress, never
 from workbench.targets import TargetLike, target_text
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def ablate(
     directions: Sequence[str] = (WITHOUT,),
     timed: bool = True,
     budget: float = 2.0,
-    progress: Progress = silent,
+    progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> pd.DataFrame:
     """Kernels, bytes and time without each pass, against all of them, run in turn (`wb.race`).
@@ -73,8 +74,9 @@ def ablate(
 
     rows: Rows = []
     how = {"pipeline": pipeline, "opt_level": opt_level, "passes": passes, "directions": directions, "timed": timed}
-    for found in left_out(workload, target_text(target), **how, budget=budget, progress=progress, cancelled=cancelled):
-        rows = found
+    with reported(progress, f"Ablating the passes of {workload.name}") as say:
+        for found in left_out(workload, target_text(target), **how, budget=budget, progress=say, cancelled=cancelled):
+            rows = found
     return pd.DataFrame(rows)
 
 

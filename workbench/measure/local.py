@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
@@ -12,11 +13,12 @@ from workbench.errors import WorkbenchError, WorkerLost
 from workbench.measure.remote.rows import Part, measured_with
 from workbench.measure.remote.tracker import Tracker
 from workbench.measure.rows import COLUMNS, begun, finished, new_run, table
-from workbench.measure.status import FAILED, status_of
+from workbench.measure.status import FAILED, INTERRUPTED, status_of
 from workbench.measure.timing.subject import Limits, Subject, measured
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
+from workbench.process.reporting import reported
 from workbench.process.worker import Progress, never, silent
 from workbench.targets import TargetLike, target_text, target_texts
 
@@ -43,7 +45,7 @@ def measure(
     remote: Tracker | None = None,
     executor: Executor | None = None,
     store: bool = True,
-    progress: Progress = silent,
+    progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> pd.DataFrame:
     """Build, check and time each configuration for each target.
@@ -74,24 +76,62 @@ def measure(
         Timing begins when all is built, unless it is done elsewhere.
     store
         Whether to keep the rows for `wb.history`.
-    progress, cancelled
-        Told what is being done; asked whether to stop. What is not measured then is a row with status `cancelled`.
+    progress
+        Called with the work in words and the part that is done; by default that is shown in the cell or the terminal after
+        a second.
+    cancelled
+        Asked whether to stop. What is not measured then is a row with status `cancelled`.
 
     Returns
     -------
     pandas.DataFrame
         One row a (config, target): counts, `median_us`, `q1_us`, `q3_us`, the raw `samples` in seconds, the check, and what
-        they depend on. What fails, crashes, takes too long or too much is a row with that status and the reason.
+        they depend on. What fails, crashes, takes too long or too much is a row with that status and the reason. Ctrl-C ends
+        the measurement and gives the rows that are measured; the others have status `interrupted`.
     """
-    how = Limits(budget, timeout, memory, seed, check, per_kernel, progress, cancelled, remote)
-    runner, run, wanted = Runner(chosen(workload, entry, shapes)), new_run(), target_texts(targets)
-    asked = ((given, target) for given in _listed(configs) for target in wanted)
-    parts = (_part(runner, given, target, how, run) for given, target in asked)
-    if remote is None and executor is None:
-        rows = [finished(_row(part, how), store) for part in parts]
-    else:
-        rows = measured_with(list(parts), how, executor, lambda row: finished(row, store))
-    return table(rows)
+    workload = chosen(workload, entry, shapes)
+    runner, run, wanted = Runner(workload), new_run(), target_texts(targets)
+    asked = [(given, target) for given in _listed(configs) for target in wanted]
+    rows: dict[int, dict[str, Any]] = {}
+
+    def keep(place: int, row: dict[str, Any]) -> None:
+        rows[place] = finished(row, store)
+
+    try:
+        with reported(progress, f"Measuring {workload.name}") as report:
+            how = Limits(budget, timeout, memory, seed, check, per_kernel, report, cancelled, remote)
+            if remote is None and executor is None:
+                for place, (given, target) in enumerate(asked):
+                    here = replace(how, progress=_within(report, place, len(asked), f"{given[0].label} for {target}"))
+                    keep(place, _row(_part(runner, given, target, here, run), here))
+            else:
+                parts = [_part(runner, given, target, how, run) for given, target in asked]
+                measured_with(parts, how, executor, keep)
+    except KeyboardInterrupt:
+        for place, (given, target) in enumerate(asked):
+            rows.setdefault(place, _interrupted(begun(workload, given[0], target, run)))
+    return table([rows[place] for place in range(len(asked))])
+
+
+def raise_interrupt(rows: pd.DataFrame) -> None:
+    """Raise KeyboardInterrupt where an interrupt ended the measurement, for a caller that has no use of a part of the rows."""
+    if (rows["status"] == INTERRUPTED).any():
+        raise KeyboardInterrupt
+
+
+def _within(progress: Progress, place: int, total: int, label: str) -> Progress:
+    """The progress of one row, as a part of the whole."""
+
+    def say(what: str, fraction: float | None) -> None:
+        progress(f"{label} ({place + 1} of {total}): {what}", (place + (fraction or 0.0)) / total)
+
+    return say
+
+
+def _interrupted(row: dict[str, Any]) -> dict[str, Any]:
+    """The row of a configuration that an interrupt left without numbers; it is not kept for `wb.history`."""
+    message = "interrupted before it was measured; call wb.measure again with this configuration"
+    return {**row, "status": INTERRUPTED, "message": message}
 
 
 def _listed(configs: Iterable[Any]) -> list[tuple[Config, Pipeline | None]]:

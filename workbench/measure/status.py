@@ -16,6 +16,8 @@ CRASHED = "crashed"
 TIMEOUT = "timeout"
 OUT_OF_MEMORY = "out of memory"
 CANCELLED = "cancelled"
+INTERRUPTED = "interrupted"
+"Ctrl-C, or the notebook's stop button, came before it was measured"
 NOT_MEASURED = "not measured"
 "there is no device for its target: it has counts, and the message says what is missing"
 NO_SERVER = "no server"
@@ -26,7 +28,7 @@ COUNTED = "counted"
 UNDER_WAY = ("pending", "running")
 "it waits for its turn, or has it"
 
-ALL = (OK, WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY, CANCELLED, NOT_MEASURED, NO_SERVER)
+ALL = (OK, WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY, CANCELLED, INTERRUPTED, NOT_MEASURED, NO_SERVER)
 BROKEN = (WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY)
 "the configuration's own fault"
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
-from workbench.measure.local import measure
+from workbench.measure.local import measure, raise_interrupt
 from workbench.measure.switching import Counting, switches
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
+from workbench.process.reporting import reported
 from workbench.process.worker import Progress, never, silent
 from workbench.targets import TargetLike, target_text
 
@@ -32,7 +33,7 @@ def waterfall(
     budget: float = 0.5,
     check: bool = True,
     store: bool = True,
-    progress: Progress = silent,
+    progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> pd.DataFrame:
     """Kernels, bytes and time after each pass.
@@ -64,8 +65,9 @@ def waterfall(
 
     rows: Rows = []
     how = {"opt_level": opt_level, "timed": timed, "budget": budget, "check": check, "store": store}
-    for found in stages(workload, pipeline, target_text(target), **how, progress=progress, cancelled=cancelled):
-        rows = found
+    with reported(progress, f"Running the passes of {workload.name}") as say:
+        for found in stages(workload, pipeline, target_text(target), **how, progress=say, cancelled=cancelled):
+            rows = found
     return pd.DataFrame(rows)
 
 
@@ -120,6 +122,7 @@ def _timed(
 ) -> dict[str, Any]:
     """What a measurement adds to a row; its own counts stay as they were found from the passes."""
     table = measure(
-        workload, [config], [target], budget=budget, check=check, store=store, cancelled=cancelled
-    )  # fmt: skip
+        workload, [config], [target], budget=budget, check=check, store=store, progress=silent, cancelled=cancelled
+    )
+    raise_interrupt(table)
     return {name: value for name, value in table.to_dict("records")[0].items() if name not in ("config", *COUNTED)}

@@ -12,7 +12,8 @@ from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
-from workbench.process.worker import Progress, never, silent, worker
+from workbench.process.reporting import reported
+from workbench.process.worker import Progress, never, worker
 from workbench.targets import TargetLike, target_text
 
 
@@ -26,7 +27,7 @@ def trace_build(
     *,
     whole: bool = True,
     timeout: float = 600.0,
-    progress: Progress = silent,
+    progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Trace:
     """Build in the child process and record every pass, nested ones under their parents.
@@ -49,14 +50,15 @@ def trace_build(
     how = Config.of({"opt_level": opt_level, "disabled": disabled, "required": required, "options": config or {}})
     check(workload, how)
     arguments = {"target": target_text(target), "config": how.to_data(), "whole": whole}
-    answer = worker().run(
-        "workbench.pipeline.jobs:trace_build",
-        workload,
-        arguments,
-        timeout=timeout,
-        progress=progress,
-        cancelled=cancelled,
-    )
+    with reported(progress, f"Tracing the build of {workload.name}") as report:
+        answer = worker().run(
+            "workbench.pipeline.jobs:trace_build",
+            workload,
+            arguments,
+            timeout=timeout,
+            progress=report,
+            cancelled=cancelled,
+        )
     states = [_state(workload, answer["trace"], place) for place in range(answer["states"])]
     steps = tuple(
         Step(

@@ -11,7 +11,8 @@ from workbench.dialects.base import PassInfo, Workload, dialect_of
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.process.worker import worker
+from workbench.process.reporting import reported
+from workbench.process.worker import Progress, silent, worker
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,10 +95,18 @@ class Exploration:
         """Give up, also the pass that is being tried; a later `run` goes on where this one stopped."""
         self._cancelled = True
 
-    def run(self, progress: Callable[[Exploration], None] = lambda _so_far: None) -> Exploration:
-        """Try the passes that are left; `progress` is told after each."""
-        for _ in self._new():
-            progress(self)
+    def run(self, progress: Callable[[Exploration], None] | None = None) -> Exploration:
+        """Try the passes that are left; Ctrl-C leaves them for the next call.
+
+        Parameters
+        ----------
+        progress
+            Called after each; by default progress is shown in the cell or the terminal after a second.
+        """
+        with reported(silent if progress else None, f"Exploring {self.workload.name}") as report:
+            for _ in self._new(report):
+                if progress is not None:
+                    progress(self)
         return self
 
     def __iter__(self) -> Iterator[Effect]:
@@ -105,9 +114,10 @@ class Exploration:
         yield from list(self.rows)
         yield from self._new()
 
-    def _new(self) -> Iterator[Effect]:
+    def _new(self, report: Progress = silent) -> Iterator[Effect]:
         self._cancelled = False
         while self._waiting and not self._cancelled:
+            report(f"{self._waiting[0][0].text} ({len(self.rows) + 1} of {self.total})", len(self.rows) / self.total)
             with self._turn:
                 row = self._try_next()
             if row is not None:

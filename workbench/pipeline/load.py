@@ -22,12 +22,15 @@ from workbench.dialects.registry import HERE, Params, dialect_here
 from workbench.errors import LoadError, MeasureError, OutOfMemory, WorkerLost, from_data, to_data
 from workbench.graph.model import Graph
 from workbench.process.memory import in_words, limit
+from workbench.process.reporting import reported, under_way
 from workbench.process.worker import worker
 
 STARTING = 600.0
 "seconds for the child process to start with TVM"
 SHORT = 20_000
 "characters of a Relay text that is read here before the child has it; a longer one is read here in the meantime"
+MOST_NAME = 60
+"characters of a file's name in a progress line"
 _JOBS = "workbench.pipeline.load_jobs"
 _OWN_OBJECTS = ("nn", "torch")
 "formats of live objects, which only this process has"
@@ -99,7 +102,8 @@ def load(
     UnknownName
         There is no function `entry`, or no symbolic dimension or input that `shapes` names.
     """
-    return registry.load(source, params, name=name, inputs=inputs, entry=entry, shapes=shapes, reader=InChild())
+    with reported(None, f"Loading {_title(source, name)}"):
+        return registry.load(source, params, name=name, inputs=inputs, entry=entry, shapes=shapes, reader=InChild())
 
 
 def load_all(source: Any, params: Mapping[str, Any] | None = None, *, name: str | None = None) -> list[Workload]:
@@ -107,7 +111,16 @@ def load_all(source: Any, params: Mapping[str, Any] | None = None, *, name: str 
 
     Takes what `load` takes, and raises what it raises; a source that is not text gives one Workload.
     """
-    return registry.load_all(source, params, name=name, reader=InChild())
+    with reported(None, f"Loading {_title(source, name)}"):
+        return registry.load_all(source, params, name=name, reader=InChild())
+
+
+def _title(source: Any, name: str | None) -> str:
+    """Return the words for a source in a progress line: its name, or the file's; a text may be a path too."""
+    if name is None and isinstance(source, (str, Path)):
+        last = str(source).rpartition("/")[2]
+        name = last if len(last) <= MOST_NAME and "\n" not in last else "a text"
+    return name or "a model"
 
 
 class InChild:
@@ -177,9 +190,10 @@ def _run(job: str, arguments: dict[str, Any], size: int, allowance: Allowance) -
     """Return the child's answer to a job about a source of some bytes; its end or its limits are answers too."""
     child = worker("loads")
     try:
-        child.run(f"{_JOBS}:start", None, {}, timeout=STARTING)
+        child.run(f"{_JOBS}:start", None, {}, timeout=STARTING, progress=under_way())
         seconds, memory = allowance.seconds_for(size), allowance.memory_for(size)
-        return child.run(f"{_JOBS}:{job}", None, arguments, timeout=seconds, memory=memory)
+        limits = {"timeout": seconds, "memory": memory, "progress": under_way()}
+        return child.run(f"{_JOBS}:{job}", None, arguments, **limits)
     except WorkerLost as error:
         if error.status == "cancelled":
             raise

@@ -14,6 +14,7 @@ from workbench.dialects import arrays
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError
 from workbench.pipeline.config import Config
+from workbench.process.reporting import reported
 from workbench.process.worker import Progress, never, silent, worker
 
 TOLERANCE = {
@@ -49,7 +50,7 @@ class OutputDifference:
 
 
 def compare_outputs(
-    first: Workload, second: Workload, *, seed: int = 0, timeout: float = 600.0, progress: Progress = silent
+    first: Workload, second: Workload, *, seed: int = 0, timeout: float = 600.0, progress: Progress | None = None
 ) -> OutputDifference:
     """Run both on the same random inputs and compare.
 
@@ -65,7 +66,8 @@ def compare_outputs(
         raise MeasureError(
             f"{first.name} is {first.dialect} and {second.name} is {second.dialect}; compare within a dialect"
         )
-    ours, theirs = (run_once(workload, seed=seed, timeout=timeout, progress=progress) for workload in (first, second))
+    with reported(progress, f"Running {first.name} and {second.name}") as report:
+        ours, theirs = (run_once(workload, seed=seed, timeout=timeout, progress=report) for workload in (first, second))
     return difference(ours.outputs, theirs.outputs)
 
 

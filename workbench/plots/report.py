@@ -13,7 +13,7 @@ from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError, writing
 from workbench.measure.kernels.kernels import Kernels, kernels_config
 from workbench.measure.kernels.overlays import joined
-from workbench.measure.local import DEFAULT, measure
+from workbench.measure.local import DEFAULT, measure, raise_interrupt
 from workbench.measure.timing.ceilings import ceilings
 from workbench.measure.waterfall import waterfall as staged
 from workbench.pipeline.config import Config
@@ -29,7 +29,7 @@ from workbench.plots.rows import conditions, failures, kind
 from workbench.plots.style import byte_unit, figures, time_unit
 from workbench.plots.times import headline, runtime
 from workbench.plots.waterfall import waterfall
-from workbench.process.worker import Progress, never, silent
+from workbench.process.worker import Progress, never
 from workbench.targets import TargetLike, target_texts
 
 WIDE = ("samples", "per_kernel")
@@ -46,7 +46,7 @@ def report(
     budget: float = 1.0,
     stages: bool = True,
     ablated: pd.DataFrame | None = None,
-    progress: Progress = silent,
+    progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Path:
     """Measure, and write down what was found.
@@ -79,6 +79,7 @@ def report(
     made = [Config.of(config) for config in configs]
     wanted = target_texts(targets)
     rows = measure(workload, made, wanted, budget=budget, per_kernel=True, progress=progress, cancelled=cancelled)
+    raise_interrupt(rows)
     files = Files(path)
     sections = [
         *_runs(rows, files),

@@ -61,12 +61,20 @@ class Child:
                 # a Ctrl-C in the notebook is for the notebook
                 start_new_session=True,
             )
-            assert self.process.stdin is not None
-            hello = {"address": listener.address, "key": key.hex(), "cores": sorted(allowed())}
-            self.process.stdin.write(json.dumps(hello) + "\n")
-            self.process.stdin.flush()
-            self.connection, self.pid = self._accept(listener)
+            try:
+                self.connection, self.pid = self._greeted(listener, key)
+            except KeyboardInterrupt:
+                self.end()
+                raise
         self._number = 0
+
+    def _greeted(self, listener: Listener, key: bytes) -> tuple[Connection, int]:
+        """Send it the address of the listener, and wait for it there."""
+        assert self.process.stdin is not None
+        hello = {"address": listener.address, "key": key.hex(), "cores": sorted(allowed())}
+        self.process.stdin.write(json.dumps(hello) + "\n")
+        self.process.stdin.flush()
+        return self._accept(listener)
 
     def _accept(self, listener: Listener) -> tuple[Connection, int]:
         """Wait for the child and its first message, without waiting for ever for one that cannot start."""

@@ -11,7 +11,7 @@ from typing import Any
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, NoServer, WorkbenchError, WorkerLost
 from workbench.measure.kernels.final import Final, look
-from workbench.measure.local import measure
+from workbench.measure.local import measure, raise_interrupt
 from workbench.measure.remote.tracker import Tracker
 from workbench.measure.status import CANCELLED, NO_SERVER, NOT_MEASURED, OK, status_of
 from workbench.pipeline.config import Config
@@ -169,6 +169,7 @@ class Evaluator:
             cancelled=self.cancelled,
             **how.of_a_run,
         )
+        raise_interrupt(table)
         row = table.astype(object).where(table.notna(), None).to_dict("records")[0]
         return {str(name): value for name, value in row.items()}
 

@@ -10,6 +10,7 @@ from typing import Any
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.measure.remote.tracker import Tracker
+from workbench.process.reporting import reported
 from workbench.process.worker import Progress, silent
 from workbench.targets import TargetLike, target_texts
 from workbench.tune.evaluate import Effort
@@ -49,7 +50,8 @@ def tune(
     >>> found = wb.tune(w, objective="kernels", budget=30)  # doctest: +SKIP
     >>> print(found.best.config.label, found.table["kernels"].min())  # doctest: +SKIP
     """
-    return prepared(workload, space, targets, **how).run()
+    with reported(how.pop("progress", None), f"Tuning {workload.name}") as report:
+        return prepared(workload, space, targets, **how, progress=report).run()
 
 
 def prepared(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import uuid
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from workbench.graph.export import compare_to_graphviz, to_graphviz
 from workbench.graph.model import Graph
 from workbench.widgets.pictures import by_graphviz, by_layout, find_node, write
 from workbench.widgets.saved_page import saved_page
+from workbench.widgets.still import OUTPUT, read_picture, still_html, svg_picture
 
 _BUNDLE = Path(__file__).parent / "static" / "workbench.js"
 if not _BUNDLE.exists():
@@ -23,10 +25,11 @@ if not _BUNDLE.exists():
     )
 
 STILL_NODES = 150
-"most nodes of the still picture that a notebook keeps beside the widget: Graphviz draws them in about 0.03 s"
+"most nodes of the first still picture: Graphviz draws them in about 0.03 s. The page sends a better one when it has one."
 STILL_SECONDS = 0.5
 "longest the still picture may hold up the widget on a busy machine"
 AGAIN = "Run the cell for the picture, or keep it with .save('picture.html')."
+LIVE = "Run the cell for the live view."
 SUFFIXES = (".html", ".svg", ".pdf", ".png")
 
 Shown = tuple[Graph] | tuple[Graph, Graph, GraphDiff]
@@ -38,15 +41,24 @@ class View(anywidget.AnyWidget):
 
     _esm = _BUNDLE
     _view = traitlets.Unicode().tag(sync=True)
+    _still_id = traitlets.Unicode(help="of the output that shows the view without a kernel").tag(sync=True)
     height = traitlets.Int(520, min=120, help="height in CSS pixels").tag(sync=True)
 
     saved_traits: ClassVar[tuple[str, ...]] = ()
     "names of the traits that a saved file keeps, beside `_view` and `height`"
 
-    def __init__(self, **traits: Any) -> None:
+    def __init__(self, *args: Any, **traits: Any) -> None:
         known = [name for name in self.trait_names() if not name.startswith("_")]
         UnknownKeyword.refuse(type(self).__name__, (name for name in traits if not self.has_trait(name)), known)
-        super().__init__(**traits)
+        super().__init__(*args, **traits)
+        self._picture_of_page = ""
+        self._still_shown: str | None = None
+        "the still output in the cell; None before the widget is displayed"
+        self.on_msg(self._on_still)
+
+    @traitlets.default("_still_id")
+    def _new_still_id(self) -> str:
+        return uuid.uuid4().hex[:16]
 
     def save(self, path: str | Path) -> Path:
         """Keep the view as it stands, in one file.
@@ -104,22 +116,67 @@ class View(anywidget.AnyWidget):
         raise NotImplementedError
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """The live widget, and beside it what a saved notebook shows where no kernel runs."""
+        """The live widget, and beside it what is shown where no widget can be."""
         made = super()._repr_mimebundle_(**kwargs)
         if made is None:
             return None
         data, metadata = made
-        return {**data, **self._still()}, metadata
+        return {**data, "text/html": self._still()}, metadata
 
-    def _still(self) -> dict[str, str]:
+    def _ipython_display_(self) -> None:
+        """Display the live widget, and after it the output that a saved notebook shows without a kernel."""
+        from IPython.display import display
+
+        made = super()._repr_mimebundle_()
+        if made is None:
+            return
+        # empty HTML: a page that shows no widgets shows nothing here, and the picture in the next output
+        display({**made[0], "text/html": ""}, metadata=made[1], raw=True)
+        self._show_still(update=False)
+
+    def _on_still(self, _: Any, message: Any, __: Any) -> None:
+        picture = read_picture(message)
+        if picture is not None:
+            self._picture_of_page = picture
+            self._show_still()
+
+    def _show_still(self, *, update: bool = True) -> None:
+        """Put the picture and the words into the still output, if the widget has been displayed and they have changed."""
+        from IPython.display import display
+
+        if update and self._still_shown is None:
+            return
+        made = self._still()
+        if not update or made != self._still_shown:
+            data, metadata = {"text/html": made}, {OUTPUT: True}
+            display(data, metadata=metadata, raw=True, display_id=self._still_id, update=update)
+        self._still_shown = made
+
+    def _still(self) -> str:
+        """The markup of the still output."""
+        picture = self._picture_of_page or self._first_picture()
+        return still_html(self._still_id, picture, self._still_words(drawn=bool(picture)))
+
+    def _first_picture(self) -> str:
+        """Graphviz's picture of a small graph, until the page has sent its own; "" where there is none."""
         shown = self._shown_graphs()
-        if shown is not None and _nodes(shown) <= STILL_NODES:
-            try:
-                return {"image/svg+xml": by_graphviz(_dot(shown), ".svg", _nodes(shown), STILL_SECONDS).decode()}
-            except WorkbenchError:
-                # no Graphviz, or too slow today: words will do
-                pass
-        return {"text/html": f"<p>{html.escape(_words(shown))}</p>"}
+        if shown is None or _nodes(shown) > STILL_NODES:
+            return ""
+        try:
+            return svg_picture(by_graphviz(_dot(shown), ".svg", _nodes(shown), STILL_SECONDS))
+        except WorkbenchError:
+            # no Graphviz, or too slow today: words will do
+            return ""
+
+    def _still_words(self, *, drawn: bool) -> str:
+        """Markup: the widget in words, with all names escaped.
+
+        Parameters
+        ----------
+        drawn
+            Whether there is a picture.
+        """
+        return f"<p>{html.escape(_words(self._shown_graphs()))} {LIVE if drawn else AGAIN}</p>"
 
 
 def _nodes(shown: Shown) -> int:
@@ -132,10 +189,10 @@ def _dot(shown: Shown) -> Any:
 
 def _words(shown: Shown | None) -> str:
     if shown is None:
-        return f"A tvm-workbench widget. {AGAIN}"
+        return "A tvm-workbench widget."
     if len(shown) == 1:
         (graph,) = shown
-        return f"{graph.name[:80] or 'Graph'}: {len(graph.nodes):,} nodes, {graph.kernels():,} kernels. {AGAIN}"
+        return f"{graph.name[:80] or 'Graph'}: {len(graph.nodes):,} nodes, {graph.kernels():,} kernels."
     before, after, changes = shown
     counts = ", ".join(f"{n:,} {kind}" for kind, n in changes.counts().items() if n)
-    return f"{after.name[:80] or 'Graph'}: {len(before.nodes):,} nodes before, {len(after.nodes):,} after ({counts}). {AGAIN}"
+    return f"{after.name[:80] or 'Graph'}: {len(before.nodes):,} nodes before, {len(after.nodes):,} after ({counts})."

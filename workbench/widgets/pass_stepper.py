@@ -17,7 +17,7 @@ import traitlets
 from workbench.errors import WorkbenchError
 from workbench.pipeline.trace import Trace
 from workbench.widgets import messages
-from workbench.widgets.bundle import AGAIN, Shown
+from workbench.widgets.bundle import AGAIN, LIVE, Shown
 from workbench.widgets.checking import Checked, Checking
 from workbench.widgets.compare_view import Comparison
 from workbench.widgets.packing import packed
@@ -219,8 +219,12 @@ class PassStepper(Comparison):
         # the page takes them from the pool
         return {**super()._kept(), "before": {}, "after": {}, "diff": {}, "pool": pool}
 
-    def _still(self) -> dict[str, str]:
-        """The passes in words: a picture would fetch graphs before the first line is on the screen."""
+    def _first_picture(self) -> str:
+        """None: it would fetch graphs before the first line is on the screen."""
+        return ""
+
+    def _still_words(self, *, drawn: bool) -> str:
+        """The passes in words."""
         steps = self.trace.steps
         told = [step for step in steps if step.changed or step.error]
         rows = [f"{step.name[:80]}: {step.error or f'{step.seconds * 1e3:.1f} ms'}" for step in told]
@@ -228,7 +232,7 @@ class PassStepper(Comparison):
             f"{self.trace.name[:80]}: {len(steps):,} passes, {sum(step.changed for step in steps):,} changed something."
         )
         items = "".join(f"<li>{html.escape(row)}</li>" for row in rows)
-        return {"text/html": f"<p>{html.escape(words)} {AGAIN}</p><ul>{items}</ul>"}
+        return f"<p>{html.escape(words)} {LIVE if drawn else AGAIN}</p><ul>{items}</ul>"
 
     def _titles(self) -> list[str]:
         if self.shows == "pinned" and len(self.pinned) == 2:

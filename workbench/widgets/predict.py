@@ -134,15 +134,13 @@ class Predict(View):
     def _shown_graphs(self) -> Shown | None:
         return None
 
-    def _still(self) -> dict[str, str]:
+    def _still_words(self, *, drawn: bool) -> str:  # noqa: ARG002  it has no picture
         """The question; the answer behind a click that needs no script, if it is known by now."""
         asked = f"<b>{html.escape(self.question)}</b>"
         if not self._found:
-            return {"text/html": f"<p>{asked} Run the cell to answer.</p>"}
+            return f"<p>{asked} Run the cell to answer.</p>"
         words = " ".join(filter(None, (f"{worded(self.answer, self.unit)}.", self._because)))
-        return {
-            "text/html": f"<details><summary>{asked} Predict, then open.</summary><p>{html.escape(words)}</p></details>"
-        }
+        return f"<details><summary>{asked} Predict, then open.</summary><p>{html.escape(words)}</p></details>"
 
 
 def worded(answer: object, unit: str) -> str:

@@ -254,6 +254,6 @@ class TunePanel(View):
     def _shown_graphs(self) -> Shown | None:
         return None
 
-    def _still(self) -> dict[str, str]:
+    def _still_words(self, *, drawn: bool) -> str:  # noqa: ARG002  it has no picture
         run = self.run
-        return {"text/html": still(run, self._targets[0], [] if run is None else self._looking.listed(run))}
+        return still(run, self._targets[0], [] if run is None else self._looking.listed(run))

@@ -9,6 +9,8 @@ from workbench.tune.run import Run
 from workbench.tune.trial import Trial
 from workbench.widgets import tune_blocks as tell
 
+MOST_ROWS = 50
+"a notebook keeps them with every save"
 NOT_BEGUN = "A search that was not begun. Run the cell to go on."
 
 
@@ -20,9 +22,10 @@ def still(run: Run | None, target: str, listed: Sequence[Trial]) -> str:
     best = tell.best_line(known, target, run.space)["text"]
     found = tell.candidates(listed, run.objectives, known.pareto_for(target), run.space)
     head, *lines = found["rows"]
+    more = f"<p>And {len(lines) - MOST_ROWS:,} more.</p>" if len(lines) > MOST_ROWS else ""
     return (
         f"<p>{html.escape(f'{tell.counts(run, target)}. {best} Run the cell to go on.')}</p>"
-        f"<table><thead>{_line(head, 'th')}</thead><tbody>{''.join(_line(line, 'td') for line in lines)}</tbody></table>"
+        f"<table><thead>{_line(head, 'th')}</thead><tbody>{''.join(_line(line, 'td') for line in lines[:MOST_ROWS])}</tbody></table>{more}"
     )
 
 

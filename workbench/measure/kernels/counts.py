@@ -10,7 +10,8 @@ from workbench.dialects.base import Workload
 from workbench.dialects.entries import Shapes, chosen
 from workbench.pipeline.config import Config, context_of
 from workbench.pipeline.legal import check
-from workbench.process.worker import Progress, never, silent, worker
+from workbench.process.reporting import reported
+from workbench.process.worker import Progress, never, worker
 from workbench.targets import TargetLike, target_text
 
 
@@ -45,7 +46,7 @@ def count(
     entry: str | None = None,
     shapes: Shapes | None = None,
     timeout: float = 600.0,
-    progress: Progress = silent,
+    progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Counts:
     """Run the graph-level passes of a build, in the child process, and count; no code is generated.
@@ -63,9 +64,9 @@ def count(
         The passes failed, or ended their process.
     """
     how = context_of(opt_level, disabled, required, config)
-    return count_config(
-        chosen(workload, entry, shapes), how, target, timeout=timeout, progress=progress, cancelled=cancelled
-    )
+    chosen_one = chosen(workload, entry, shapes)
+    with reported(progress, f"Counting the kernels of {workload.name}") as report:
+        return count_config(chosen_one, how, target, timeout=timeout, progress=report, cancelled=cancelled)
 
 
 def count_config(workload: Workload, config: Config, target: TargetLike = "llvm", **how: Any) -> Counts:

@@ -16,7 +16,8 @@ from workbench.measure.kernels.code import function_in
 from workbench.measure.kernels.whole import column
 from workbench.pipeline.config import Config, context_of
 from workbench.pipeline.legal import check
-from workbench.process.worker import Progress, never, silent, worker
+from workbench.process.reporting import reported
+from workbench.process.worker import Progress, never, worker
 from workbench.targets import TargetLike, target_text
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ def kernels(
     entry: str | None = None,
     shapes: Shapes | None = None,
     timeout: float = 600.0,
-    progress: Progress = silent,
+    progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Kernels:
     """Build for real, in the child process, and count. For `cuda` neither a GPU nor nvcc is needed.
@@ -222,9 +223,9 @@ def kernels(
         The build failed, or ended its process.
     """
     how = context_of(opt_level, disabled, required, config)
-    return kernels_config(
-        chosen(workload, entry, shapes), how, target, timeout=timeout, progress=progress, cancelled=cancelled
-    )
+    chosen_one = chosen(workload, entry, shapes)
+    with reported(progress, f"Building {workload.name}") as report:
+        return kernels_config(chosen_one, how, target, timeout=timeout, progress=report, cancelled=cancelled)
 
 
 def kernels_config(workload: Workload, config: Config, target: TargetLike = "llvm", **how: Any) -> Kernels:

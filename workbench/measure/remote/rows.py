@@ -38,9 +38,9 @@ class Part:
 
 
 def measured_with(
-    parts: Sequence[Part], how: Limits, executor: Executor | None, keep: Callable[[dict[str, Any]], dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Fill each row, in the order given.
+    parts: Sequence[Part], how: Limits, executor: Executor | None, keep: Callable[[int, dict[str, Any]], None]
+) -> None:
+    """Fill each row.
 
     Builds are handed to the executor all at once. Without a tracker, runs begin when all builds are done: a time that is
     taken while the machine compiles is the compiler's too.
@@ -48,7 +48,7 @@ def measured_with(
     Parameters
     ----------
     keep
-        Is told each row once, when it is finished.
+        Called with the place of each row in `parts` and the row, when it is finished.
 
     Raises
     ------
@@ -64,10 +64,12 @@ def measured_with(
             for place, part in enumerate(parts)
         ]
         if how.tracker is not None:
-            return _on_devices(parts, orders, how, how.tracker, keep)
+            _on_devices(parts, orders, how, how.tracker, keep)
+            return
         for order in orders:
             _wait(order, how)
-        return [keep(_filled(part, order, how)) for part, order in zip(parts, orders, strict=True)]
+        for place, (part, order) in enumerate(zip(parts, orders, strict=True)):
+            keep(place, _filled(part, order, how))
 
 
 def _on_devices(
@@ -75,26 +77,26 @@ def _on_devices(
     orders: Sequence[Future[Path] | None],
     how: Limits,
     tracker: Tracker,
-    keep: Callable[[dict[str, Any]], dict[str, Any]],
-) -> list[dict[str, Any]]:
+    keep: Callable[[int, dict[str, Any]], None],
+) -> None:
     first = next((part.subject for part in parts if part.subject is not None), None)
     if first is not None and how.check:
         # once, here: every row asks for it, and those on other devices at the same time; a row also says why there is none
         with suppress(MeasureError):
             reference(first.origin, how.seed, **how.of_a_job)
 
-    def task(place: int) -> Callable[[str, Callable[[], bool]], dict[str, Any]]:
-        def do(role: str, stopped: Callable[[], bool]) -> dict[str, Any]:
+    def task(place: int) -> Callable[[str, Callable[[], bool]], None]:
+        def do(role: str, stopped: Callable[[], bool]) -> None:
             mine = replace(how, role=role, cancelled=lambda: stopped() or how.cancelled())
             part = parts[place]
             if part.subject is not None:
                 _share(worker(role), part.subject)
-            return keep(_filled(part, orders[place], mine))
+            keep(place, _filled(part, orders[place], mine))
 
         return do
 
-    rows = dict(spread(tracker, [task(place) for place in range(len(parts))]))
-    return [rows[place] for place in range(len(parts))]
+    for _ in spread(tracker, [task(place) for place in range(len(parts))]):
+        pass
 
 
 def _share(own: Worker, subject: Subject) -> None:

@@ -19,7 +19,8 @@ from workbench.measure.timing.subject import JOBS, Limits, no_device
 from workbench.measure.timing.verdict import Outcome, Side, judge
 from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check as legal
-from workbench.process.worker import Progress, never, silent, worker
+from workbench.process.reporting import reported
+from workbench.process.worker import Progress, never, worker
 from workbench.targets import TargetLike, target_text
 from workbench.terminal import visible
 
@@ -88,7 +89,7 @@ def race(
     seed: int = 0,
     check: bool = True,
     remote: Tracker | None = None,
-    progress: Progress = silent,
+    progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Race:
     """Whether configuration `b` is faster than configuration `a`.
@@ -112,10 +113,15 @@ def race(
     MeasureError
         One of them does not build or run, or there is no device for the target.
     """
-    how = Limits(budget, timeout, memory, seed, check, False, progress, cancelled)
     configs, target = [Config.of(each) for each in (a, b)], target_text(target)
     for config in configs:
         legal(workload, config)
+    with reported(progress, f"Racing {configs[1].label} against {configs[0].label}") as report:
+        how = Limits(budget, timeout, memory, seed, check, False, report, cancelled)
+        return _raced(workload, configs, target, how, remote)
+
+
+def _raced(workload: Workload, configs: list[Config], target: str, how: Limits, remote: Tracker | None) -> Race:
     if remote is not None:
         remote.check()
         target = target_there(target)
@@ -123,12 +129,12 @@ def race(
         missing = no_device(workload, target, how)
         if missing:
             raise NoDevice(missing)
-    expected, unchecked = reference(workload, seed, **how.of_a_job) if check else (None, "")
+    expected, unchecked = reference(workload, how.seed, **how.of_a_job) if how.check else (None, "")
     arguments = {
         "target": target,
         "configs": [config.to_data() for config in configs],
-        "budget": budget,
-        "seed": seed,
+        "budget": how.budget,
+        "seed": how.seed,
         "reference": None if expected is None else str(expected),
     }
     found = _run(workload, arguments, how, remote)

@@ -10,6 +10,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.schedule_search import best_cost_model
 from workbench.errors import WorkbenchError
 from workbench.pipeline.config import Config
+from workbench.process.reporting import reported
 from workbench.process.worker import Progress, never, silent
 from workbench.targets import TargetLike, target_text
 from workbench.tune.schedules.result import TunedSchedules
@@ -42,7 +43,8 @@ def tune_schedules(workload: Workload, target: TargetLike = "llvm", **how: Any) 
     >>> print(tuned)  # doctest: +SKIP
     >>> wb.measure(w, [3, tuned.best])  # doctest: +SKIP
     """
-    return prepared_schedules(workload, target, **how).run()
+    with reported(how.pop("progress", None), f"Tuning the kernels of {workload.name}") as report:
+        return prepared_schedules(workload, target, **how, progress=report).run()
 
 
 def prepared_schedules(

@@ -1,0 +1,86 @@
+/** The panes of a view as they are on the screen, in the colours of paper, as one picture of bounded size. */
+import { type Frame } from "./frame.ts";
+import { PLAIN } from "./look.ts";
+import { paint } from "./paint.ts";
+import { PAPER } from "./paper.ts";
+import { SvgPen, escape } from "./svg.ts";
+
+/** Characters of a picture as a URL; workbench/widgets/still.py refuses a longer one. */
+export const MOST = 100_000;
+const HEAD = 22;
+const GAP = 8;
+
+export interface StillSheet {
+  frame: Frame;
+  title: string;
+}
+
+interface Place extends StillSheet {
+  x: number;
+  y: number;
+}
+
+export function bounded(url: string): string | null {
+  return url.length <= MOST ? url : null;
+}
+
+export function stillSvg(sheets: readonly StillSheet[], stacked: boolean): string {
+  const { places, width, height } = arranged(sheets, stacked);
+  const family = ` font-family="${escape(PAPER.font)}"`;
+  const panes = places.map(({ frame, title, x, y }) => {
+    const pen = new SvgPen();
+    paint(pen, 1, calm(frame));
+    const head = title ? `<text x="${x + 4}" y="${y - 7}" font-size="13" font-weight="600" fill="${PAPER.dim}">${escape(title)}</text>` : "";
+    // An inner svg cuts off what is outside of its pane. All letters are of one family, which is said once.
+    return `${head}<svg x="${x}" y="${y}" width="${frame.view.width}" height="${frame.view.height}">${pen.take().replaceAll(family, "")}</svg>`;
+  });
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"${family}>`
+    + `<rect width="100%" height="100%" fill="${PAPER.background}"/>${panes.join("")}</svg>`;
+}
+
+/** Smaller where it would be too long; null where no size is short enough. */
+export function stillPixels(sheets: readonly StillSheet[], stacked: boolean): string | null {
+  const { places, width, height } = arranged(sheets, stacked);
+  for (const ratio of [1, 0.7, 0.5, 0.35]) {
+    const whole = sized(width * ratio, height * ratio);
+    const pen = whole.getContext("2d", { alpha: false })!;
+    pen.fillStyle = PAPER.background;
+    pen.fillRect(0, 0, whole.width, whole.height);
+    for (const { frame, title, x, y } of places) {
+      const pane = sized(frame.view.width * ratio, frame.view.height * ratio);
+      paint(pane.getContext("2d", { alpha: false })!, ratio, calm(frame));
+      pen.drawImage(pane, Math.round(x * ratio), Math.round(y * ratio));
+      pen.font = `600 ${13 * ratio}px ${PAPER.font}`;
+      pen.fillStyle = PAPER.dim;
+      pen.fillText(title, (x + 4) * ratio, (y - 7) * ratio);
+    }
+    const found = bounded(whole.toDataURL("image/webp", 0.8));
+    if (found) return found;
+  }
+  return null;
+}
+
+/** Panes beside each other, or one over the other, each under its title. */
+function arranged(sheets: readonly StillSheet[], stacked: boolean): { places: Place[]; width: number; height: number } {
+  const places: Place[] = [];
+  let [x, y, width, height] = [0, 0, 0, 0];
+  for (const sheet of sheets) {
+    const head = sheet.title ? HEAD : 0;
+    places.push({ ...sheet, x, y: y + head });
+    const { view } = sheet.frame;
+    [width, height] = [Math.max(width, x + view.width), Math.max(height, y + head + view.height)];
+    if (stacked) y = height + GAP;
+    else x = width + GAP;
+  }
+  return { places, width: Math.ceil(width), height: Math.ceil(height) };
+}
+
+/** The frame at rest, with nothing pointed at. */
+function calm(frame: Frame): Frame {
+  const { hovered, hoveredGroup, hoveredEdge } = PLAIN;
+  return { ...frame, theme: PAPER, t: 1, earlier: null, look: { ...frame.look, hovered, hoveredGroup, hoveredEdge } };
+}
+
+function sized(width: number, height: number): HTMLCanvasElement {
+  return Object.assign(document.createElement("canvas"), { width: Math.max(1, Math.round(width)), height: Math.max(1, Math.round(height)) });
+}

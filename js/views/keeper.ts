@@ -1,0 +1,63 @@
+/**
+ * Keeps the picture that a notebook shows without its kernel (workbench/widgets/still.py): the view as it is on the screen,
+ * sent to Python when it has rested for a second. It hides that picture while it lives itself.
+ */
+import { bounded, stillSvg, stillPixels, type StillSheet } from "../render/still.ts";
+import { h } from "./dom.ts";
+import { type Model } from "./model.ts";
+import { paneOf } from "./pane.ts";
+
+const REST_MS = 1000;
+
+export function keepStill(model: Model, root: HTMLElement): () => void {
+  const id = String(model.get("_still_id") ?? "");
+  if (model.get("saved") === true || !/^\w+$/.test(id)) return () => undefined;
+  root.dataset.still = id;
+  root.append(h("style", {}, `[data-wb-still="${id}"],.jp-OutputArea-child:has([data-wb-still="${id}"]){display:none}`));
+  let sent = "";
+  let timer = 0;
+  const send = () => {
+    const canvases = [...root.querySelectorAll<HTMLCanvasElement>("canvas.wb-canvas")];
+    const sheets = canvases.map(sheetOf).filter((sheet) => sheet !== null);
+    // A graph that is still being arranged, or a view that is not on the screen: its next scene or size brings us back.
+    if (sheets.length < canvases.length) return;
+    const picture = sheets.length > 0 ? pictureOf(sheets, root.querySelector(".wb-turned") !== null) : "";
+    // A view without a graph is kept in Python's words, which change as its own do.
+    const news = sheets.length > 0 ? picture : root.textContent ?? "";
+    if (news === sent) return;
+    sent = news;
+    model.send({ type: "still", picture });
+  };
+  const soon = () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(send, REST_MS);
+  };
+  const scenes = new MutationObserver(soon);
+  scenes.observe(root, { attributeFilter: ["data-scenes"] });
+  const sizes = new ResizeObserver(soon);
+  sizes.observe(root);
+  model.on("change", soon);
+  soon();
+  return () => {
+    clearTimeout(timer);
+    scenes.disconnect();
+    sizes.disconnect();
+    model.off("change", soon);
+  };
+}
+
+function sheetOf(canvas: HTMLCanvasElement): StillSheet | null {
+  const frame = paneOf(canvas)?.frame();
+  const head = canvas.closest(".wb-side")?.querySelector<HTMLElement>(".wb-pane-head");
+  return frame ? { frame, title: head?.innerText.replace(/\s+/g, " ").trim() ?? "" } : null;
+}
+
+/** SVG where that is short, else pixels: a graph of thousands of boxes is no larger than one of ten. */
+function pictureOf(sheets: readonly StillSheet[], stacked: boolean): string {
+  const svg = stillSvg(sheets, stacked);
+  return bounded(`data:image/svg+xml;base64,${base64(svg)}`) ?? stillPixels(sheets, stacked) ?? "";
+}
+
+function base64(text: string): string {
+  return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(""));
+}

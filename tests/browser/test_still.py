@@ -1,0 +1,138 @@
+"""A saved notebook shows the pictures of its widgets where no kernel runs, and the living views where one does."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser.lab import BRIEFLY, Lab, Notebook, living_page
+from browser.views import PREPARE, TANH, OnPage
+from playwright.sync_api import Browser, Page, expect
+
+STILL = "[data-wb-still]"
+
+
+def written(path: Path, kernel: str = "python3") -> Path:
+    """Write an empty notebook."""
+    metadata = {"kernelspec": {"name": kernel, "display_name": kernel}}
+    path.write_text(json.dumps({"cells": [], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}))
+    return path
+
+
+def stills(notebook: dict[str, Any]) -> list[str]:
+    """The markup of the still outputs of a notebook's cells."""
+    outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
+    marked = [output for output in outputs if "tvm-workbench-still" in output.get("metadata", {})]
+    return ["".join(output["data"]["text/html"]) for output in marked]
+
+
+def in_page(notebook: Notebook) -> list[str]:
+    return stills(notebook.page.evaluate("() => window.jupyterapp.shell.currentWidget.content.model.toJSON()"))
+
+
+def save(notebook: Notebook) -> None:
+    notebook.page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
+
+
+def kernel_is_shut_down(notebook: Notebook) -> None:
+    notebook.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.sessionContext.shutdown()")
+
+
+def has_picture(page: Page) -> None:
+    """The picture is on the screen, and the widget's error is not."""
+    picture = page.locator(f"{STILL} img").first
+    expect(picture).to_be_visible(timeout=BRIEFLY)
+    assert picture.evaluate("image => image.complete && image.naturalWidth > 300")
+    assert (picture.bounding_box() or {})["height"] > 200
+    for words in ("Error displaying widget", "Loading widget"):
+        expect(page.get_by_text(words).and_(page.locator(":visible"))).to_have_count(0)
+
+
+@pytest.fixture(scope="module")
+def saved(lab: Lab, browser: Browser) -> Path:
+    """A notebook with one widget, saved when the page had sent its picture; its kernel is gone."""
+    path = written(lab.folder / "still.ipynb")
+    with living_page(browser, 1280, 800) as page:
+        notebook = lab.open(page, path.name)
+        notebook.run_cell(PREPARE)
+        view = OnPage(notebook, "wb.CompareView(BEFORE, AFTER)")
+        view.until(lambda: "Run the cell for the live view" in "".join(in_page(notebook)))
+        # Graphviz's first picture, and then the page's, which has the panes' titles
+        view.until(lambda: notebook.python("view._picture_of_page[:20]") == "data:image/svg+xml;b")
+        view.until(lambda: notebook.python("view._picture_of_page") in in_page(notebook)[0])
+        save(notebook)
+        view.until(lambda: stills(json.loads(path.read_text())) == in_page(notebook))
+        kernel_is_shut_down(notebook)
+    return path
+
+
+def test_living_view_hides_its_picture_and_keeps_it_new(lab: Lab, browser: Browser) -> None:
+    path = written(lab.folder / "living.ipynb")
+    with living_page(browser, 1280, 800) as page:
+        notebook = lab.open(page, path.name)
+        notebook.run_cell(PREPARE)
+        view = OnPage(notebook, "wb.GraphView(BEFORE)")
+        view.until(lambda: notebook.python("view._picture_of_page") != "")
+        expect(page.locator(STILL)).to_be_hidden()
+        expect(view.root).to_be_visible()
+        first = in_page(notebook)
+        page.wait_for_timeout(1500)
+        assert in_page(notebook) == first, "a view at rest leaves the notebook as it is"
+        view.click(TANH)
+        view.until(lambda: in_page(notebook) != first)
+        assert len(in_page(notebook)) == 1
+
+        # the kernel lives on, and so does the view when the page is loaded again
+        save(notebook)
+        view.until(lambda: stills(json.loads(path.read_text())) == in_page(notebook))
+        page.reload()
+        expect(page.locator(".wb canvas.wb-canvas")).to_be_visible(timeout=BRIEFLY)
+        expect(page.locator(STILL)).to_be_hidden()
+
+
+def test_picture_is_shown_with_a_new_kernel(lab: Lab, browser: Browser, saved: Path) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    lab.open(page, saved.name)
+    page.wait_for_timeout(3000)  # JupyterLab looks for the model in the new kernel
+    has_picture(page)
+    page.close()
+
+
+def test_picture_is_shown_without_a_kernel(lab: Lab, browser: Browser, saved: Path) -> None:
+    content = json.loads(saved.read_text())
+    content["metadata"]["kernelspec"] = {"name": "gone", "display_name": "gone"}
+    path = saved.with_name("gone.ipynb")
+    path.write_text(json.dumps(content))
+    subprocess.run([sys.executable, "-m", "jupyter", "trust", str(path)], check=True, capture_output=True)
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto(f"{lab.url}/lab/tree/{path.name}?token={lab.token}&reset")
+    page.get_by_role("button", name="No Kernel").click(timeout=BRIEFLY)
+    has_picture(page)
+    page.close()
+
+
+def test_picture_is_shown_in_a_notebook_that_is_not_trusted(lab: Lab, browser: Browser, saved: Path) -> None:
+    content = json.loads(saved.read_text())
+    content["metadata"]["note"] = "another notebook for the server, which knows no signature of it"
+    path = saved.with_name("strange.ipynb")
+    path.write_text(json.dumps(content))
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    lab.open(page, path.name)
+    picture = page.locator(".jp-OutputArea-output img").first
+    expect(picture).to_be_visible(timeout=BRIEFLY)
+    assert picture.evaluate("image => image.complete && image.naturalWidth > 300")
+    expect(page.get_by_text("Error displaying widget")).to_have_count(0)
+    page.close()
+
+
+def test_picture_is_shown_in_html_of_nbconvert(browser: Browser, saved: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "nbconvert", "--to", "html", "--output-dir", str(tmp_path), str(saved)]
+    subprocess.run(command, check=True, capture_output=True)
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto((tmp_path / "still.html").as_uri())
+    has_picture(page)
+    page.close()
