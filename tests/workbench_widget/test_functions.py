@@ -19,6 +19,7 @@ def steps(dialect):
 def test_first_function_is_shown_and_others_are_offered(steps):
     assert (steps.state["entries"], steps.state["entry"]) == (["first", "second"], "first")
     assert steps.state["counts"]["before_kernels"] == 2
+    assert steps.state["build"]["kernels"] == wb.count(steps.workload).calls
 
 
 def test_chosen_function_is_drawn_and_measured(steps):
@@ -27,6 +28,7 @@ def test_chosen_function_is_drawn_and_measured(steps):
     says(steps, type="entry", name="second")
     assert (steps.state["entry"], steps.state["rows"], steps.state["error"]) == ("second", [], None)
     assert steps.state["counts"]["before_kernels"] == 1
+    assert steps.state["build"]["kernels"] == 1
     steps.measure()
     assert steps.wait()
     assert [(row["status"], row["kernels"]) for row in steps.state["rows"]] == [("ok", 1)]

@@ -94,14 +94,6 @@ class Workbench(Choosing):
             for panel in (KernelsPanel, WaterfallPanel, AblationPanel)
         }
         self._checking = Checking(self._checked, self._busy, self._fail)
-        self._build = RealBuild(
-            self.workload,
-            self.target,
-            self._presets,
-            lambda found: self._push(build=found),
-            self._busy,
-            self._failed,
-        )
         self.on_msg(self._on_message)
         self._begin()
         self.observe(self._selected, "selection")
@@ -113,6 +105,14 @@ class Workbench(Choosing):
             self.workload, self.target, self._budget, self._push_rows, self._busy, self._failed
         )
         self._exploring = Exploring(self.workload, self._explored)
+        self._build = RealBuild(
+            self.workload,
+            self.target,
+            self._presets,
+            lambda found: self._push(build=found),
+            self._busy,
+            self._failed,
+        )
 
     def _begin(self) -> None:
         """Show the workload, of which nothing is known yet."""
