@@ -12,7 +12,7 @@ import pytest
 from dialect_facts import Facts
 
 import workbench as wb
-from workbench.dialects import registry
+from workbench.dialects import parts, registry
 from workbench.errors import LoadError, ParseError, WorkbenchError, from_data, to_data
 from workbench.pipeline.load import Allowance
 from workbench.process.worker import worker
@@ -23,7 +23,7 @@ def small(dialect: str) -> wb.Workload:
 
 
 def saved(workload: wb.Workload, folder: Path) -> str:
-    registry.dialect(workload.dialect).dump(workload, folder)
+    parts.dialect(workload.dialect).dump(workload, folder)
     return (folder / "module.json").read_text()
 
 
@@ -46,7 +46,7 @@ def test_loading_twice_gives_the_same(dialect: str, tmp_path: Path) -> None:
     text = saved(workload, tmp_path)
     here, guarded = registry.load(text), wb.load(text)
     assert guarded.graph() == here.graph()
-    assert registry.dialect(dialect).same(guarded.module, here.module)
+    assert parts.dialect(dialect).same(guarded.module, here.module)
     assert (guarded.name, guarded.notes, guarded.params) == (here.name, here.notes, here.params)
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import workbench as wb
-from workbench.dialects.registry import dialect as door
+from workbench.dialects.parts import dialect as door
 from workbench.measure.status import may_win
 from workbench.process.worker import Progress, worker
 

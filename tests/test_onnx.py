@@ -14,7 +14,7 @@ import pytest
 import workbench as wb
 from workbench.cli import main
 from workbench.dialects import registry
-from workbench.dialects.registry import dialect as door
+from workbench.dialects.parts import dialect as door
 from workbench.errors import LoadError, UnknownName
 from workbench.pipeline.outputs import run_once
 

@@ -25,3 +25,15 @@ def test_there_is_something_heavy_to_load(name):
 def test_loads_the_standard_library_only(module):
     loaded = top_level_modules(f"import {module}") - top_level_modules("pass")
     assert loaded - set(sys.stdlib_module_names) == {"workbench"}
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    """Imports within functions count too; those for type checkers do not."""
+    import grimp
+
+    graph = grimp.build_graph("workbench", exclude_type_checking_imports=True, cache_dir=None)
+    waiting = {module: set(graph.find_modules_directly_imported_by(module)) for module in graph.modules}
+    while free := [module for module, imported in waiting.items() if not imported & waiting.keys()]:
+        for module in free:
+            del waiting[module]
+    assert not waiting, f"these import each other: {sorted(waiting)}"

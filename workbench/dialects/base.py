@@ -336,7 +336,7 @@ def dialect_of(workload: Workload) -> Dialect:
     LoadError
         The workload has no module, so there is nothing for a dialect to do; the message says why, and what to do.
     """
-    from workbench.dialects.registry import dialect
+    from workbench.dialects.parts import dialect
 
     _ = workload.module  # a GraphOnly's own reason says more than that this TVM lacks a dialect
     return dialect(workload.dialect)

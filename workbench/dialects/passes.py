@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.dialects.base import PassInfo
-from workbench.dialects.registry import dialect, installed
+from workbench.dialects.parts import dialect, installed
 from workbench.errors import WorkbenchError
 
 

@@ -5,72 +5,31 @@ A dialect is found by what the user's object is, never by importing a TVM to loo
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects.base import Dialect, Reader, Workload
+from workbench.dialects.base import Reader, Workload
 from workbench.dialects.entries import Shapes, chosen, only_entry
 from workbench.dialects.graph_only import GraphOnly
 from workbench.dialects.importers.files import SUFFIXES as IMPORTED
 from workbench.dialects.importers.files import converted, imported
 from workbench.dialects.importers.shapes import Inputs
-from workbench.dialects.parts import part
-from workbench.errors import LoadError, ParseError, UnknownName, WorkbenchError, reason
-from workbench.graph.nodes import DIALECTS
+from workbench.dialects.parts import WHERE, dialect_here, installed
+from workbench.errors import LoadError, ParseError, reason
 
-NAMES = DIALECTS
 Params = Mapping[str, Any] | Iterable[tuple[str, Any]]
 "name -> array, or pairs as relax.frontend.nn's export_tvm gives them"
 PASTES = (".relay", ".txt", ".log")
 "files of text that may hold several modules, and other things beside them"
 SUFFIXES = (*PASTES, ".json", ".py", *IMPORTED)
-_WHERE = {
-    "relay": "the Jupyter kernel `Relay (TVM 0.17)` (make one with `tvm-workbench install-relay`)",
-    "relax": "the main environment (pip install tvm-workbench[relax])",
-}
 _CODE = re.compile(r"^\s*(?:@|class\b|def\b|from\b.*\bimport\b|import\b)", re.MULTILINE)
 "a line as Python's programs have, which TVMScript is one of"
 
 _HALF = re.compile("[\ud800-\udfff]")
 "what decoding with errors left in a string; TVM takes none"
-
-
-def installed() -> str | None:
-    """The dialect that the TVM of this environment runs, looked up on disk without importing it."""
-    try:
-        spec = importlib.util.find_spec("tvm")
-    except (ModuleNotFoundError, ValueError):  # an import hook refuses it, or something else goes by its name
-        spec = None
-    if spec is None:
-        return None
-    folders = [Path(folder) for folder in spec.submodule_search_locations or ()]
-    return next((name for name in NAMES if any((folder / name).is_dir() for folder in folders)), None)
-
-
-@lru_cache
-def dialect(name: str) -> Dialect:
-    """The dialect of that name; imports its TVM.
-
-    Raises
-    ------
-    UnknownName, WorkbenchError
-        There is no such dialect, or this environment's TVM does not have it.
-    """
-    if name not in NAMES:
-        raise UnknownName("dialect", name, NAMES)
-    here = installed()
-    if here != name:
-        found = f"TVM here runs {here}" if here else "there is no TVM here"
-        raise WorkbenchError(
-            f"{name} needs a TVM that has it, and {found}; use {_WHERE[name]}, or open a saved trace or graph, which needs no TVM"
-        )
-    return part(name, "dialect").DIALECT
 
 
 class Here:
@@ -191,7 +150,7 @@ def _read(path: Path | None, text: str, params: Mapping[str, Any] | None, name: 
         raise LoadError(f"{path.name if path else 'the text'} is empty; give what TVM printed, or a path to it")
     is_json = text.lstrip().startswith("{") if path is None else path.suffix == ".json"
     if not is_json and installed() == "relay" and is_script(text):
-        raise LoadError(f"this is TVMScript, so Relax, and TVM here runs relay; use {_WHERE['relax']}")
+        raise LoadError(f"this is TVMScript, so Relax, and TVM here runs relay; use {WHERE['relax']}")
     if not is_json and (is_relay(text) or installed() == "relay"):
         return (reader if installed() == "relay" else HERE).relay(text, params or {}, name)
     here = dialect_here()
@@ -204,16 +163,6 @@ def _read(path: Path | None, text: str, params: Mapping[str, Any] | None, name: 
     if given is not None:
         given.notes, given.trusted = workload.notes, workload.trusted
     return [given or workload]
-
-
-def dialect_here() -> Dialect:
-    """Return the dialect that this environment's TVM runs; raises LoadError where there is none."""
-    name = installed()
-    if name is None:
-        raise LoadError(
-            "there is no TVM in this environment; use the kernel `Relay (TVM 0.17)`, or `pip install tvm-workbench[relax]`"
-        )
-    return dialect(name)
 
 
 def _as_path(source: Any) -> Path | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.dialects import registry
+from workbench.dialects import parts, registry
 from workbench.dialects.base import Workload
 from workbench.dialects.graph_only import GraphOnly
 from workbench.errors import LoadError
@@ -41,7 +41,7 @@ def to_relax(source: Workload | Graph, params: Mapping[str, Any] | None = None) 
     graph, arrays, name = _parts(source)
     if graph.dialect != "relay":
         raise LoadError(f"{name} is {graph.dialect} already; to_relax takes Relay")
-    if registry.installed() != "relax":
+    if parts.installed() != "relax":
         raise LoadError(
             "there is no Relax here: save the text with `module.astext()` and load it with wb.load in the main environment's kernel"
         )

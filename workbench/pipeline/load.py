@@ -18,7 +18,8 @@ from workbench.dialects import registry
 from workbench.dialects.base import Workload
 from workbench.dialects.entries import Shapes
 from workbench.dialects.importers.shapes import Inputs
-from workbench.dialects.registry import HERE, Params, dialect_here
+from workbench.dialects.parts import dialect_here
+from workbench.dialects.registry import HERE, Params
 from workbench.errors import LoadError, MeasureError, OutOfMemory, WorkerLost, from_data, to_data
 from workbench.graph.model import Graph
 from workbench.process.memory import in_words, limit

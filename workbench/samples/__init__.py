@@ -7,8 +7,9 @@ import pkgutil
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.registry import NAMES, dialect, installed
+from workbench.dialects.parts import dialect, installed
 from workbench.errors import LoadError, UnknownName
+from workbench.graph.nodes import DIALECTS
 
 
 def names(dialect: str | None = None) -> list[str]:
@@ -55,6 +56,6 @@ def _known(name: str | None) -> str:
         raise LoadError(
             "the samples are built with TVM, and there is none in this environment; `pip install tvm-workbench[relax]`"
         )
-    if found not in NAMES:
-        raise UnknownName("dialect", found, NAMES)
+    if found not in DIALECTS:
+        raise UnknownName("dialect", found, DIALECTS)
     return found

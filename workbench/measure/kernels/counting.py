@@ -8,8 +8,7 @@ from typing import Any
 from workbench.analysis import cost
 from workbench.analysis.units import linked
 from workbench.dialects.base import Built, Workload
-from workbench.dialects.parts import part
-from workbench.dialects.registry import dialect
+from workbench.dialects.parts import dialect, part
 from workbench.graph.model import Graph
 from workbench.measure.timing import builds
 from workbench.process.backend import resolved_target

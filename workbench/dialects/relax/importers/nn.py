@@ -11,7 +11,7 @@ from tvm.relax.frontend import nn
 from workbench.dialects.base import Workload
 from workbench.dialects.importers.quiet import Converting
 from workbench.dialects.importers.shapes import Inputs, shapes
-from workbench.dialects.registry import dialect
+from workbench.dialects.parts import dialect
 from workbench.errors import LoadError
 
 

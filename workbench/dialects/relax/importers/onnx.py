@@ -21,7 +21,7 @@ from workbench.dialects.importers.onnx_model import (
 )
 from workbench.dialects.importers.quiet import Converting
 from workbench.dialects.importers.shapes import Inputs, shapes
-from workbench.dialects.registry import dialect
+from workbench.dialects.parts import dialect
 from workbench.dialects.relax.importers.origins import Origins
 
 _WITHOUT_CONVERTER = ("If", "Constant")

@@ -10,7 +10,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.importers.quiet import Converting
 from workbench.dialects.importers.shapes import Inputs, shapes
 from workbench.dialects.importers.tflite_model import input_names
-from workbench.dialects.registry import dialect
+from workbench.dialects.parts import dialect
 
 
 def workload(model: Any, name: str, inputs: Inputs) -> Workload:

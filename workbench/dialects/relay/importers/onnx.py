@@ -22,7 +22,7 @@ from workbench.dialects.importers.onnx_model import (
 )
 from workbench.dialects.importers.quiet import Converting
 from workbench.dialects.importers.shapes import Inputs, shapes
-from workbench.dialects.registry import dialect
+from workbench.dialects.parts import dialect
 from workbench.dialects.relay.importers.folding import linear_folding
 from workbench.dialects.relay.importers.reductions import axes_as_attributes
 

@@ -15,7 +15,7 @@ from workbench.dialects.importers.quiet import Converting
 from workbench.dialects.importers.shapes import Inputs, shapes
 from workbench.dialects.importers.torch_model import evaluating, examples, kind_of
 from workbench.dialects.importers.unsupported import refuse
-from workbench.dialects.registry import dialect
+from workbench.dialects.parts import dialect
 from workbench.dialects.relay.importers.scopes import full_paths, operators
 from workbench.errors import LoadError
 

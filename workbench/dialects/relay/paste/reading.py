@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from workbench.dialects.graph_only import GraphOnly
 from workbench.dialects.relay import operators
 from workbench.dialects.relay.ast import Module
 from workbench.dialects.relay.graph import build_graph
@@ -112,3 +113,15 @@ def lacking(reading: Reading, graph: Graph) -> list[str]:
 def counted(number: int, what: str) -> str:
     """`1 operator`, `2 operators`."""
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def text_only(reading: Reading, name: str, reason: str) -> GraphOnly:
+    """A Workload that has the text of a Relay module, and so its graph, but no module, for this reason."""
+    graph = reading.graph(name)
+    return GraphOnly(
+        graph,
+        f"{name!r} has a graph and no module: {reason.rstrip('.')}. GraphView, CompareView and FusionInspector show it as it is",
+        [*reading.repairs, *lacking(reading, graph)],
+        reading.text,
+        reading.metadata,
+    )

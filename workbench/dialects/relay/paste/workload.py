@@ -6,11 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.dialects import registry
 from workbench.dialects.base import Workload
-from workbench.dialects.graph_only import GraphOnly
+from workbench.dialects.parts import installed
 from workbench.dialects.relay.paste.characters import COLOURS
-from workbench.dialects.relay.paste.reading import Reading, lacking
+from workbench.dialects.relay.paste.reading import Reading, text_only
 
 _RELAY = re.compile(
     r"^[ \t]*\#\[version|\bdef\s+@[\w.]+[^\S\n]*(?:/\*.*?\*/\s*)?[(\[]|\bfn\s*(?:\[\w+\]\s*)?\(\s*%|%\d+\s*=|\bfree_var\s+%|\blet\s+%",
@@ -28,18 +27,6 @@ def is_relay(text: str) -> bool:
 def is_script(text: str) -> bool:
     """Whether a text has the marks of TVMScript."""
     return _SCRIPT.search(text) is not None
-
-
-def text_only(reading: Reading, name: str, reason: str) -> GraphOnly:
-    """A Workload that has the text of a Relay module, and so its graph, but no module, for this reason."""
-    graph = reading.graph(name)
-    return GraphOnly(
-        graph,
-        f"{name!r} has a graph and no module: {reason.rstrip('.')}. GraphView, CompareView and FusionInspector show it as it is",
-        [*reading.repairs, *lacking(reading, graph)],
-        reading.text,
-        reading.metadata,
-    )
 
 
 def workloads_of(
@@ -61,7 +48,7 @@ def workloads_of(
     LoadError
         TVM refuses a complete text.
     """
-    here = registry.installed()
+    here = installed()
     found: list[Workload] = []
     for number, reading in enumerate(readings):
         called = f"{name} {number + 1}" if len(readings) > 1 else name
