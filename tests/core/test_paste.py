@@ -225,6 +225,18 @@ def test_every_block_of_the_posts_loads(tell):
 # -- errors
 
 
+@pytest.mark.parametrize("before", ["", "It prints:\n"])
+def test_lower_case_constructor_is_not_an_operator(before):
+    types = "type pair_t {\n  nil,\n  pair(Tensor[(2), float32], pair_t),\n}\ntype other_t[A] {\n  none,\n}\n"
+    body = (
+        "  let %p: pair_t = pair(%x, nil);\n  match (%p) {\n    pair(%y, nil) => { exp(%y) },\n    _ => { %x },\n  }\n"
+    )
+    workload = wb.load(f"{before}{types}def @main(%x: Tensor[(2), float32]) {{\n{body}}}\n")
+    kinds = {node.op: node.kind for node in workload.graph().nodes}
+    assert (kinds["pair"], kinds["nil"], kinds["exp"]) == ("call", "call", "op")
+    assert wb.explain_fusion(workload.graph()).failure == ""
+
+
 @pytest.mark.parametrize(
     ("text", "place", "words"),
     [

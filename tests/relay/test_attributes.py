@@ -72,6 +72,15 @@ def test_attribute_of_a_call_of_a_function_is_noted() -> None:
     assert [note.partition(" in TVM")[0] for note in loaded.notes] == ["a call of a function has no attribute axis"]
 
 
+@pytest.mark.parametrize("stop", [relay.const(7.0), relay.var("stop", shape=())])
+def test_arange_without_metadata(stop: relay.Expr) -> None:
+    body = relay.arange(relay.const(1.0), stop, relay.const(2.0), "float32")
+    meant = wb.load(relay.Function(relay.analysis.free_vars(body), body)).module
+    loaded = wb.load(meant.astext(show_meta_data=False))
+    assert tvm.ir.structural_equal(loaded.module, meant)
+    assert loaded.notes == ["start, stop, step of arange are not in the text; they are taken from its arguments"]
+
+
 def test_device_of_a_parameter_is_noted() -> None:
     loaded = wb.load("def @main(%x {virtual_device=VirtualDevice(device_type=2)}: Tensor[(2), float32]) { exp(%x) }")
     assert loaded.notes == ["the virtual_device of %x was left out"]

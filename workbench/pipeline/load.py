@@ -146,7 +146,7 @@ class InChild:
                 refusal = check.result()
         refused = {0: refusal} if refusal else {}
         if refusal and len(readings) > 1:
-            refused = {i: why for i, one in enumerate(readings) if (why := _refusal(_whole_text(one), params))}
+            refused = {i: why for i, one in enumerate(readings) if (why := _refusal(one.whole, params))}
         return workloads_of(readings, params, name, refused)
 
     def model(self, format: str, source: Any, name: str, inputs: Inputs) -> Workload:
@@ -215,10 +215,6 @@ def _why_lost(error: WorkerLost, size: int, allowance: Allowance) -> str:
 
 
 _BEYOND = "TVM needs more than {} to read these {:,} bytes; read them with TVM yourself and load the module"
-
-
-def _whole_text(reading: Any) -> str:
-    return f"{reading.text}\n#[metadata]\n{reading.metadata}" if reading.metadata else reading.text
 
 
 def _size(path: Path) -> int:

@@ -20,7 +20,8 @@ from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.objects import lacks_types, module_of
 from workbench.dialects.relay.op_patterns import pattern_of
 from workbench.dialects.relay.optimizing import copied
-from workbench.dialects.relay.paste.reading import Reading, read_all, text_only
+from workbench.dialects.relay.paste.reading import Reading, read_all, text_only, METADATA
+from workbench.dialects.relay.paste.workload import text_only
 from workbench.dialects.relay.presets import PRESETS, TOGGLES
 from workbench.dialects.relay.printed import constant_digests, parameter_names, print_module
 from workbench.dialects.relay.saved import checked, with_checked_metadata
@@ -237,11 +238,11 @@ def _without_module(reading: Reading, name: str, error: LoadError) -> Workload:
 
 def module_of_reading(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.IRModule, list[str]]:
     """Return the typed module of a reading and its assumptions; TVM's own parser reads complete text."""
-    program = reading.text.partition("#[metadata]")[0]
+    program = reading.text.partition(METADATA)[0]
     if not reading.complete or _ESCAPED.search(program) or lacks_types(reading.module):
         return _made(reading, params)
     try:
-        return _parsed(reading.text), []
+        return _parsed(reading.whole), []
     except LoadError as refused:
         try:
             return _made(reading, params)

@@ -29,6 +29,8 @@ _UNKNOWN_FIELD = re.compile(
 _SUFFIX = re.compile(r"(?:bf16|[fiu]\d*)$")
 MOST_SEEDED = 1 << 28
 "elements of random constants: a gigabyte of float32"
+_ARGUMENTS = {"arange": ("start", "stop", "step")}
+"attributes that are a call's arguments once more, as objects"
 _DTYPES = {"f": "float32", "bf16": "bfloat16", "": "int32"}
 
 
@@ -151,7 +153,7 @@ class _Maker:
 
     def make_call(self, expr: Expr) -> relay.Call:
         callee, *arguments = (self.made[part] for part in expr.args)
-        return relay.Call(callee, arguments, self.attrs(callee, expr))
+        return relay.Call(callee, arguments, self.attrs(callee, arguments, expr))
 
     def make_tuple(self, expr: Expr) -> relay.Tuple:
         return relay.Tuple([self.made[part] for part in expr.args])
@@ -177,13 +179,17 @@ class _Maker:
 
     # -- attributes
 
-    def attrs(self, callee: Any, expr: Expr) -> Any:
+    def attrs(self, callee: Any, arguments: list[Any], expr: Expr) -> Any:
         """The attributes of a call: an object of the metadata, or made of the values in the text."""
         kept = str(expr.attrs.get("attrs", ""))
         if kept.startswith("meta[relay.attrs.") and kept in self.metadata:
             return self.metadata[kept]
         where = callee.name if isinstance(callee, tvm.ir.Op) else "a call of a function"
-        said = {n: self.value(v) for n, v in expr.attrs.items() if self.has_meaning(n, v, where)}
+        given = dict(zip(_ARGUMENTS.get(where, ()), arguments, strict=False))
+        if any(str(expr.attrs.get(name)) not in self.metadata for name in given):
+            self.leave_out(f"{', '.join(given)} of {where} are not in the text; they are taken from its arguments")
+        others = {name: value for name, value in expr.attrs.items() if name not in given}
+        said = given | {n: self.value(v) for n, v in others.items() if self.has_meaning(n, v, where)}
         stated = said.pop("attrs_type_key", "")
         said |= said.pop("__dict__", {})
         key = attribute_type(callee) if isinstance(callee, tvm.ir.Op) else str(stated)

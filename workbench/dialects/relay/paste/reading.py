@@ -20,6 +20,7 @@ from workbench.graph.model import Graph
 
 _BEGINS = re.compile(r"\s*(?:$|#\[|/\*|def\b|fn\b|type\b|extern\b)")
 "what a text begins with that may be as TVM prints it"
+METADATA = "#[metadata]"
 EXPECTED = "Relay somewhere in the text: `def @name(...)`, `fn (%x...)` or `%0 = ...`"
 
 
@@ -36,6 +37,13 @@ class Reading:
     "what the paste does not say as TVM prints it, and what was assumed; a sentence each"
     notes: list[str] = field(default_factory=list)
     "what else is good to know"
+
+    @property
+    def whole(self) -> str:
+        """The text with the metadata, which a paste may have elsewhere."""
+        if not self.metadata or METADATA in self.text:
+            return self.text
+        return f"{self.text}\n{METADATA}\n{self.metadata}"
 
     @property
     def constants(self) -> int:
@@ -68,7 +76,7 @@ def read_all(text: str) -> list[Reading]:
         return _salvaged(text)
     if not module.functions:
         raise LoadError("the text holds no function; give text with a `def @main(...)` in it")
-    _, mark, metadata = text.partition("#[metadata]")
+    _, mark, metadata = text.partition(METADATA)
     return [Reading(text, module, metadata if mark else "")]
 
 

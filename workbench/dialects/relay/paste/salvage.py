@@ -66,7 +66,7 @@ class Salvage(Reader):
             return "fn" if self.is_header(self.at + 1) else ""
         if token.text == "type":
             bracket = self.tokens[min(self.at + 2, len(self.tokens) - 1)].text
-            return "type" if after.kind == "name" and after.text[0].isupper() and bracket in ("[", "{") else ""
+            return "type" if after.kind == "name" and bracket in ("[", "{") else ""
         return ""
 
     def is_binding(self, at: int) -> bool:
@@ -108,8 +108,9 @@ class Salvage(Reader):
     def end_of_first(self, piece: Piece) -> int:
         return piece.start + len("#[metadata]")
 
-    def read_type(self, piece: Piece) -> None:  # noqa: ARG002
-        self.skip_type_definition()
+    def read_type(self, piece: Piece) -> None:
+        piece.name = f"type {self.after_comments(self.at + 1).text}"
+        self.type_definition()
 
     def read_def(self, piece: Piece) -> None:
         self.at += 1

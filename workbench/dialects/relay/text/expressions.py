@@ -32,6 +32,8 @@ class Expressions(Attributes):
         super().__init__(text)
         self.names = Names()
         self.constants: dict[str, Expr] = {}
+        self.constructors: set[str] = set()
+        "of the types that the text defines"
         self.temporaries: dict[str, Temporary] = {}
         "%0, %1, ... of the function that is being read, wherever in it they were bound"
         self.finished: list[tuple[Callable[[Expr], None], Expr]] = []
@@ -144,7 +146,7 @@ class Expressions(Attributes):
             return Expr("global", token.text[1:], line=line)
         if kind == "name":
             self.at += 1
-            if not token.text[0].isupper():
+            if not token.text[0].isupper() and token.text not in self.constructors:
                 return Expr("op", token.text, line=line)
             type, span = self.annotation()
             return Expr("constructor", token.text, type=type, span=span, line=line)

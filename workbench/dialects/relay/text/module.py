@@ -44,18 +44,22 @@ class Reader(Functions):
                 self.at += 1
                 functions[name.text[1:]] = self.function()
             elif token.text in ("type", "extern"):
-                self.skip_type_definition()
+                self.type_definition()
             elif token.text == "fn" and not functions:
                 self.at += 1
                 functions["main"] = self.function()
             else:
                 raise self.fail("`def @name(...)`, `fn (...)` or the end of the text")
 
-    def skip_type_definition(self) -> None:
+    def type_definition(self) -> None:
+        """Keep the names of a type's constructors: TVM's own Prelude has some in lower case, as operators are."""
         depth = 0
         while self.token.kind != END:
+            before, token = self.tokens[self.at - 1], self.token
             self.at += 1
-            depth += {"{": 1, "}": -1}.get(self.tokens[self.at - 1].text, 0)
-            if depth == 0 and self.tokens[self.at - 1].text in ("}", ";"):
+            if depth == 1 and token.kind == "name" and before.text in ("{", ","):
+                self.constructors.add(token.text)
+            depth += {"{": 1, "(": 1, "[": 1, "}": -1, ")": -1, "]": -1}.get(token.text, 0)
+            if depth == 0 and token.text in ("}", ";"):
                 return
         raise self.fail("`}` at the end of the type definition")
