@@ -32,6 +32,7 @@ def to_data(graph: Graph) -> dict[str, Any]:
         "groups": [asdict(group) for group in graph.groups],
         "outputs": list(graph.outputs),
         **({} if graph.merged is None else {"merged": [list(pair) for pair in graph.merged.items()]}),
+        **({"unfusible": graph.unfusible} if graph.unfusible else {}),
     }
 
 
@@ -76,7 +77,9 @@ def _read(data: dict[str, Any]) -> Graph:
     edges = tuple(Edge(s, t, i, types[s]) for s, t, i in data["edges"])
     groups = tuple(Group(**{**row, "inputs": _list(row.get("inputs", []))}) for row in data["groups"])
     merged = dict(data["merged"]) if "merged" in data else None
-    return Graph(nodes, edges, groups, _list(data["outputs"]), data["name"], data["dialect"], merged)
+    return Graph(
+        nodes, edges, groups, _list(data["outputs"]), data["name"], data["dialect"], merged, data.get("unfusible", "")
+    )
 
 
 def _list(value: Any) -> tuple[Any, ...]:
@@ -88,6 +91,7 @@ def _list(value: Any) -> tuple[Any, ...]:
 def _check(graph: Graph) -> None:
     sound = (
         isinstance(graph.name, str)
+        and isinstance(graph.unfusible, str)
         and graph.dialect in (*DIALECTS, "")
         and all(_sound_node(n, len(graph.groups)) for n in graph.nodes)
         and all(

@@ -103,6 +103,8 @@ class Graph:
     merged: Mapping[int, int] | None = None
     """of a Relax module: the nodes that TVM's EliminateCommonSubexpr merges into an earlier one, each with that node, or -1 where
     TVM puts a variable that is out of scope there; None where the pass was not asked"""
+    unfusible: str = ""
+    "why TVM's FuseOps raises on a Relax module, whatever its settings; empty where nothing in its functions makes it"
 
     def __repr__(self) -> str:
         sizes = f"{len(self.nodes)} nodes, {len(self.edges)} edges, {len(self.groups)} groups"

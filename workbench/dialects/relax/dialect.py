@@ -15,8 +15,9 @@ from tvm import relax
 from workbench.dialects import arrays, compat
 from workbench.dialects.base import Dialect, PassInfo, Preset, Workload
 from workbench.dialects.relax import catalog, constants, names
+from workbench.dialects.relax.fusing import fusion_failure
 from workbench.dialects.relax.graph import build_graph
-from workbench.dialects.relax.merged import Drawn, merged_nodes
+from workbench.dialects.relax.merged import SAFE_NESTING, Drawn, merged_nodes, nested_depth
 from workbench.dialects.relax.presets import PRESETS, TOGGLES
 from workbench.dialects.relax.saved import load_json, load_metadata
 from workbench.dialects.relax.source import Source, find_program
@@ -82,7 +83,9 @@ class Relax:
     def graph(self, module: tvm.IRModule, name: str) -> Graph:
         drawn: dict[int, list[Drawn]] = {}
         graph = build_graph(module, name, drawn=drawn)
-        return replace(graph, merged=merged_nodes(module, graph, drawn))
+        if nested_depth(graph) > SAFE_NESTING:
+            return graph
+        return replace(graph, merged=merged_nodes(module, graph, drawn), unfusible=fusion_failure(module))
 
     def passes(self) -> tuple[PassInfo, ...]:
         return catalog.passes()
