@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import tvm
+from merging_programs import Merging
 from small_samples import TWO_LAYERS
 from tvm import relax
 
@@ -211,3 +212,55 @@ def test_call_tir_with_grad_is_opaque(settings: dict[str, int]) -> None:
     graph = wb.load(module).graph()
     assert any(node.attrs.get("called_by") == "relax.call_tir_with_grad" for node in graph.nodes)
     assert agree(mirrored(graph, **settings), real(module, **settings))
+
+
+def outcome(module: tvm.IRModule, settings: dict[str, int]) -> list[Kernel] | None:
+    """Return the real pass's kernels, None where it raises."""
+    try:
+        return real(module, **settings)
+    except tvm.error.InternalError:
+        return None
+
+
+def nested(seeds: range, tell: Any) -> None:
+    fails = 0
+    for seed in seeds:
+        passes = relax.transform
+        before = [passes.DecomposeOpsForInference(), passes.LegalizeOps(), passes.AnnotateTIROpPattern()]
+        if seed % 3:
+            before.insert(0, passes.DeadCodeElimination())
+        module = tvm.transform.Sequential(before)(Merging(seed).module())
+        graph, settings = wb.load(module).graph(), SETTINGS[seed % len(SETTINGS)]
+        theirs, report = outcome(module, settings), wb.explain_fusion(graph, **settings)
+        assert bool(report.failure) == (theirs is None), seed
+        fails += theirs is None
+        assert theirs is None or agree(mirrored(graph, **settings), theirs), seed
+    tell(f"fusion mirror (Relax): {len(seeds)} programs with `if` and local functions, 0 disagreements, {fails} raise")
+    assert fails
+
+
+def test_arms_and_local_functions(tell):
+    nested(range(30), tell)
+
+
+@pytest.mark.long
+def test_arms_and_local_functions_of_many_programs(tell):
+    nested(range(2000, 2500), tell)
+
+
+def test_shared_variable_makes_the_pass_raise():
+    module = annotated(wb.samples.load("chain", length=3).module)
+    module["other"] = module["main"].with_attr("global_symbol", "other")
+    assert outcome(module, {"opt_level": 2, "max_depth": 256}) is None
+    failure = wb.explain_fusion(wb.load(module)).failure
+    assert "share the variable" in failure
+    assert "@main and @other" in failure or "@other and @main" in failure
+
+
+def test_direct_call_of_a_kernel_is_opaque():
+    lowered = relax.transform.CallTIRRewrite()(annotated(wb.samples.load("chain", length=3).module))
+    graph = wb.load(lowered).graph()
+    called = [node for node in graph.ops() if not node.op.startswith("relax.")]
+    assert called
+    assert {wb.explain_fusion(graph).decided(node.id).code for node in called} == {"opaque"}
+    assert agree(mirrored(graph), real(lowered, 2, 256))

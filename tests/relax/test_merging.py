@@ -106,7 +106,8 @@ class Compared:
     def check(self) -> None:
         assert self.ours == self.theirs
         drawn = {identity(binding.var) for binding in self.bound.values()}
-        hazards = {identity(self.variable(g.branches[0][0])) for g in self.groups if g.kind == "hazard"}
+        nodes = [group.branches[0][0] for group in self.groups if group.kind == "hazard"]
+        hazards = {identity(self.variable(node)) for node in nodes if self.graph.kernel_of(node) is None}
         assert hazards == self.misplaced & drawn
         if hazards:
             with pytest.raises(ValueError, match="is not defined"):
@@ -159,5 +160,5 @@ def test_identical_bindings_are_those_that_tvm_merges(tell: Callable[[str], None
 
 @pytest.mark.long
 def test_identical_bindings_of_many_programs_are_those_that_tvm_merges(tell: Callable[[str], None]) -> None:
-    tally = agree(range(1000, 2000), tell)
+    tally = agree(range(1300, 1800), tell)
     assert {"hazard", "type", "scope", "match-cast", "tuple-bound", "dataflow-block", "variables"} <= set(tally)

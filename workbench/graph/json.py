@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import LoadError
-from workbench.graph.nodes import DIALECTS, GROUP_KINDS, KINDS, PATTERNS, Edge, Group, Node
+from workbench.graph.nodes import DIALECTS, GROUP_KINDS, KINDS, PATTERNS, Answers, Edge, Group, Node
 from workbench.graph.received import Damaged, parse
 
 if TYPE_CHECKING:
@@ -34,7 +34,14 @@ def to_data(graph: Graph) -> dict[str, Any]:
         "edges": [[e.source, e.target, e.index] for e in graph.edges],
         "groups": [asdict(group) for group in graph.groups],
         "outputs": list(graph.outputs),
-        **({} if graph.merged is None else {"merged": [list(pair) for pair in graph.merged.items()]}),
+        **_answers(graph.answers),
+    }
+
+
+def _answers(answers: Answers) -> dict[str, Any]:
+    merged = None if answers.merged is None else [list(pair) for pair in answers.merged.items()]
+    return {
+        key: value for key, value in (("merged", merged), ("unfusible", answers.unfusible)) if value not in (None, "")
     }
 
 
@@ -78,8 +85,8 @@ def _read(data: dict[str, Any], make: type[Graph]) -> Graph:
     types = [node.type for node in nodes]
     edges = tuple(Edge(s, t, i, types[s]) for s, t, i in data["edges"])
     groups = tuple(Group(**{**row, "inputs": _list(row.get("inputs", []))}) for row in data["groups"])
-    merged = dict(data["merged"]) if "merged" in data else None
-    return make(nodes, edges, groups, _list(data["outputs"]), data["name"], data["dialect"], merged)
+    answers = Answers(dict(data["merged"]) if "merged" in data else None, data.get("unfusible", ""))
+    return make(nodes, edges, groups, _list(data["outputs"]), data["name"], data["dialect"], lambda: answers)
 
 
 def _list(value: Any) -> tuple[Any, ...]:
@@ -91,6 +98,7 @@ def _list(value: Any) -> tuple[Any, ...]:
 def _check(graph: Graph) -> None:
     sound = (
         isinstance(graph.name, str)
+        and isinstance(graph.answers.unfusible, str)
         and graph.dialect in (*DIALECTS, "")
         and all(_sound_node(n, len(graph.groups)) for n in graph.nodes)
         and all(
@@ -99,7 +107,9 @@ def _check(graph: Graph) -> None:
         and all(_sound_group(g, i, len(graph.nodes), len(graph.groups)) for i, g in enumerate(graph.groups))
         and _nest(graph.groups)
         and all(_place(o, len(graph.nodes)) for o in graph.outputs)
-        and all(_place(a, len(graph.nodes)) and (_place(b, a) or b == -1) for a, b in (graph.merged or {}).items())
+        and all(
+            _place(a, len(graph.nodes)) and (_place(b, a) or b == -1) for a, b in (graph.answers.merged or {}).items()
+        )
     )
     if not sound:
         raise LoadError(

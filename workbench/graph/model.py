@@ -8,13 +8,13 @@ node and no edge, and a diff across it is exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
 from workbench.errors import WorkbenchError
-from workbench.graph.nodes import Edge, Group, Node
+from workbench.graph.nodes import Answers, Edge, Group, Node
 from workbench.terminal import visible
 
 
@@ -28,13 +28,17 @@ class Graph:
     outputs: tuple[int, ...] = ()
     name: str = ""
     dialect: str = ""
-    merged: Mapping[int, int] | None = None
-    """of a Relax module: the nodes that TVM's EliminateCommonSubexpr merges into an earlier one, each with that node, or -1 where
-    TVM puts a variable that is out of scope there; None where the pass was not asked"""
+    ask: Callable[[], Answers] | None = field(default=None, compare=False, repr=False)
+    "asks TVM about the module; None where there is nothing to ask"
 
     def __repr__(self) -> str:
         sizes = f"{len(self.nodes)} nodes, {len(self.edges)} edges, {len(self.groups)} groups"
         return visible(f"Graph({self.name!r}, {self.dialect}: {sizes})")
+
+    @cached_property
+    def answers(self) -> Answers:
+        """What TVM answered about the module; it is asked at the first look, and when the graph is saved."""
+        return Answers() if self.ask is None else self.ask()
 
     @cached_property
     def inputs(self) -> tuple[tuple[int, ...], ...]:

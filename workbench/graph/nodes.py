@@ -78,3 +78,14 @@ class Group:
     "node whose value the function returns"
     inputs: tuple[int, ...] = ()
     "nodes whose values are its arguments, for a function drawn where it is called"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What TVM itself answered about a Relax module."""
+
+    merged: Mapping[int, int] | None = None
+    """the nodes that EliminateCommonSubexpr merges into an earlier one, each with that node, or -1 where TVM puts a variable
+    that is out of scope there; None where the pass was not run"""
+    unfusible: str = ""
+    "why FuseOps raises, whatever its settings; empty where nothing in the functions makes it"

@@ -3,7 +3,7 @@
 The rules are those of src/relay/transforms/eliminate_common_subexpr.cc (TVM 0.17). Two calls are equal when their operator,
 attributes and arguments are; arguments are equal when they are one value, constants of rank 0 with one value, or literal
 tuples whose fields are. Larger constants are equal only when they are one object, and the order of arguments counts.
-Of Relax's pass a Graph has the answer (`Graph.merged`); here are only the reasons.
+Of Relax's pass a Graph has the answer (`Graph.answers`); here are only the reasons.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def representatives(calls: Calls) -> list[int]:
     """For each node, the first node that is equal to it for EliminateCommonSubexpr."""
     found: list[int] = []
     if calls.graph.dialect == "relax":
-        merged = calls.graph.merged or {}
+        merged = calls.graph.answers.merged or {}
         for node in calls.graph.nodes:
             earlier = merged.get(node.id, -1)
             found.append(node.id if earlier == -1 else found[earlier])

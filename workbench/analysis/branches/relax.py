@@ -22,7 +22,7 @@ def relax_branches(calls: Calls, least: int) -> Iterator[BranchGroup]:
     for branches in equal_branches(calls):
         recipe = Recipe(graph, ends={n: ("old", branches[0][i]) for b in branches[1:] for i, n in enumerate(b)})
         yield BranchGroup("identical", producer(graph, branches), branches, SAME, 1, graph=graph, recipe=recipe)
-    yield from (_misplaced(graph, node) for node, first in (graph.merged or {}).items() if first == -1)
+    yield from (_misplaced(graph, node) for node, first in (graph.answers.merged or {}).items() if first == -1)
     yield from matmul_groups(calls, least)
     yield from conv_groups(calls, least)
     for nodes, reasons in nearly_equal(calls):

@@ -55,6 +55,7 @@ HELD = {
     "reference": "goes into a reference",
     "match": "is taken apart by a match",
     "mixed": "stands in a tuple beside values that are no tensors",
+    "local": "is in an arm of an `if` or in a local function, where FuseOps merges nothing",
     "kernel": "is in a function that the pass leaves as it is",
 }
 "What FuseOps calls extern: a value that something other than an operator takes."

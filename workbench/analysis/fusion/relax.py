@@ -2,7 +2,7 @@
 
 All functions that are not kernels themselves are in one graph. Only `call_tir` and `call_tir_inplace` have a kind, the one
 that AnnotateTIROpPattern found; a value that leaves its dataflow block is used from outside; fields of a tuple argument are
-arguments of their own, so tuples play no part.
+arguments of their own, so tuples play no part. In an arm of an `if` and in a local function nothing merges.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ def forward(graph: Graph) -> Forward:
     held = [node.held for node in nodes]
     computes = [node.kind == "op" for node in nodes]
     seen = Forward([OPAQUE] * len(nodes), [[] for _ in nodes], held, computes)
+    local = _local(graph)
     for node, inputs in zip(nodes, graph.inputs, strict=True):
-        if node.kind == "op" and node.pattern is not None and node.attrs.get("called_by", _INPLACE) == _INPLACE:
+        if node.group in local:
+            held[node.id] = "local"
+        elif node.kind == "op" and node.pattern is not None and node.attrs.get("called_by", _INPLACE) == _INPLACE:
             seen.kinds[node.id] = node.pattern
         elif node.kind == "get_item" and inputs and nodes[inputs[0]].kind != "param":
             seen.kinds[node.id] = INJECTIVE
@@ -31,6 +34,15 @@ def forward(graph: Graph) -> Forward:
         held[output] = "result"
     _freeze(graph, seen)
     return seen
+
+
+def _local(graph: Graph) -> set[int | None]:
+    """Return the groups inside an arm of an `if` or a local function, and these themselves."""
+    found: set[int | None] = set()
+    for group in graph.outside_in:
+        if group.parent in found or group.kind == "branch" or (group.kind == "function" and group.parent is not None):
+            found.add(group.id)
+    return found
 
 
 def _freeze(graph: Graph, seen: Forward) -> None:

@@ -76,7 +76,8 @@ class FusedGroup:
     ops: tuple[str, ...]
     "names of its operators, in order"
     is_kernel: bool
-    "whether TVM makes a function of it; parameters, constants and tuples alone are none"
+    """whether TVM makes a function of it; parameters, constants and tuples alone are none, and Relax's FuseOps drops operators
+    that it merged and that nothing uses"""
     given: bool = False
     "whether it was a kernel before"
 
@@ -108,7 +109,7 @@ class FusionReport:
     @cached_property
     def _ran(self) -> tuple[Partition, str]:
         run = Partition(self.forward, self.settings)
-        said = ""
+        said = self.graph.answers.unfusible
         try:
             run.run()
         except TwoAnchors as error:
@@ -166,7 +167,9 @@ class FusionReport:
         root = self.run.root(nodes[0])
         ops = tuple(self.graph.nodes[n].op for n in nodes if self.graph.nodes[n].kind == "op")
         field = self.graph.nodes[root].kind == "get_item" and any(s in nodes for s in self.graph.inputs[root])
-        return FusedGroup(root, nodes, ops, bool(ops) and (self.forward.computes[root] or field))
+        seen = self.forward
+        is_dropped = self.graph.dialect == "relax" and len(nodes) > 1 and not (seen.users[root] or seen.held[root])
+        return FusedGroup(root, nodes, ops, bool(ops) and (seen.computes[root] or field) and not is_dropped)
 
     def _given(self, frozen: set[int]) -> Iterator[FusedGroup]:
         held: dict[int | None, list[int]] = {}
@@ -234,6 +237,8 @@ class FusionReport:
                 yield id, "lacking", None
             elif self.settings.opt_level < 1:
                 yield id, "level", None
+            elif seen.held[id] == "local":
+                yield id, "held", "local"
             elif seen.kinds[id] == OPAQUE:
                 yield id, "unannotated" if node.kind == "op" and node.pattern is None else "opaque", None
             elif run.dominator[id] == NONE:

@@ -16,8 +16,9 @@ from tvm.relax.frontend.nn import Parameter
 from workbench.dialects import arrays, compat
 from workbench.dialects.base import Dialect, PassInfo, Preset, Workload
 from workbench.dialects.relax import catalog, constants, entries, names
+from workbench.dialects.relax.fusing import fusion_failure
 from workbench.dialects.relax.graph import build_graph
-from workbench.dialects.relax.merged import Drawn, merged_nodes
+from workbench.dialects.relax.merged import SAFE_NESTING, Drawn, merged_nodes, nested_depth
 from workbench.dialects.relax.presets import PRESETS, TOGGLES
 from workbench.dialects.relax.saved import load_json, load_metadata
 from workbench.dialects.relax.source import Source, find_program
@@ -26,6 +27,7 @@ from workbench.dialects.relax.types import type_parts
 from workbench.dialects.type_sizes import refuse_large_types
 from workbench.errors import LoadError, PipelineError, UnknownName, first_line
 from workbench.graph.model import Graph
+from workbench.graph.nodes import Answers
 
 
 class Relax:
@@ -93,7 +95,13 @@ class Relax:
     def graph(self, module: tvm.IRModule, name: str) -> Graph:
         drawn: dict[int, list[Drawn]] = {}
         graph = build_graph(module, name, drawn=drawn)
-        return replace(graph, merged=merged_nodes(module, graph, drawn))
+
+        def ask() -> Answers:
+            if nested_depth(graph) > SAFE_NESTING:
+                return Answers()
+            return Answers(merged_nodes(module, graph, drawn), fusion_failure(module))
+
+        return replace(graph, ask=ask)
 
     def passes(self) -> tuple[PassInfo, ...]:
         return catalog.passes()

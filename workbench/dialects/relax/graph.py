@@ -28,7 +28,7 @@ IN_PLACE = ("Primitive", "Composite", "Codegen")
 "A function with one of these attributes is a kernel or an offloaded region, and is drawn where it is called."
 
 OPAQUE = 8
-"What FuseOps takes every call for that is not to a PrimFunc."
+"The kind of every call for FuseOps but `call_tir` of a PrimFunc."
 
 
 def build_graph(
@@ -316,7 +316,7 @@ class _Walk:
             return self.add(env, "op", callee_name(inner), inputs, type, attrs=attrs, pattern=pattern, name=name)
         if sort == "extern" or (sort == "global" and named in self.patterns):
             # what CallTIRRewrite leaves of a call_tir: the PrimFunc itself is called
-            return self.add(env, "op", named, inputs, type, pattern=self.pattern(callee), name=name)
+            return self.add(env, "op", named, inputs, type, pattern=OPAQUE, name=name)
         return self.add(env, "call", f"@{named}" if sort == "global" else named or "call", inputs, type, name=name)
 
     def pattern(self, callee: Any) -> int | None:

@@ -21,8 +21,8 @@ _VALUES = ("op", "call", "if", "match", "function")
 "kinds of nodes that are drawn once for each expression; a constant may be shared"
 OUT_OF_SCOPE = -1
 "in place of an earlier node: a variable that is not visible there, so that the result is not well-formed"
-DEPTH = 100
-"levels of expressions inside each other that the pass is given: it recurses, and 1,000 nested `if` end the process"
+SAFE_NESTING = 100
+"levels of expressions inside each other that TVM is given: it recurses, and 1,000 nested `if` end the process"
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,6 @@ def merged_nodes(module: tvm.IRModule, graph: Graph, drawn: Mapping[int, Sequenc
     drawn
         For each bound variable, by identity, its nodes each time that its function is drawn.
     """
-    if _depth(graph) > DEPTH:
-        return None
     try:
         result = relax.transform.EliminateCommonSubexpr()(module)
     except Exception:  # noqa: BLE001  TVM raises errors of many classes on a module that is not well-formed
@@ -61,7 +59,7 @@ def merged_nodes(module: tvm.IRModule, graph: Graph, drawn: Mapping[int, Sequenc
     return found
 
 
-def _depth(graph: Graph) -> int:
+def nested_depth(graph: Graph) -> int:
     """Return the number of groups, and of expressions that no variable names, inside each other."""
     around: dict[int | None, int] = {None: 0}
     for group in graph.outside_in:

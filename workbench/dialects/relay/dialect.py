@@ -20,8 +20,7 @@ from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.objects import lacks_types, module_of
 from workbench.dialects.relay.op_patterns import pattern_of
 from workbench.dialects.relay.optimizing import copied
-from workbench.dialects.relay.paste.reading import Reading, read_all, text_only, METADATA
-from workbench.dialects.relay.paste.workload import text_only
+from workbench.dialects.relay.paste.reading import METADATA, Reading, read_all, text_only
 from workbench.dialects.relay.presets import PRESETS, TOGGLES
 from workbench.dialects.relay.printed import constant_digests, parameter_names, print_module
 from workbench.dialects.relay.saved import checked, with_checked_metadata
