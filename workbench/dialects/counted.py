@@ -9,6 +9,9 @@ from typing import Any
 
 from workbench.analysis.tensors import Tensor
 
+OK, FAILED, OPEN = "ok", "failed", "lower bound"
+"of counts: a build of the program runs; none does; one runs, and tensors with open dimensions count no bytes"
+GIVE_SIZES = "give the open dimensions values with shapes=, or load the model with inputs="
 OUTSIDE = -1
 "in the place of a call: an input of the program, or its result"
 
@@ -52,6 +55,8 @@ class Program:
     calls: tuple[Call, ...]
     results: tuple[tuple[int, Tensor], ...]
     "the call that gives each result, or OUTSIDE, and its type"
+    failing: str = ""
+    "the reason why no build of it runs"
 
     def rows(self, launches: Mapping[str, tuple[int, bool]] | None) -> list[dict[str, Any]]:
         """The calls as rows of `wb.kernels`.
@@ -93,7 +98,16 @@ class Program:
             "copies": kinds["copy"],
             "traffic_bytes": sum(t.nbytes for call in working for t in (*call.inputs, *call.outputs)),
             "handover_bytes": dict(sorted(between.items())),
+            **self._status([t for call in working for t in (*call.inputs, *call.outputs)]),
         }
+
+    def _status(self, tensors: Sequence[Tensor]) -> dict[str, str]:
+        open = sorted({text(tensor) for tensor in tensors if not tensor.known})
+        if self.failing:
+            return {"status": FAILED, "reason": self.failing}
+        if open:
+            return {"status": OPEN, "reason": f"{', '.join(open[:3])} count as no bytes; {GIVE_SIZES}"}
+        return {"status": OK, "reason": ""}
 
     def _writer(self, source: int) -> int:
         while source != OUTSIDE and self.calls[source].kind == "noop":

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.dialects.counted import FAILED as FAILED
+from workbench.dialects.counted import OK as OK
 from workbench.errors import WorkbenchError
 
-OK = "ok"
 WRONG = "wrong"
 "its outputs differ from the reference's; it has times, and never wins"
-FAILED = "failed"
-"it was refused, did not compile or did not run, and the process went on"
 CRASHED = "crashed"
 TIMEOUT = "timeout"
 OUT_OF_MEMORY = "out of memory"

@@ -9,6 +9,7 @@ from typing import Any
 from workbench.dialects.base import Workload, dialect_of
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.measure.kernels.counts import Counts, count_config
+from workbench.measure.status import FAILED
 from workbench.pipeline.build_trace import trace_build
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
@@ -109,9 +110,10 @@ class Counting:
 
     def _count(self, config: Config) -> Counts | str:
         try:
-            return count_config(self._made(config), config, self._target)
+            found = count_config(self._made(config), config, self._target)
         except WorkbenchError as error:
             return str(error)
+        return found.reason if found.status == FAILED else found
 
     def _made(self, config: Config) -> Workload:
         if not config.pipeline:

@@ -11,7 +11,7 @@ from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.measure.kernels.counts import count_config
 from workbench.measure.local import failed_row, measure_one
-from workbench.measure.status import UNDER_WAY, may_win
+from workbench.measure.status import UNDER_WAY, may_win, FAILED
 from workbench.measure.timing.race import Race, race
 from workbench.pipeline.config import Config
 from workbench.widgets import page
@@ -173,6 +173,8 @@ class Measurements:
         try:
             found = count_config(workload, config, self.target, cancelled=task.cancelled)
         except WorkbenchError:
+            return {}
+        if found.status == FAILED:
             return {}
         return {"kernels": found.calls, "functions": found.functions, "traffic_bytes": found.traffic_bytes}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import tvm
@@ -16,7 +17,7 @@ from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.relax.entries import run_alone
 from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.legalized import LEGALIZE, Legalized, known, remember, settings_of
-from workbench.dialects.relax.legalizing import legalize
+from workbench.dialects.relax.legalizing import called, legalize
 from workbench.dialects.relax.target import make_target
 from workbench.errors import MeasureError
 from workbench.graph.model import Graph, Node
@@ -27,6 +28,8 @@ _KINDS = {
     "relax.to_vdevice": "copy",
     "relax.hint_on_device": "noop",
 }
+_KEPT = ("relax.reshape", "relax.shape_of", "relax.tensor_to_shape", "relax.to_vdevice", "relax.hint_on_device")
+"operators that the virtual machine runs itself"
 FUSED, CALLS = "FuseTIR", "CallTIRRewrite"
 "passes that get a kernel as a function of its operators, and the last module with calls in place of packed functions"
 _SCHEDULES = "ApplyDefaultSchedule"
@@ -137,7 +140,25 @@ def program_of_module(module: tvm.IRModule, name: str) -> Program:
     Both arms of an `if` are there. A tensor of symbolic shape counts no bytes: how many it has is known when it runs.
     """
     ours = {variable.name_hint for variable in module.get_global_vars()}
-    return _Walk(build_graph(module, name), ours).program()
+    program = _Walk(build_graph(module, name), ours).program()
+    return replace(program, failing=_failing(module, program))
+
+
+def _failing(module: tvm.IRModule, program: Program) -> str:
+    """Return the reason why code of the module cannot run; empty where none is known."""
+    for name in sorted({name for each in module.functions.values() for name in _operators(each)}):
+        attribute = tvm.ir.Op.get(name).get_attr
+        if attribute("FLegalize") and not attribute("FCallPacked") and name not in _KEPT:
+            return f"LegalizeOps made no kernel of {name}, as where a shape is unknown, so no build runs"
+    given = "external_mods" in (module.attrs or {})
+    for call in program.calls:
+        if call.kind == "external" and not given and tvm.get_global_func(call.function, allow_missing=True) is None:
+            return f"it calls {call.function}, and this TVM has no function of that name, so no build runs"
+    return ""
+
+
+def _operators(function: Any) -> set[str]:
+    return called(function) if isinstance(function, relax.Function) else set()
 
 
 class _Walk:

@@ -11,7 +11,7 @@ from tvm import relay
 
 from workbench.analysis.tensors import Tensor
 from workbench.dialects.base import Workload
-from workbench.dialects.counted import OUTSIDE, Call, Program
+from workbench.dialects.counted import GIVE_SIZES, OUTSIDE, Call, Program
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.relay.fields import foreign, has, tensors_read
 from workbench.dialects.relay.folding import at
@@ -29,7 +29,7 @@ Values = list[tuple[int, Tensor]]
 def count(workload: Workload, target: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """What `wb.count` says, from the graph-level passes alone."""
     refuse_without_main(workload, MeasureError)
-    return program_of_module(quickly_optimized(workload, target, config)).counts()
+    return program_of_module(quickly_optimized(workload, target, config), target).counts()
 
 
 @tvm.ir.instrument.pass_instrument
@@ -97,9 +97,9 @@ def program_of_json(
     return Program(tuple(calls), heads)
 
 
-def program_of_module(module: tvm.IRModule) -> Program:
+def program_of_module(module: tvm.IRModule, target: str = "llvm") -> Program:
     """The calls that the graph executor will make of a fused module; functions are named by what they compute."""
-    return _Walk(_typed(module)).program()
+    return _Walk(_typed(module), "hexagon" in target).program()
 
 
 def external_functions(module: tvm.IRModule) -> list[str]:
@@ -121,13 +121,17 @@ def external_functions(module: tvm.IRModule) -> list[str]:
 class _Walk:
     """Visits `main` as the executor's code generator does: arguments first, from left to right, each expression once."""
 
-    def __init__(self, module: tvm.IRModule) -> None:
+    def __init__(self, module: tvm.IRModule, has_qnn: bool) -> None:
         self.module = module
+        self.has_qnn = has_qnn
+        "whether the target has kernels of `qnn` operators: Hexagon's alone has"
         self.calls: list[Call] = []
         self.known: dict[int, Values] = {}
         "by place in memory"
         self.kernels: dict[int, list[tuple[Any, str]]] = {}
         "structural hash -> the functions that have it, and their names"
+        self.failing: list[str] = []
+        "the reasons why the graph executor does not run it"
 
     def program(self) -> Program:
         body = self.module["main"].body
@@ -142,7 +146,11 @@ class _Walk:
             waiting.pop()
             if here not in self.known:
                 self.known[here] = self.value(expr)
-        return Program(tuple(self.calls), tuple(self.known[at(body)]))
+        values = [*self.known[at(body)], *((0, tensor) for call in self.calls for tensor in call.outputs)]
+        values += [(0, tensor) for variable in self.module["main"].params for tensor in _tensors(variable.checked_type)]
+        if not all(tensor.known for _, tensor in values):
+            self.failing.append(f"a tensor has an open dimension, and the graph executor takes none; {GIVE_SIZES}")
+        return Program(tuple(self.calls), tuple(self.known[at(body)]), next(iter(self.failing), ""))
 
     def parts(self, expr: Any) -> Iterator[Any]:
         """What is to be visited before an expression."""
@@ -169,6 +177,8 @@ class _Walk:
             return self.call(expr)
         if isinstance(expr, relay.Call):
             return self.known[at(expr.args[0])]
+        if not isinstance(expr, (relay.Var, relay.Constant)):
+            self.failing.append(f"relay.build takes no {type(expr).__name__}; it needs Relay's virtual machine")
         return [(OUTSIDE, tensor) for tensor in _tensors(expr.checked_type)]
 
     def call(self, call: relay.Call) -> Values:
@@ -186,12 +196,44 @@ class _Walk:
         if _is(op, "device_copy") or _copies(op):
             return "__copy", "copy"
         if isinstance(op, tvm.ir.GlobalVar):
+            self.check_global(op)
             return op.name_hint, "external"
         if foreign(op):
+            self.check_compiler(op)
             return str(op.attrs["global_symbol"]), "external"
         if has(op, _RESHAPE_ONLY) and int(op.attrs[_RESHAPE_ONLY]):
             return "__nop", "noop"
+        if not isinstance(op, relay.Function):
+            self.failing.append("it calls a function that is a value, which the graph executor does not")
         return self.kernel(op), "kernel"
+
+    def check_global(self, variable: Any) -> None:
+        """Note a function of the module that no compiler takes: the executor calls it, and there is no code of it."""
+        function = self.module[variable]
+        if foreign(function):
+            self.check_compiler(function)
+        else:
+            self.failing.append(f"`main` calls @{variable.name_hint}, which relay.build does not inline")
+
+    def check_compiler(self, function: Any) -> None:
+        """Note a compiler that this TVM was built without."""
+        name = str(function.attrs["Compiler"])
+        if tvm.get_global_func(f"relay.ext.{name}", allow_missing=True) is None and not _lowers(name):
+            self.failing.append(f"this TVM has no code generation for the compiler {name}, so no build of it runs")
+
+    def check_operators(self, function: Any) -> None:
+        """Note operators that relay.build has no kernels of."""
+
+        def look(expr: Any) -> None:
+            name = expr.op.name if isinstance(expr, relay.Call) and isinstance(expr.op, tvm.ir.Op) else ""
+            if name.startswith("qnn.") and not self.has_qnn:
+                self.failing.append(
+                    f"{name} has no kernel at this opt level; run qnn.CanonicalizeOps, or build at level 3"
+                )
+            elif name and tvm.ir.Op.get(name).get_attr("FTVMStrategy") is None:
+                self.failing.append(f"the operator {name} has no kernel, so no build of it runs")
+
+        relay.analysis.post_order_visit(function, look)
 
     def kernel(self, function: Any) -> str:
         """One name for all functions that compute the same: the compiler lowers those once."""
@@ -199,8 +241,17 @@ class _Walk:
         for other, name in alike:
             if tvm.ir.structural_equal(other, function):
                 return name
+        self.check_operators(function)
         alike.append((function, f"kernel_{sum(map(len, self.kernels.values()))}"))
         return alike[-1][1]
+
+
+def _lowers(compiler: str) -> bool:
+    """Return whether a target of that name turns functions into TIR or code."""
+    if compiler not in tvm.target.Target.list_kinds():
+        return False
+    kind = tvm.target.Target(compiler)
+    return any(kind.get_kind_attr(hook) is not None for hook in ("RelayToTIR", "TIRToRuntime"))
 
 
 def _is(op: Any, name: str) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.dialects.base import Workload
+from workbench.dialects.counted import OK
 from workbench.dialects.entries import Shapes, chosen
 from workbench.pipeline.config import Config, context_of
 from workbench.pipeline.legal import check
@@ -33,6 +34,10 @@ class Counts:
     "data type -> bytes that calls read of what other calls wrote"
     target: str = field(default="", compare=False)
     "as a build would use it"
+    status: str = OK
+    "`failed` where no build of it runs, `lower bound` where dimensions are open"
+    reason: str = field(default="", compare=False)
+    "of a status other than `ok`"
 
 
 def count(
