@@ -32,7 +32,7 @@ export class RealBuild {
     // Of another pipeline it would be another list.
     if (this.element.hidden || (this.why.length > 0 && listed.length === 0)) this.wanted = false;
     this.why = listed;
-    setText(this.count, failed ? "the build fails" : `the build makes ${kernels?.toLocaleString("en") ?? ""}`);
+    setText(this.count, failed ? "· the build fails" : `· build: ${kernels?.toLocaleString("en") ?? ""}`);
     this.element.title = failed || `The compiler's own pipeline at opt level ${level ?? ""}, with its parameters, for this target`;
     this.draw();
   }

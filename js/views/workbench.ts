@@ -142,7 +142,7 @@ function facts(compare: Compare, state: State, build: RealBuild): void {
     replace(compare.facts[i],
       h("span", { class: "wb-kernels", "data-testid": `kernels-${side}` }, known ? kernels : "–"),
       h("span", {}, kernels === 1 ? " kernel" : " kernels"),
-      side === "after" ? [" ", build.element, " ", failed && h("span", { class: "wb-mark-removed wb-strong", "data-testid": "row-status", title: failed }, `! ${failed.split(":", 1)[0]}`)] : null,
+      side === "after" ? [failed && h("span", { class: "wb-mark-removed wb-strong", "data-testid": "row-status", title: failed }, ` ! ${failed.split(":", 1)[0]}`), " ", build.element] : null,
       typeof nodes === "number" ? h("span", { class: "wb-dim" }, ` · ${nodes.toLocaleString("en")} nodes`) : null);
   });
 }

@@ -32,6 +32,22 @@ def test_parameters_are_as_the_build_has_them(opened, conv, dialect):
     assert opened.kernels <= unbound
 
 
+def test_the_input_is_shown_while_constants_are_folded(opened, conv, dialect):
+    """The number beside it is none before the passes have run."""
+    seen = []
+    bench = wb.Workbench(conv, "FoldConstant", auto_measure=False)
+    bench.observe(lambda change: seen.append(change["new"]["counts"].get("after_kernels")), "state")
+    assert bench.wait()
+    bench._shown = None
+    pictures = bench.seq
+    bench.pipeline = "BindParams,FoldConstant"
+    assert bench.wait()
+    assert bench.seq == pictures + 2
+    assert None in seen
+    assert seen[-1] == bench.kernels
+    bench.close()
+
+
 def test_without_parameters_the_first_preset_is_shown(cast, dialect):
     bench = wb.Workbench(cast, auto_measure=False)
     assert bench.wait()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.measure.timing.verdict import NO, NOISE, YES, Row, is_under_way, judge_row, ratio_of
+from workbench.measure.timing.verdict import NO, NOISE, YES, Outcome, Row, is_under_way, judge_row, ratio_of
 from workbench.plots.rows import conditions, counted_failures, failed, failures
 from workbench.plots.style import LIGHT, Theme, axes, byte_unit, complete, dress, empty, label_rows, say
 
@@ -46,7 +46,7 @@ def ablation(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT
             ax.axvspan(row["low"], row["high"], color=theme.band, linewidth=0, zorder=0)
     ax.axvline(1, color=theme.faint, linewidth=1, zorder=0)
     for place, row in enumerate(rows):
-        _drawn(ax, place, row, _answer(row, controls), theme)
+        _drawn(ax, place, row, judge_row(row, controls[0] if controls else None), theme)
     ends = [row[key] for row in [*raced, *controls] if _known(row) for key in ("low", "high")] or [1.0]
     low, high = min([0.9, *ends]), max([1.1, *ends])
     room = (high - low) * 0.08
@@ -69,18 +69,15 @@ def _known(row: Row) -> bool:
     return ratio_of(row) is not None
 
 
-def _answer(row: Row, controls: Sequence[Row]) -> str:
-    return judge_row(row, controls[0] if controls else None).answer
-
-
-def _drawn(ax: Axes, place: int, row: Row, answer: str, theme: Theme) -> None:
+def _drawn(ax: Axes, place: int, row: Row, found: Outcome, theme: Theme) -> None:
     if not _known(row):
         say(ax, 1, place, f"! {failed(row)}" if failed(row) else "not timed", theme, color=theme.dim)
         return
-    colour = {YES: theme.good, NO: theme.bad}.get(answer, theme.bar)
+    colour = {YES: theme.good, NO: theme.bad}.get(found.answer, theme.bar)
     ax.plot([row["low"], row["high"]], [place, place], color=colour, linewidth=4, solid_capstyle="butt", alpha=0.55)
     ax.plot([row["ratio"]], [place], "o", color=colour, markersize=6)
-    say(ax, row["ratio"], place, f"{row['ratio']:.3g}", theme, xytext=(0, 10), ha="center")
+    words = "too noisy" if found.reason == NOISE else f"{row['ratio']:.3g}"
+    say(ax, row["ratio"], place, words, theme, xytext=(0, 10), ha="center")
 
 
 def _delta(ax: Axes, place: int, row: dict[str, Any], controls: list[dict[str, Any]], theme: Theme) -> None:

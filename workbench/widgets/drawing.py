@@ -28,7 +28,7 @@ from workbench.widgets.bundle import Shown
 from workbench.widgets.checking import Checked
 from workbench.widgets.compare_view import Comparison
 from workbench.widgets.packing import packed
-from workbench.widgets.real_build import first_preset
+from workbench.widgets.real_build import binds, first_preset
 from workbench.widgets.session import Choice, History
 from workbench.widgets.states import printed
 from workbench.widgets.supply import Supply, Wish
@@ -104,9 +104,18 @@ class Drawing(Comparison):
 
     @property
     def kernels(self) -> int:
-        """Kernels in the picture after the passes; waits for the picture being made."""
+        """Kernels in the picture after the passes; waits for the picture being made.
+
+        Raises
+        ------
+        WorkbenchError
+            The passes gave no picture yet.
+        """
         self._pictures.wait(600)
-        return int(self.state["counts"]["after_kernels"])
+        found = self.state["counts"].get("after_kernels")
+        if found is None:
+            raise WorkbenchError("the passes gave no picture yet")
+        return int(found)
 
     # -- from a choice to a picture
 
@@ -137,6 +146,7 @@ class Drawing(Comparison):
     def _draw(self, choice: Choice, task: Task) -> None:
         """Make the trace of a choice and show it; a choice that gives none leaves the last picture in place."""
         try:
+            self._show_input(choice)
             trace = self._traced(choice, task)
         except WorkbenchError as error:
             self._trace = None
@@ -185,6 +195,12 @@ class Drawing(Comparison):
         )
         return self._runner.run(choice.pipeline, choice.opt_level, cancelled=task.cancelled, progress=busy)
 
+    def _show_input(self, choice: Choice) -> None:
+        """Show the input alone where nothing is shown yet: TVM folds the constants of a large model for a minute."""
+        if self._shown is None and choice.mode == "pipeline" and binds(choice.pipeline):
+            start = self._runner.run(Pipeline(), choice.opt_level).start
+            self._show(start, start, ("before", "passes are running"), finished=False)
+
     def _draw_step(self) -> None:
         trace = self._trace
         if trace is None:
@@ -212,15 +228,17 @@ class Drawing(Comparison):
         titles: tuple[str, str],
         preview: str | None = None,
         changes: GraphDiff | None = None,
+        *,
+        finished: bool = True,
     ) -> None:
         before, after = first.graph, last.graph
         if changes is None:
             changes = diff(before, after)
         counts = {
             "before_kernels": before.kernels(),
-            "after_kernels": after.kernels(),
+            "after_kernels": after.kernels() if finished else None,
             "before_nodes": len(before.nodes),
-            "after_nodes": len(after.nodes),
+            "after_nodes": len(after.nodes) if finished else None,
             **changes.counts(),
         }
         with self._lock, self.hold_sync():

@@ -12,6 +12,8 @@ from workbench.analysis.branches import BranchGroup
 from workbench.analysis.chains import ConstantChain
 from workbench.analysis.fusion.decision import Decision
 from workbench.analysis.fusion.reasons import REASONS
+from workbench.plots.rows import failed, failures
+from workbench.plots.times import headline, spoken
 from workbench.widgets.blocks import Block, action, entry, row, rows, signed, size, table, words
 from workbench.widgets.fusion_bench import Fused
 from workbench.widgets.fusion_source import Edit
@@ -101,16 +103,17 @@ def _edit(place: int, edit: Edit) -> Block:
 def _measured(measured: Sequence[dict[str, Any]], said: str) -> list[Block]:
     if not measured:
         return []
-    lines = []
-    for found in measured:
-        if found["status"] != "ok":
-            lines.append([found["config"], "failed", found["message"][:300], ""])
-            continue
-        # one unit for both, that of the first
-        unit, part = ("ms", 1e3) if measured[0].get("median_us", 0) >= 1e4 else ("µs", 1.0)
-        middle, low, high = (f"{found[name] / part:,.1f}" for name in ("median_us", "q1_us", "q3_us"))
-        lines.append([found["config"], f"{found['kernels']}", f"{middle} {unit}", f"{low} to {high} {unit}"])
-    return [table(["", "kernels built", "median", "quartiles"], lines, "measured"), words(said, name="outputs")]
+    lines = [[found["config"], *_times(found)] for found in measured]
+    sentences = [words(each, "bad", "measured-failed") for each in failures(measured)]
+    made = [words(headline(measured), "strong", "measured-headline"), *sentences]
+    return [*made, table(["", "kernels built", "median", "quartiles"], lines, "measured"), words(said, name="outputs")]
+
+
+def _times(found: dict[str, Any]) -> tuple[str, str, str]:
+    if failed(found):
+        return f"! {failed(found)}", "", ""
+    middle, low, high = (spoken(found[name]) for name in ("median_us", "q1_us", "q3_us"))
+    return f"{found['kernels']}", middle, f"{low} to {high}"
 
 
 def branches(

@@ -171,7 +171,7 @@ class AblationPanel(PassesPanel):
         ]
         return [
             self._pressed(),
-            words(headline(self.rows, finished=self.finished), "strong", "ablation-headline"),
+            words(headline(self.rows, finished=self.finished, again=""), "strong", "ablation-headline"),
             words(
                 "Times are those of two programs run in turn; an interval that holds 1 can't tell them apart.", "small"
             ),

@@ -22,10 +22,11 @@ Told = dict[str, Any]
 
 def first_preset(workload: Workload, presets: Sequence[Preset]) -> Preset:
     """Return the preset to start with: as the build has them, parameters are constants where the dialect's build makes them."""
-    return next((preset for preset in presets if workload.params and _binds(preset.pipeline)), presets[0])
+    return next((preset for preset in presets if workload.params and binds(preset.pipeline)), presets[0])
 
 
-def _binds(pipeline: Pipeline | str) -> bool:
+def binds(pipeline: Pipeline | str) -> bool:
+    """Whether a pipeline makes constants of parameters."""
     steps = Pipeline.parse(pipeline) if isinstance(pipeline, str) else pipeline
     return any(step.enabled and step.name == BIND for step in steps)
 
@@ -54,7 +55,7 @@ class RealBuild:
     ) -> None:
         self._workload = workload
         self._target = target
-        self._makes_constants = bool(workload.params) and any(_binds(preset.pipeline) for preset in presets)
+        self._makes_constants = bool(workload.params) and any(binds(preset.pipeline) for preset in presets)
         self._tell = tell
         self._busy = busy
         self._lock = threading.Lock()
@@ -121,9 +122,9 @@ class RealBuild:
 
     def _differences(self, pipeline: Pipeline, steps: Sequence[Step]) -> Iterator[str]:
         here = {step.name for step in pipeline if step.enabled}
-        if self._makes_constants and not _binds(pipeline):
+        if self._makes_constants and not binds(pipeline):
             yield f"The build has the parameters as constants; here they are inputs. {BIND} makes them constants."
-        elif _binds(pipeline) and not self._makes_constants:
+        elif binds(pipeline) and not self._makes_constants:
             yield f"Here {BIND} makes the parameters constants; the build has them as inputs."
         beyond = [step for step in steps if step.changed and step.depth == 0 and step.name not in {*here, *OWN_NAMES}]
         for step in beyond:
@@ -141,8 +142,9 @@ OWN_NAMES = ("bind_params_by_name", "PlanDevices", "LabelOps")
 
 
 def _effect(step: Step) -> str:
-    before, after = step.before.kernels(), step.after.kernels()
     counts = {mark: n for mark, n in step.diff.counts().items() if n and mark != "kept"}
-    nodes = ", ".join(f"{n} {mark}" for mark, n in counts.items())
-    kernels = f"{before} kernels become {after}" if before != after else f"{after} kernels before and after"
-    return f"{kernels} at that place; {nodes or 'no'} nodes"
+    return (
+        f"nodes {', '.join(f'{mark} {n}' for mark, n in counts.items())}"
+        if counts
+        else "the same nodes, grouped otherwise"
+    )

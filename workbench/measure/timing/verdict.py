@@ -81,7 +81,7 @@ def judge(
     answer = race.answer if not any(_overlap(race, each) for each in controls) else UNKNOWN
     said = {YES: f"{b.name} is faster than {a.name}", NO: f"{b.name} is not faster than {a.name}"}
     start = said.get(answer, f"can't tell whether {b.name} is faster than {a.name}")
-    beside = "; ".join(part for part in (interval(race), facts) if part)
+    beside = ", ".join(part for part in (interval(race), facts) if part)
     return Outcome(answer, RACED, f"{start}: time ratio {race.ratio:.3f} ({beside})")
 
 
