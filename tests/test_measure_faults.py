@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -17,6 +18,8 @@ import pytest
 
 import workbench as wb
 from workbench.dialects.parts import dialect as door
+from workbench.cli import main
+from workbench.dialects.registry import dialect as door
 from workbench.measure.status import may_win
 from workbench.process.worker import Progress, worker
 
@@ -224,6 +227,24 @@ def test_interrupted_measure_gives_its_rows(dialect: str) -> None:
     assert worker()._child is None, "the child is at work"
     assert len(wb.history(small()).query("run == @rows.run[0]")) == 1, "only what was measured is kept"
     assert list(wb.measure(small(), [1], budget=0.02)["status"]) == ["ok"]
+
+
+def test_interrupted_command_prints_its_rows(
+    dialect: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    usual, rows = part("local").measured, []
+
+    def second_is_interrupted(*given: Any) -> dict[str, Any]:
+        if rows:
+            signal.raise_signal(signal.SIGINT)
+        rows.append(usual(*given))
+        return rows[-1]
+
+    monkeypatch.setattr(part("local"), "measured", second_is_interrupted)
+    assert main(["measure", "sample:mlp", "-c", "0", "-c", "3", "--budget", "0.02"]) == 130
+    out, err = capsys.readouterr()
+    assert re.findall(r" (ok|interrupted) ", out)[:2] == ["ok", "interrupted"]
+    assert "interrupted" in err
 
 
 def test_interrupted_measure_on_an_executor_gives_a_row_each(dialect: str) -> None:

@@ -98,6 +98,7 @@ def kernels(options: argparse.Namespace) -> int:
 def measure(options: argparse.Namespace) -> int:
     """Configurations built and timed, one row each."""
     from workbench.measure.local import measure as time
+    from workbench.measure.local import raise_interrupt
     from workbench.measure.status import BROKEN
 
     rows = time(
@@ -111,6 +112,7 @@ def measure(options: argparse.Namespace) -> int:
     if options.output:
         _write(rows.to_csv(index=False), options.output)
     put(rows[[name for name in shown if name in rows]].to_string(index=False))
+    raise_interrupt(rows)
     return PASS_FAILED if rows["status"].isin(BROKEN).any() else 0
 
 

@@ -7,7 +7,8 @@ import { SvgPen, escape } from "./svg.ts";
 
 /** Characters of a picture as a URL; workbench/widgets/still.py refuses a longer one. */
 export const MOST = 100_000;
-const HEAD = 22;
+/** Of a title: its row, and where the letters stand in it. */
+const [HEAD, INDENT, RISE, SIZE] = [22, 4, 7, 13];
 const GAP = 8;
 
 export interface StillSheet {
@@ -30,7 +31,7 @@ export function stillSvg(sheets: readonly StillSheet[], stacked: boolean): strin
   const panes = places.map(({ frame, title, x, y }) => {
     const pen = new SvgPen();
     paint(pen, 1, calm(frame));
-    const head = title ? `<text x="${x + 4}" y="${y - 7}" font-size="13" font-weight="600" fill="${PAPER.dim}">${escape(title)}</text>` : "";
+    const head = title ? `<text x="${x + INDENT}" y="${y - RISE}" font-size="${SIZE}" font-weight="600" fill="${PAPER.dim}">${escape(title)}</text>` : "";
     // An inner svg cuts off what is outside of its pane. All letters are of one family, which is said once.
     return `${head}<svg x="${x}" y="${y}" width="${frame.view.width}" height="${frame.view.height}">${pen.take().replaceAll(family, "")}</svg>`;
   });
@@ -50,9 +51,9 @@ export function stillPixels(sheets: readonly StillSheet[], stacked: boolean): st
       const pane = sized(frame.view.width * ratio, frame.view.height * ratio);
       paint(pane.getContext("2d", { alpha: false })!, ratio, calm(frame));
       pen.drawImage(pane, Math.round(x * ratio), Math.round(y * ratio));
-      pen.font = `600 ${13 * ratio}px ${PAPER.font}`;
+      pen.font = `600 ${SIZE * ratio}px ${PAPER.font}`;
       pen.fillStyle = PAPER.dim;
-      pen.fillText(title, (x + 4) * ratio, (y - 7) * ratio);
+      pen.fillText(title, (x + INDENT) * ratio, (y - RISE) * ratio);
     }
     const found = bounded(whole.toDataURL("image/webp", 0.8));
     if (found) return found;
@@ -66,8 +67,8 @@ function arranged(sheets: readonly StillSheet[], stacked: boolean): { places: Pl
   let [x, y, width, height] = [0, 0, 0, 0];
   for (const sheet of sheets) {
     const head = sheet.title ? HEAD : 0;
-    places.push({ ...sheet, x, y: y + head });
-    const { view } = sheet.frame;
+    const { view, ruler } = sheet.frame;
+    places.push({ frame: sheet.frame, title: ruler.fit(sheet.title, view.width - 4 * INDENT, SIZE, true), x, y: y + head });
     [width, height] = [Math.max(width, x + view.width), Math.max(height, y + head + view.height)];
     if (stacked) y = height + GAP;
     else x = width + GAP;

@@ -3,6 +3,7 @@
  * sent to Python when it has rested for a second. It hides that picture while it lives itself.
  */
 import { bounded, stillSvg, stillPixels, type StillSheet } from "../render/still.ts";
+import { oneLine } from "../render/text.ts";
 import { h } from "./dom.ts";
 import { type Model } from "./model.ts";
 import { paneOf } from "./pane.ts";
@@ -48,8 +49,9 @@ export function keepStill(model: Model, root: HTMLElement): () => void {
 
 function sheetOf(canvas: HTMLCanvasElement): StillSheet | null {
   const frame = paneOf(canvas)?.frame();
-  const head = canvas.closest(".wb-side")?.querySelector<HTMLElement>(".wb-pane-head");
-  return frame ? { frame, title: head?.innerText.replace(/\s+/g, " ").trim() ?? "" } : null;
+  const head = canvas.closest(".wb-side")?.querySelector(".wb-pane-head");
+  const title = oneLine([...(head?.children ?? [])].map((part) => part.textContent).filter(Boolean).join(" "));
+  return frame ? { frame, title } : null;
 }
 
 /** SVG where that is short, else pixels: a graph of thousands of boxes is no larger than one of ten. */

@@ -13,6 +13,8 @@ from browser.lab import BRIEFLY, Lab, Notebook, living_page
 from browser.views import PREPARE, TANH, OnPage
 from playwright.sync_api import Browser, Page, expect
 
+from workbench.widgets.still import MOST
+
 STILL = "[data-wb-still]"
 
 
@@ -94,6 +96,35 @@ def test_living_view_hides_its_picture_and_keeps_it_new(lab: Lab, browser: Brows
         expect(page.locator(STILL)).to_be_hidden()
 
 
+MANY = """
+b = GraphBuilder("many", "relay")
+row = [b.node("param", f"x{i}", name=f"x{i}", type="Tensor[(1, 16), float32]") for i in range(60)]
+for depth in range(60):
+    row = [b.node("op", "nn.relu", (value,), type="Tensor[(1, 16), float32]") for value in row]
+b.outputs = row
+from widgets import hostile
+"""
+DECODED = """async (url) => { const image = new Image(); image.src = url; await image.decode(); return image.naturalWidth; }"""
+
+
+def test_picture_of_a_large_graph_is_small_and_one_of_hostile_names_is_valid(lab: Lab, browser: Browser) -> None:
+    path = written(lab.folder / "many.ipynb")
+    with living_page(browser, 1280, 800) as page:
+        notebook = lab.open(page, path.name)
+        notebook.run_cell(f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n{PREPARE}{MANY}")
+        for source, kind in [
+            ("wb.GraphView(b.build(), collapsed=[], viewport={'x': 5000, 'y': 3000, 'scale': 0.1})", "webp"),
+            ("wb.CompareView(hostile.graph(), hostile.changed(), titles=list(hostile.NAMES[:2]))", "svg+xml"),
+        ]:
+            view = OnPage(notebook, source)
+            view.until(lambda: notebook.python("view._picture_of_page") != "")
+            picture = notebook.python("view._picture_of_page")
+            assert picture.startswith(f"data:image/{kind};base64,")
+            assert len(picture) <= MOST
+            assert page.evaluate(DECODED, picture) > 300
+        assert page.evaluate("window.broken ?? null") is None
+
+
 def test_picture_is_shown_with_a_new_kernel(lab: Lab, browser: Browser, saved: Path) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     lab.open(page, saved.name)
@@ -109,8 +140,8 @@ def test_picture_is_shown_without_a_kernel(lab: Lab, browser: Browser, saved: Pa
     path.write_text(json.dumps(content))
     subprocess.run([sys.executable, "-m", "jupyter", "trust", str(path)], check=True, capture_output=True)
     page = browser.new_page(viewport={"width": 1280, "height": 800})
-    page.goto(f"{lab.url}/lab/tree/{path.name}?token={lab.token}&reset")
-    page.get_by_role("button", name="No Kernel").click(timeout=BRIEFLY)
+    page.goto(f"{lab.url}/lab/workspaces/gone/tree/{path.name}?token={lab.token}")
+    page.locator(".jp-Dialog-button.jp-mod-reject", has_text="No Kernel").click(timeout=BRIEFLY)
     has_picture(page)
     page.close()
 

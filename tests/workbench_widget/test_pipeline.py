@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 
 import pytest
@@ -133,3 +134,20 @@ def test_of_many_toggles_the_newest_is_shown(bench):
     assert bench.state["passes"][0]["status"] == "off"
     assert bench.state["pipeline_text"].startswith(f"-{MERGE}")
     assert bench.state["busy"] is None
+
+
+@pytest.mark.skipif(not shutil.which("dot"), reason="needs Graphviz")
+def test_still_has_a_picture_though_no_page_draws_one(bench, monkeypatch):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda data, **how: shown.append(data["text/html"]))
+    bench._ipython_display_()
+    was = shown[-1]
+    bench.toggle(MERGE)
+    assert bench.wait()
+    assert "<img src=" in shown[-1]
+    assert shown[-1] != was
+    count = len(shown)
+    bench._on_still(bench, {"type": "still", "picture": "data:image/png;base64,AAAA"}, [])
+    bench.toggle(MERGE)
+    assert bench.wait()
+    assert [markup.count("data:image/png;base64,AAAA") for markup in shown[count:]] == [1], "the page draws its own"

@@ -168,6 +168,9 @@ class Drawing(Comparison):
                 self._push(busy=None)
                 return
             self._push(passes=passes, busy=None)
+        if not self._picture_of_page:
+            # no page has sent a picture: the notebook may run without one
+            self._show_still()
         if trace.failed is not None:
             self._fail(f"{trace.failed.name} failed", trace.failed.error)
         else:
