@@ -11,7 +11,7 @@ from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.measure.kernels.counts import count_config
 from workbench.measure.local import failed_row, measure_one
-from workbench.measure.status import UNDER_WAY, may_win, FAILED
+from workbench.measure.status import FAILED, UNDER_WAY, may_win
 from workbench.measure.timing.race import Race, race
 from workbench.pipeline.config import Config
 from workbench.widgets import page
