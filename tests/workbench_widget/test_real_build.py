@@ -9,7 +9,7 @@ import workbench as wb
 
 
 @pytest.fixture
-def conv():
+def conv(dialect):
     return wb.samples.load("conv_bias_batch_norm")
 
 
