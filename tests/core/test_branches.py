@@ -38,6 +38,13 @@ def test_equal_branches_are_found_from_the_producer_on_and_their_saving_is_count
     assert "3 branches of cast -> nn.relu" in str(found)
 
 
+def test_a_relax_graph_without_a_module_has_no_verdict_of_tvm():
+    (found,) = parallel_branches(casts(2, "relax"))
+    assert (found.kind, found.branches) == ("near", ((1,), (3,)))
+    assert [reason.code for reason in found.reasons] == ["not-tried"]
+    assert "needs TVM" in str(found.reasons[0])
+
+
 def test_a_call_that_lacks_an_argument_is_told_by_name():
     builder = GraphBuilder("malformed", "relay")
     data = builder.node("param", "data", type=T)

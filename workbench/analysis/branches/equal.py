@@ -186,7 +186,9 @@ def _kept_apart(calls: Calls, a: int, b: int) -> Reason:
     graph = calls.graph
     first, other = graph.nodes[a], graph.nodes[b]
     tuples = [[graph.nodes[s].name for s in graph.inputs[n] if graph.nodes[s].kind == "tuple"] for n in (a, b)]
-    if first.type != other.type:
+    if graph.answers.merged is None:
+        code, why = "not-tried", "whether TVM merges them is not tried: that needs TVM and the module"
+    elif first.type != other.type:
         code, why = "type", f"their types differ: {first.type} and {other.type}"
     elif not calls.sees(a, b):
         code, why = "scope", "one is in an arm of an `if` or in a local function, where TVM does not see the other"
