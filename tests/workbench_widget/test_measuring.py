@@ -127,9 +127,23 @@ def test_a_tab_is_made_when_somebody_looks(bench):
 
 def test_a_line_of_the_kernels_selects_its_nodes_and_selected_nodes_mark_their_line(bench):
     opened(bench, "kernels")
-    says(bench, type="act", what="kernels-row", arg="1")
-    assert bench.selection["after"]
+    kernel = block(bench, "kernels", "kernels-table")["args"][1]
+    says(bench, type="act", what="kernels-row", arg=kernel)
+    chosen = bench.selection["after"]
+    assert chosen
     assert block(bench, "kernels", "kernels-table")["marked"] == [1]
+    says(bench, type="act", what="kernels-sort", arg="0")
+    says(bench, type="act", what="kernels-row", arg=kernel)
+    assert bench.selection["after"] == chosen
+
+
+@pytest.mark.parametrize("arg", ["", "99999", "-1", "x"])
+@pytest.mark.parametrize("what", ["kernels-row", "kernels-sort"])
+def test_an_argument_that_is_not_in_the_table_changes_nothing(bench, what, arg):
+    opened(bench, "kernels")
+    before = bench.kernels_tab
+    says(bench, type="act", what=what, arg=arg)
+    assert (bench.kernels_tab, bench.selection["after"], bench.state["error"]) == (before, [], None)
 
 
 def test_kernels_are_sorted_and_found_by_what_is_typed(bench):

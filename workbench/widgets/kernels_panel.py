@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
@@ -22,6 +22,7 @@ from workbench.widgets.panels import Panel
 if TYPE_CHECKING:
     from workbench.dialects.base import Workload
 
+T = TypeVar("T")
 PLOTS = {
     "op": "time by operator",
     "kernel": "time by kernel",
@@ -48,6 +49,8 @@ COLUMNS = {
 }
 MOST = 400
 "rows of the table that are sent; the filter finds the others"
+KEPT = 32
+"configurations whose kernels and times are kept, the newest"
 
 
 class KernelsPanel(Panel):
@@ -68,11 +71,13 @@ class KernelsPanel(Panel):
     # -- what is known
 
     def make(self, task: Task) -> None:
-        config, program = self.bench.chosen()
+        self._look(*self.bench.chosen(), task)
+
+    def _look(self, config: Config, program: Workload | None, task: Task) -> None:
         if program is None:
             return
         if config not in self._counts:
-            self._counts[config] = self._counted(program, config, task)
+            _keep(self._counts, config, self._counted(program, config, task))
         self._config = config
         found, graph = self._counts[config], self.bench.drawn_after()
         self._places = nodes_on(found, graph) if graph is not None else {}
@@ -83,8 +88,8 @@ class KernelsPanel(Panel):
         return kernels_config(program, config, self.bench.target, progress=progress, cancelled=task.cancelled)
 
     def _time(self, task: Task) -> None:
-        self.make(task)
         config, program = self.bench.chosen()
+        self._look(config, program, task)
         if program is None:
             return
         row = measure_one(
@@ -100,7 +105,7 @@ class KernelsPanel(Panel):
         )
         if not row["per_kernel"]:
             raise WorkbenchError(f"the kernels were not timed: {row['message'] or row['status']}")
-        self._times[config] = pd.DataFrame([row])
+        _keep(self._times, config, pd.DataFrame([row]))
         self._lay(self.bench.drawn_after())
 
     def _lay(self, graph: Graph | None) -> None:
@@ -120,14 +125,17 @@ class KernelsPanel(Panel):
         if what == "kernels-time":
             self.start(self._time)
         elif what == "kernels-sort":
-            column = list(COLUMNS.values())[int(arg)]
+            column = dict(zip(map(str, range(len(COLUMNS))), COLUMNS.values(), strict=True)).get(arg)
+            if column is None:
+                return
             # numbers are looked at from the largest
             self.down = not self.down if column == self.sort else column not in ("index", "name", "op")
             self.sort = column
             self.show()
         elif what == "kernels-row":
-            index = int(self._shown().iloc[int(arg)]["index"])
-            self.bench.select(self._places.get(index, []))
+            nodes = {str(index): nodes for index, nodes in self._places.items()}.get(arg)
+            if nodes is not None:
+                self.bench.select(nodes)
 
     def enter(self, name: str, value: str) -> None:
         if name == "kernels-plot" and value in PLOTS:
@@ -177,7 +185,15 @@ class KernelsPanel(Panel):
             *controls,
             words(self._summary(found, timed), name="kernels-summary"),
             *(words(note, "small") for note in found.notes),
-            table(list(COLUMNS), lines, "kernels-table", act="kernels-row", sort="kernels-sort", marked=marked),
+            table(
+                list(COLUMNS),
+                lines,
+                "kernels-table",
+                act="kernels-row",
+                sort="kernels-sort",
+                marked=marked,
+                args=map(str, rows["index"]),
+            ),
             self._drawn(found),
         ]
 
@@ -210,6 +226,14 @@ class KernelsPanel(Panel):
             made = picture(plots.kernel_times, rows, min(stacks, 12), "plot-kernels-tab", by=self.plot, most=12)
         self._picture = (key, made)
         return made
+
+
+def _keep(found: dict[Config, T], config: Config, value: T) -> None:
+    """Add a value, and forget the oldest beyond KEPT."""
+    found.pop(config, None)
+    found[config] = value
+    for oldest in list(found)[:-KEPT]:
+        del found[oldest]
 
 
 def _cell(value: Any, column: str) -> str:
