@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ class Workload:
     "the name that `main` had in the module it was chosen from; empty where nothing was chosen"
     shapes: Mapping[str, int | Sequence[int]] = field(default_factory=dict)
     "values of symbolic dimensions for counting and timing, `{'n': 128}`; of Relay inputs with open dimensions their shapes"
+    known_limits: Mapping[str, int] | None = field(default=None, repr=False)
+    "`limits`, where they are known already"
     whole: Workload | None = field(default=None, repr=False)
     "the workload with every function, where `entry` was chosen from it"
     choices: dict[Any, Workload] = field(default_factory=dict, repr=False)
@@ -93,6 +96,18 @@ class Workload:
         if self._graph is None:
             self._graph = dialect_of(self).graph(self.module, self.name)
         return self._graph
+
+    @property
+    def limits(self) -> Mapping[str, int]:
+        """Inputs that are indices, each with the size of what it indexes: random values of these stay below."""
+        if self.known_limits is None:
+            from workbench.dialects.inputs import index_limits
+
+            try:
+                self.known_limits = index_limits(self.graph())
+            except WorkbenchError:  # it has no picture, and may run all the same
+                self.known_limits = {}
+        return self.known_limits
 
     def text(self) -> str:
         """The module as TVM prints it, with types and without the values of constants."""
@@ -113,6 +128,7 @@ class Workload:
             trusted=self.trusted,
             entry=self.entry,
             shapes=self.shapes,
+            known_limits=self.limits,
             whole=self.whole,
         )
 

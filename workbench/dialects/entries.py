@@ -67,7 +67,7 @@ def _with_entry(workload: Workload, entry: str | None) -> Workload:
     takes = {node.op for node in made.graph().nodes if node.kind == "param"}
     made.params = {name: value for name, value in whole.params.items() if name in takes}
     renamed = [] if entry == "main" else [f"`main` is the function {entry} of the module that was loaded"]
-    made.notes, made.entry, made.whole = [*whole.notes, *renamed], entry, whole
+    made.notes, made.entry, made.whole, made.known_limits = [*whole.notes, *renamed], entry, whole, None
     return made
 
 
@@ -76,7 +76,13 @@ def _with_sizes(workload: Workload, sizes: Mapping[str, int | tuple[int, ...]]) 
         return workload
     refuse_without_main(workload, LoadError)
     module = dialect_of(workload).sized(workload.module, sizes)
-    return replace(workload.of(module), notes=list(workload.notes), edits=workload.edits, shapes=dict(sizes))
+    return replace(
+        workload.of(module),
+        notes=list(workload.notes),
+        edits=workload.edits,
+        shapes=dict(sizes),
+        known_limits=None,
+    )
 
 
 def _size(name: str, value: int | Sequence[int]) -> int | tuple[int, ...]:

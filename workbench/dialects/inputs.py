@@ -3,22 +3,86 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from workbench.analysis.tensors import tensor
+from workbench.graph.model import Graph
 
-def random_values(name: str, shape: Sequence[int], dtype: str, seed: int) -> np.ndarray:
+INDEXING = {
+    *("take", "gather", "gather_nd", "gather_elements", "adv_index", "index_tensor"),
+    *("scatter", "scatter_elements", "scatter_nd", "nn.nll_loss"),
+}
+"operators that read or write their first argument at the places that the second holds"
+
+
+def random_values(name: str, shape: Sequence[int], dtype: str, seed: int, below: int | None = None) -> np.ndarray:
     """Values for the input `name`: floats in [-3, 3), integers in [-4, 4] (from 0 for unsigned ones), truth values.
 
-    Negative and fractional on purpose: a cast that forgets a sign or a rounding must show. Small, because integers may
-    be indices.
+    Negative and fractional on purpose: a cast that forgets a sign or a rounding must show.
+
+    Parameters
+    ----------
+    below
+        Of an input that holds indices, the size of what they index: an index outside of it reads memory that is not the program's.
     """
     random = np.random.default_rng([seed, zlib.crc32(name.encode())])
     if dtype.startswith("bool"):
         return random.integers(0, 2, shape).astype("bool")
+    if dtype.startswith(("int", "uint")) and below is not None:
+        return random.integers(0, max(1, min(5, below)), shape).astype(dtype)
     if dtype.startswith("uint"):
         return random.integers(0, 5, shape).astype(dtype)
     if dtype.startswith("int"):
         return random.integers(-4, 5, shape).astype(dtype)
     return random.uniform(-3, 3, shape).astype(dtype)
+
+
+def index_limits(graph: Graph) -> dict[str, int]:
+    """Return the inputs whose values become indices, each with the smallest size that is indexed by it.
+
+    Examples
+    --------
+    >>> from workbench.graph.model import GraphBuilder
+    >>> b = GraphBuilder("embedding", "relay")
+    >>> table = b.node("param", "table", type="Tensor[(100, 8), float32]")
+    >>> ids = b.node("param", "ids", type="Tensor[(4), int64]")
+    >>> node = b.node("op", "take", (table, ids), attrs={"axis": 0})
+    >>> index_limits(b.build())
+    {'ids': 100}
+    """
+    found: dict[str, int] = {}
+    for node in graph.ops():
+        inputs = graph.inputs[node.id]
+        if node.op.removeprefix("relax.") not in INDEXING or not inputs:
+            continue
+        # adv_index takes one tuple of the data and the indices
+        (data, *indices) = graph.inputs[inputs[0]] if graph.nodes[inputs[0]].kind == "tuple" else inputs[:2]
+        size = _indexed_size(graph.nodes[data].type, node.attrs.get("axis"))
+        for name in _integer_inputs(graph, indices):
+            found[name] = min(size, found.get(name, size))
+    return found
+
+
+def _indexed_size(type: str, axis: object) -> int:
+    kind = tensor(type)
+    shape = kind.shape if kind is not None else ()
+    if isinstance(axis, int) and -len(shape) <= axis < len(shape):
+        shape = (shape[axis],)
+    return min((size for size in shape if isinstance(size, int)), default=1)
+
+
+def _integer_inputs(graph: Graph, nodes: Sequence[int]) -> Iterator[str]:
+    """Yield the names of the parameters that the nodes are computed from through integers alone."""
+    waiting, seen = list(nodes), set(nodes)
+    while waiting:
+        node = graph.nodes[waiting.pop()]
+        kind = tensor(node.type)
+        if node.kind not in ("tuple", "get_item") and (kind is None or "int" not in kind.dtype):
+            continue
+        if node.kind == "param":
+            yield node.op
+        fresh = set(graph.inputs[node.id]) - seen
+        seen |= fresh
+        waiting.extend(fresh)

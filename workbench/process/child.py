@@ -92,5 +92,6 @@ def _workload(sent: dict[str, Any], workloads: OrderedDict[str, Workload]) -> Wo
             workloads.popitem(last=False)
     workloads[folder].trusted = sent["trusted"]
     workloads[folder].shapes = sent["shapes"]
+    workloads[folder].known_limits = sent["limits"]
     workloads.move_to_end(folder)
     return workloads[folder]

@@ -120,6 +120,7 @@ class Worker:
             "name": workload.name,
             "trusted": workload.trusted,
             "shapes": dict(workload.shapes),
+            "limits": dict(workload.limits),
             "folder": str(self.written(workload)),
         }
 

@@ -116,7 +116,11 @@ def random_inputs(workload: Workload, seed: int) -> dict[str, Any]:
             )
         if sizes is None and shape is None:
             raise MeasureError(f"the input {name} has type {type}; only tensors of known shape can be filled and timed")
-        found[name] = random_values(name, shape, compat.dtype_of(type), seed) if shape is not None else sizes
+        found[name] = (
+            sizes
+            if shape is None
+            else random_values(name, shape, compat.dtype_of(type), seed, workload.limits.get(name))
+        )
     return found
 
 

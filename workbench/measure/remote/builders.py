@@ -51,6 +51,7 @@ def submitted(
         "dialect": workload.dialect,
         "name": workload.name,
         "shapes": dict(workload.shapes),
+        "limits": dict(workload.limits),
         "target": target,
         "config": dict(config),
         "timeout": timeout,
@@ -81,7 +82,9 @@ def build(order: Mapping[str, Any]) -> dict[str, Any]:
         here, built = Path(scratch), Path(order["built"] or scratch) / "built"
         _unpack(order["files"], here / "workload")
         built.mkdir()
-        workload = Workload(None, {}, order["name"], order["dialect"], shapes=order["shapes"])
+        workload = Workload(
+            None, {}, order["name"], order["dialect"], shapes=order["shapes"], known_limits=order["limits"]
+        )
         child = worker(ROLE)
         child.adopt(workload, Path(order["workload"] or here / "workload"))
         arguments = {"target": order["target"], "config": order["config"], "folder": str(built)}
