@@ -57,7 +57,7 @@ def unoptimized(workload: Workload, target: str) -> tuple[Workload, str]:
     if not _SMALL_INTEGERS & {str(dtype) for dtype in relay.analysis.all_dtypes(workload.module["main"])}:
         return workload, target
     plain = "llvm"
-    with tvm.target.Target(plain), tvm.transform.PassContext():
+    with make_target(plain), tvm.transform.PassContext():
         lower = tvm.transform.Sequential([relay.qnn.transform.Legalize(), relay.qnn.transform.CanonicalizeOps()])
         module = lower(workload.module)
     return Workload(module, workload.params, workload.name, workload.dialect), plain

@@ -15,6 +15,7 @@ from tvm import relay
 from workbench.dialects import arrays
 from workbench.dialects.base import SAFE_DEPTH, PassInfo, Preset, Workload
 from workbench.dialects.relay import catalog, constants
+from workbench.dialects.relay.compat import give_old_names
 from workbench.dialects.relay.diagnostics import told
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.objects import lacks_types, module_of
@@ -33,6 +34,8 @@ from workbench.graph.walk import depth
 
 _ESCAPED = re.compile(r'[=,\[]\s*"[^"\\]*\\')
 "a string with a backslash, which TVM's parser takes as it is"
+
+give_old_names()
 
 
 class Relay:
