@@ -19,7 +19,7 @@ from workbench.dialects.launches import launches_of
 from workbench.dialects.relay import sources
 from workbench.dialects.relay.fields import read_by_hash
 from workbench.dialects.relay.kernels import Watch, external_functions, program_of_json
-from workbench.dialects.relay.optimizing import optimize
+from workbench.dialects.relay.optimizing import devices_in_words, optimize
 from workbench.dialects.relay.running import Running, device_of
 from workbench.dialects.relay.target import make_target
 from workbench.dialects.scheduling import scheduled
@@ -74,7 +74,8 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], instrum
     _refuse_open(workload)
     made = make_target(target)
     watch = Watch()
-    with compiled_where_it_runs(target), scheduled(config, "relay"), pass_context(config, [watch, *instruments]):
+    context = pass_context(config, [watch, *instruments])
+    with compiled_where_it_runs(target), scheduled(config, "relay"), context, devices_in_words():
         library = relay.build(workload.module, target=made, params=workload.params)
     return RelayBuilt(workload, target, library, watch)
 

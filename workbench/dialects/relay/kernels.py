@@ -15,6 +15,7 @@ from workbench.dialects.counted import OUTSIDE, Call, Program
 from workbench.dialects.relay.fields import foreign, has, tensors_read
 from workbench.dialects.relay.folding import at
 from workbench.dialects.relay.shortcuts import quickly_optimized
+from workbench.errors import MeasureError
 
 _RESHAPE_ONLY = "relay.reshape_only"
 "the attribute that FuseOps gives a function that only reshapes: the executor passes the same memory on"
@@ -159,7 +160,10 @@ class _Walk:
         if isinstance(expr, relay.Tuple):
             return [value for field in expr.fields for value in self.known[at(field)]]
         if isinstance(expr, relay.TupleGetItem):
-            return [self.known[at(expr.tuple_value)][expr.index]]
+            fields = self.known[at(expr.tuple_value)]
+            if expr.index >= len(fields):
+                raise MeasureError("a tuple of the module holds functions, and the graph executor takes tensors only")
+            return [fields[expr.index]]
         if isinstance(expr, relay.Let):
             return self.known[at(expr.body)]
         if isinstance(expr, relay.Call) and not _is(expr.op, "on_device"):
