@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import workbench as wb
+from workbench.dialects.parts import part
 from workbench.errors import WorkbenchError
 from workbench.targets import kind_of, target_text
 
@@ -84,3 +86,35 @@ def test_tuning_takes_a_json_target(w: wb.Workload) -> None:
     found = wb.tune(w, targets={"kind": "llvm"}, objective="kernels", trials=2, budget=60, check=False, race=0)
     assert found.targets == ("llvm",)
     assert found.best_for('{"kind": "llvm"}') == found.best
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine for which TVM's default triple is not."""
+    from workbench.dialects.target import missing_triple
+
+    missing_triple.cache_clear()
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    monkeypatch.setattr("platform.system", lambda: "Linux")
+    yield
+    missing_triple.cache_clear()
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize(
+    ("text", "triple", "host"),
+    [
+        ("llvm", "aarch64-unknown-linux-gnu", ""),
+        ("llvm -mtriple=x86_64-linux-gnu", "x86_64-linux-gnu", ""),
+        ("cuda -arch=sm_80", "", "aarch64-unknown-linux-gnu"),
+        ("c", "", ""),
+    ],
+)
+def test_triple_of_this_machine_is_added(dialect: str, text: str, triple: str, host: str) -> None:
+    made = part(dialect, "target").make_target(text)
+    assert made.attrs.get("mtriple", "") == triple
+    assert (made.host.attrs["mtriple"] if made.host else "") == host
+
+
+def test_default_triple_is_left_as_it_is(dialect: str) -> None:
+    assert str(part(dialect, "target").make_target("llvm")) == str(objects("llvm"))

@@ -186,7 +186,7 @@ def first_line(error: BaseException) -> str:
 def sentence(error: BaseException) -> str:
     """The type of an error and its last line."""
     kind, said = type(error).__name__, last_line(error)
-    return kind if said == kind else f"{kind}: {said}"
+    return said if said == kind or said.startswith(f"{kind}: ") else f"{kind}: {said}"
 
 
 def to_data(error: WorkbenchError) -> dict[str, Any]:

@@ -103,6 +103,41 @@ def with_option(text: str, name: str, value: str | int) -> str:
     return _text({**target_fields(text), name: value})
 
 
+def with_triple(text: str, triple: str) -> str:
+    """Return the target with a triple for its code that runs on the CPU, where it names none.
+
+    >>> with_triple("llvm -mcpu=x", "x86_64-linux-gnu"), with_triple("cuda", "x86_64-linux-gnu")
+    ('llvm -mcpu=x -mtriple=x86_64-linux-gnu', '{"kind": "cuda", "host": {"kind": "llvm", "mtriple": "x86_64-linux-gnu"}}')
+    """
+    fields = target_fields(text)
+    if fields["kind"] == "llvm":
+        return _text(_with_triple(fields, triple))
+    if fields["kind"] in _WITHOUT_HOST or "/" in fields["kind"]:
+        return text
+    return _text({**fields, "host": _with_triple(fields.get("host", {"kind": "llvm"}), triple)})
+
+
+def _with_triple(fields: Fields, triple: str) -> Fields:
+    return fields if fields["kind"] != "llvm" or "mtriple" in fields else {**fields, "mtriple": triple}
+
+
+def is_triple_of(triple: str, machine: str, system: str) -> bool:
+    """Return whether code for a triple runs on a machine, by the names that Python's `platform` gives.
+
+    >>> is_triple_of("x86_64-conda-linux-gnu", "x86_64", "Linux"), is_triple_of("aarch64-linux-gnu", "x86_64", "Linux")
+    (True, False)
+    """
+    architecture, _, rest = triple.lower().partition("-")
+    names = next((each for each in _MACHINES if machine.lower() in each), (machine.lower(),))
+    return architecture in names and any(name in rest for name in _SYSTEMS.get(system, (system.lower(),)))
+
+
+_WITHOUT_HOST = ("c", "hybrid", "stackvm", "composite")
+_MACHINES = (("x86_64", "amd64", "x64"), ("aarch64", "arm64"), ("i386", "i486", "i586", "i686"))
+"names of one architecture"
+_SYSTEMS = {"Darwin": ("darwin", "macos"), "Windows": ("windows", "win32", "mingw")}
+
+
 def _given_fields(given: object) -> Fields:
     try:
         if isinstance(given, str):

@@ -82,6 +82,12 @@ def test_a_function_with_unbound_variables_is_a_load_error_that_names_them():
         wb.load(relay.Function([], relay.exp(X)))
 
 
+def test_function_that_binds_a_variable_twice():
+    functions = [relay.Function([X], op(X)) for op in (relay.exp, relay.log)]
+    with pytest.raises(LoadError, match="bind each variable once"):
+        wb.load(relay.Function([], relay.Tuple(functions)))
+
+
 def test_a_module_that_does_not_type_check_is_a_load_error():
     y = relay.var("y", shape=(4, 5))
     with pytest.raises(LoadError, match="type-check"):

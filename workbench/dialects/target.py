@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import platform
 import re
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import tvm
 
 from workbench.errors import MeasureError
+from workbench.targets import is_triple_of, with_triple
 
 _ERROR = re.compile(r"^.*?\b(?:[A-Z]\w*Error: )+")
 
 
-def target_object(text: str, given: str | dict[str, Any], architectures: str) -> tvm.target.Target:
-    """Make the target of a text.
+def target_object(text: str, given: Callable[[str], str | dict[str, Any]], architectures: str) -> tvm.target.Target:
+    """Make the target of a text. It is for this machine where TVM's own default triple is not.
 
     Parameters
     ----------
     given
-        The same as this TVM takes it.
+        Gives a text as this TVM takes it.
     architectures
         Pattern of the CUDA architectures that this TVM reads.
 
@@ -28,7 +32,8 @@ def target_object(text: str, given: str | dict[str, Any], architectures: str) ->
         TVM has no such kind, tag, option or architecture.
     """
     try:
-        made = tvm.target.Target(given)
+        missing = missing_triple()
+        made = tvm.target.Target(given(with_triple(text, missing) if missing else text))
     except (ValueError, TypeError, RuntimeError, OverflowError) as error:
         raise MeasureError(
             f"{text!r} is not a target of this TVM: {_reason(error)}; write one like `llvm -mcpu=core-avx2`"
@@ -39,6 +44,28 @@ def target_object(text: str, given: str | dict[str, Any], architectures: str) ->
             f"this TVM does not read the CUDA architecture {architecture} of {text!r}; write one like `cuda -arch=sm_90`"
         )
     return made
+
+
+@cache
+def missing_triple() -> str:
+    """Return the triple of this machine; "" where TVM compiles for it by default."""
+    default = str(tvm.target.Target("llvm").attrs.get("mtriple", "")) or _triple("Default")
+    here = (platform.machine(), platform.system())
+    if not default or is_triple_of(default, *here):
+        return ""
+    process = _triple("Process")
+    return process if is_triple_of(process, *here) else _usual_triple(*here)
+
+
+def _triple(which: str) -> str:
+    name = {"Default": "GetDefaultTargetTriple", "Process": "GetProcessTriple"}[which]
+    function = tvm.get_global_func(f"tvm.codegen.llvm.{name}", allow_missing=True)
+    return str(function()) if function else ""
+
+
+def _usual_triple(machine: str, system: str) -> str:
+    ends = {"Linux": "unknown-linux-gnu", "Darwin": "apple-darwin", "Windows": "pc-windows-msvc"}
+    return f"{machine}-{ends[system]}" if system in ends else ""
 
 
 def _reason(error: Exception) -> str:

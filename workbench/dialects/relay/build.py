@@ -21,7 +21,7 @@ from workbench.dialects.relay import sources
 from workbench.dialects.relay.entries import open_dimensions
 from workbench.dialects.relay.fields import read_by_hash
 from workbench.dialects.relay.kernels import Watch, external_functions, program_of_json
-from workbench.dialects.relay.optimizing import optimize
+from workbench.dialects.relay.optimizing import devices_in_words, optimize
 from workbench.dialects.relay.running import Running, device_of
 from workbench.dialects.relay.target import make_target
 from workbench.dialects.scheduling import scheduled
@@ -60,7 +60,7 @@ def unoptimized(workload: Workload, target: str) -> tuple[Workload, str]:
     if not _SMALL_INTEGERS & {str(dtype) for dtype in relay.analysis.all_dtypes(workload.module["main"])}:
         return workload, target
     plain = "llvm"
-    with tvm.target.Target(plain), tvm.transform.PassContext():
+    with make_target(plain), tvm.transform.PassContext():
         lower = tvm.transform.Sequential([relay.qnn.transform.Legalize(), relay.qnn.transform.CanonicalizeOps()])
         module = lower(workload.module)
     return workload.of(module), plain
@@ -78,7 +78,8 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], instrum
     _refuse_open(workload)
     made = make_target(target)
     watch = Watch()
-    with compiled_where_it_runs(target), scheduled(config, "relay"), pass_context(config, [watch, *instruments]):
+    context = pass_context(config, [watch, *instruments])
+    with compiled_where_it_runs(target), scheduled(config, "relay"), context, devices_in_words():
         library = relay.build(workload.module, target=made, params=workload.params)
     return RelayBuilt(workload, target, library, watch)
 

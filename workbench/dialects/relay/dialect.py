@@ -15,6 +15,7 @@ from tvm import relay
 from workbench.dialects import arrays
 from workbench.dialects.base import SAFE_DEPTH, PassInfo, Preset, Workload
 from workbench.dialects.relay import catalog, constants, entries
+from workbench.dialects.relay.compat import give_old_names
 from workbench.dialects.relay.diagnostics import told
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.objects import lacks_types, module_of
@@ -27,12 +28,14 @@ from workbench.dialects.relay.saved import checked, with_checked_metadata
 from workbench.dialects.relay.scalars import share_scalars
 from workbench.dialects.relay.text import parse
 from workbench.dialects.type_sizes import refuse_large_types
-from workbench.errors import LoadError, PipelineError, TooDeep, UnknownName, last_line
+from workbench.errors import LoadError, PipelineError, TooDeep, UnknownName, WorkbenchError, last_line
 from workbench.graph.model import Graph
 from workbench.graph.walk import depth
 
 _ESCAPED = re.compile(r'[=,\[]\s*"[^"\\]*\\')
 "a string with a backslash, which TVM's parser takes as it is"
+
+give_old_names()
 
 
 class Relay:
@@ -178,13 +181,13 @@ class Relay:
 
     def dump(self, workload: Workload, folder: Path) -> None:
         thin = constants.lifted(workload.module)
-        (folder / "module.json").write_text(tvm.ir.save_json(thin.module))
+        (folder / "module.json").write_text(_saved(thin.module))
         arrays.write(folder / "constants", thin.numbers)
         (folder / "constants" / "counts.json").write_text(json.dumps(thin.counts))
         arrays.write(folder, workload.params)
 
     def restore(self, folder: Path) -> Workload:
-        thin = tvm.ir.load_json((folder / "module.json").read_text())
+        thin = tvm.ir.load_json((folder / "module.json").read_text())[0]
         numbers = arrays.read(folder / "constants", _tensor)
         module = constants.bound(thin, numbers, json.loads((folder / "constants" / "counts.json").read_text()))
         return Workload(_typed(module), arrays.read(folder, _tensor), folder.name, self.name)
@@ -196,7 +199,12 @@ def _module_of(expr: relay.Expr) -> tvm.IRModule:
         raise LoadError(
             f"the function uses {', '.join(free)} without binding them; make them parameters of the function"
         )
-    return tvm.IRModule.from_expr(expr)
+    try:
+        return tvm.IRModule.from_expr(expr)
+    except tvm.TVMError:
+        raise LoadError(
+            "the function is not well formed; bind each variable once, and use it only where it is bound"
+        ) from None
 
 
 def _type_parts(type: Any) -> list[Any]:
@@ -218,6 +226,20 @@ def _typed(module: tvm.IRModule) -> tvm.IRModule:
 
 def _arrays(params: Mapping[str, Any]) -> dict[str, tvm.nd.NDArray]:
     return {name: value if isinstance(value, tvm.nd.NDArray) else tvm.nd.array(value) for name, value in params.items()}
+
+
+def _saved(module: tvm.IRModule) -> str:
+    """Return the JSON of a list that begins with the module.
+
+    The new tuple after it holds TVM's own object for "any device". TVM 0.17 does not list the device of a `let` for its JSON, so
+    a module with `let` that was read from JSON has that object nowhere else.
+    """
+    try:
+        return tvm.ir.save_json(tvm.runtime.convert([module, relay.Tuple([])]))
+    except tvm.TVMError as error:
+        raise WorkbenchError(
+            f"TVM {tvm.__version__} cannot write this module for another process: {last_line(error)}"
+        ) from None
 
 
 def _tensor(numbers: np.ndarray, shape: list[int], dtype: str) -> tvm.nd.NDArray:

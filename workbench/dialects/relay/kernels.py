@@ -170,7 +170,10 @@ class _Walk:
         if isinstance(expr, relay.Tuple):
             return [value for field in expr.fields for value in self.known[at(field)]]
         if isinstance(expr, relay.TupleGetItem):
-            return [self.known[at(expr.tuple_value)][expr.index]]
+            fields = self.known[at(expr.tuple_value)]
+            if expr.index >= len(fields):
+                raise MeasureError("a tuple of the module holds functions, and the graph executor takes tensors only")
+            return [fields[expr.index]]
         if isinstance(expr, relay.Let):
             return self.known[at(expr.body)]
         if isinstance(expr, relay.Call) and not _is(expr.op, "on_device"):

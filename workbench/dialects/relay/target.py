@@ -18,4 +18,4 @@ def make_target(text: str) -> tvm.target.Target:
     MeasureError
         TVM has no such kind, tag, option or architecture.
     """
-    return target_object(text, text, ARCHITECTURES)
+    return target_object(text, str, ARCHITECTURES)
