@@ -183,5 +183,6 @@ class Merging:
             self.put(indent + 1, 'R.func_attr({"Primitive": 1})')
         for _ in range(1 if alike else 3):
             self.dataflow(inside, indent + 1, closures=False)
-        self.put(indent + 1, f"return {self.value(inside)}")
+        own = [value for value in inside.values if value not in seen.values]
+        self.put(indent + 1, f"return {self.random.choice(own)}")
         seen.functions.append(name)

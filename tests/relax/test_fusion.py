@@ -247,7 +247,7 @@ def test_arms_and_local_functions(tell):
 
 @pytest.mark.long
 def test_arms_and_local_functions_of_many_programs(tell):
-    nested(range(2000, 2500), tell)
+    nested(range(2000, 2300), tell)
 
 
 def test_shared_variable_makes_the_pass_raise():
