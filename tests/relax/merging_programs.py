@@ -90,21 +90,25 @@ class Merging:
         for _ in range(self.random.randint(1, 3 if depth else 6)):
             form = self.random.choice(("dataflow", "dataflow", "plain", "plain", "if", "closure", "effect"))
             if form == "dataflow":
-                self.dataflow(seen, indent)
+                self.dataflow(seen, indent, closures=depth < 2)
             elif form == "if" and depth < 2:
                 self.branches(seen, indent, depth)
             elif form == "closure" and depth < 2:
-                self.closure(seen, indent)
+                self.closure(seen, indent, primitive=True)
             elif form == "effect":
                 self.effect(seen, indent)
             else:
                 self.binding(seen, indent)
 
-    def dataflow(self, seen: Seen, indent: int) -> None:
+    def dataflow(self, seen: Seen, indent: int, *, closures: bool) -> None:
         inside, outputs = seen.inner(), []
         self.put(indent, "with R.dataflow():")
         for _ in range(self.random.randint(1, 6)):
             self.binding(inside, indent + 1)
+        if closures and self.random.random() < 0.2:
+            self.closure(inside, indent + 1)
+            for _ in range(self.random.randint(0, 4)):
+                self.binding(inside, indent + 1)
         for field_name in ("values", "wide", "pairs"):
             known = getattr(seen, field_name)
             new = [name for name in getattr(inside, field_name) if name not in known]
@@ -169,15 +173,16 @@ class Merging:
             self.put(indent + 1, f"{result} = R.exp({self.value(inside)})")
         seen.values.append(result)
 
-    def closure(self, seen: Seen, indent: int) -> None:
+    def closure(self, seen: Seen, indent: int, *, primitive: bool = False) -> None:
         name = self.name()
         alike = self.random.random() < 0.5
         inside = Seen([f"p{name}"] if alike else [*seen.values, f"p{name}"])
         self.put(indent, "@R.function")
         self.put(indent, f"def {name}(p{name}: {T}) -> {T}:")
-        if self.random.random() < 0.3:
+        if primitive and self.random.random() < 0.3:
             self.put(indent + 1, 'R.func_attr({"Primitive": 1})')
         for _ in range(1 if alike else 3):
-            self.dataflow(inside, indent + 1)
-        self.put(indent + 1, f"return {self.value(inside)}")
+            self.dataflow(inside, indent + 1, closures=False)
+        own = [value for value in inside.values if value not in seen.values]
+        self.put(indent + 1, f"return {self.random.choice(own)}")
         seen.functions.append(name)

@@ -11,6 +11,8 @@ import tvm
 from merging_programs import Merging
 from small_samples import TWO_LAYERS
 from tvm import relax
+from tvm.script import ir as script_ir
+from tvm.script import relax as script_relax
 
 import workbench as wb
 from workbench.dialects import compat
@@ -245,7 +247,7 @@ def test_arms_and_local_functions(tell):
 
 @pytest.mark.long
 def test_arms_and_local_functions_of_many_programs(tell):
-    nested(range(2000, 2500), tell)
+    nested(range(2000, 2300), tell)
 
 
 def test_shared_variable_makes_the_pass_raise():
@@ -255,6 +257,35 @@ def test_shared_variable_makes_the_pass_raise():
     failure = wb.explain_fusion(wb.load(module)).failure
     assert "share the variable" in failure
     assert "@main and @other" in failure or "@other and @main" in failure
+
+
+@pytest.mark.parametrize(("apart", "fails"), [("R.cumsum(b, axis=1)", True), ("R.exp(b)", False)])
+def test_local_function_in_a_dataflow_block(apart: str, fails: bool) -> None:
+    text = f"""
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")) -> R.Tensor((2, 3), "float32"):
+        with R.dataflow():
+            a = R.exp(x)
+            b = R.exp(a)
+            @R.function
+            def f(p: R.Tensor((2, 3), "float32")) -> R.Tensor((2, 3), "float32"):
+                with R.dataflow():
+                    q = R.exp(p)
+                    R.output(q)
+                return q
+            c = {apart}
+            d = R.negative(c)
+            e = R.negative(d)
+            g = f(e)
+            R.output(g)
+        return g
+"""
+    module = annotated(tvm.script.from_source(text, extra_vars={"I": script_ir, "R": script_relax}))
+    report = wb.explain_fusion(wb.load(module))
+    assert ("local function f" in report.failure) == fails
+    assert (outcome(module, {"opt_level": 2, "max_depth": 256}) is None) == fails
 
 
 def test_direct_call_of_a_kernel_is_opaque():

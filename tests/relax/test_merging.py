@@ -12,6 +12,8 @@ import pytest
 import tvm
 from merging_programs import Merging
 from tvm import relax
+from tvm.script import ir
+from tvm.script import relax as script
 
 import workbench as wb
 from workbench.analysis.branches.finder import Reason
@@ -162,3 +164,33 @@ def test_identical_bindings_are_those_that_tvm_merges(tell: Callable[[str], None
 def test_identical_bindings_of_many_programs_are_those_that_tvm_merges(tell: Callable[[str], None]) -> None:
     tally = agree(range(1300, 1800), tell)
     assert {"hazard", "type", "scope", "match-cast", "tuple-bound", "dataflow-block", "variables"} <= set(tally)
+
+
+EFFECTS = """
+@I.ir_module
+class Module:
+    @R.function(pure=False)
+    def main(x: R.Tensor((2, 4), "float32"), w: R.Tensor((4, 3), "float32"), v: R.Tensor((4, 5), "float32")):
+        {dead}
+        a = R.exp(x)
+        _ = R.print(a, format="{{}}")
+        b = {second}
+        _1 = R.print(b, format="{{}}")
+        with R.dataflow():
+            p = R.matmul(x, w)
+            q = R.matmul(x, v)
+            R.output(p, q)
+        _2 = R.print(q, format="{{}}")
+        return (a, b, p)
+"""
+
+
+@pytest.mark.parametrize("dead", ["d = R.tanh(x)", ""])
+@pytest.mark.parametrize(("second", "passes"), [("R.exp(x)", SAME), ("R.negative(x)", "CombineParallelMatmul")])
+def test_change_counts_operators_beside_effects(dead: str, second: str, passes: str) -> None:
+    text = EFFECTS.format(dead=dead, second=second)
+    w = wb.load(tvm.script.from_source(text, extra_vars={"I": ir, "R": script}))
+    (group,) = [g for g in wb.parallel_branches(w) if g.passes == passes and g.kind in ("identical", "combinable")]
+    after = wb.load(wb.trace(w, passes).result).graph()
+    assert group.change is not None
+    assert group.change.ops == len(after.ops()) - len(w.graph().ops())

@@ -155,3 +155,40 @@ def test_wide_dense_joins_the_last_axis_where_a_bias_adds_one_in_front() -> None
     assert [(i.op, i.type) for i in group.recipe.items if i.op in ("nn.dense", "add")] == [
         (node.op, node.type) for node in after.ops() if node.op in ("nn.dense", "add")
     ]
+
+
+def beside_effects(writes: int, *, dead: bool) -> wb.Workload:
+    """Two equal chains whose values go into references, and code that nothing uses."""
+    x = relay.var("x", shape=(2, 8))
+    box, first, second = relay.var("box"), relay.var("first"), relay.var("second")
+    ends = [relay.exp(relay.nn.relu(x)) for _ in range(2)]
+    body = relay.Tuple([first, second, relay.RefRead(box)])
+    for _ in range(writes):
+        body = relay.Let(relay.var("_"), relay.RefWrite(box, relay.tanh(x)), body)
+    if dead:
+        body = relay.Let(relay.var("unused"), relay.sigmoid(x), body)
+    for variable, value in ((second, ends[1]), (first, ends[0]), (box, relay.RefCreate(x))):
+        body = relay.Let(variable, value, body)
+    return wb.load(tvm.IRModule.from_expr(relay.Function([x], body)))
+
+
+@pytest.mark.parametrize("dead", [False, True])
+@pytest.mark.parametrize("writes", [0, 1, 3])
+def test_change_counts_operators_beside_effects(writes: int, *, dead: bool) -> None:
+    w = beside_effects(writes, dead=dead)
+    groups = [g for g in parallel_branches(w) if g.passes == "EliminateCommonSubexpr" and g.kind == "identical"]
+    real = wb.load(after(w.module, relay.transform.EliminateCommonSubexpr())).graph()
+    assert sum(group.change.ops for group in groups) == len(real.ops()) - len(w.graph().ops())
+    check(w.graph(), real, [group.recipe for group in groups], Tally(), "EliminateCommonSubexpr")
+
+
+def test_change_counts_operators_of_a_combiner_beside_effects() -> None:
+    x, box = relay.var("x", shape=(2, 4)), relay.var("box")
+    weights = [relay.var(f"w{n}", shape=(n, 4)) for n in (8, 6)]
+    products = [relay.nn.dense(x, w) for w in weights]
+    body = relay.Let(relay.var("_"), relay.RefWrite(box, relay.tanh(x)), relay.Tuple(products))
+    given = wb.load(tvm.IRModule.from_expr(relay.Function([x, *weights], relay.Let(box, relay.RefCreate(x), body))))
+    for group in parallel_branches(given):
+        if group.kind == "combinable":
+            trace = wb.trace(given, group.passes, opt_level=4)
+            assert group.change.ops == len(trace.end.graph.ops()) - len(given.graph().ops())

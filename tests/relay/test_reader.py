@@ -402,3 +402,13 @@ def test_a_target_is_told_without_its_address_in_memory() -> None:
     )
     param = build_graph(parse(text), "t", lambda _op: None).nodes[0]
     assert param.attrs["virtual_device"] == "VirtualDevice(device_type=1, target=Target(kind='llvm'))"
+
+
+def test_functions_of_flexible_shape_dispatch_are_read() -> None:
+    x = relay.var("x", shape=(1, 8))
+    module = relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([x], relay.nn.relu(x))))
+    module = relay.transform.FlexibleShapeDispatch(buckets=[1, 2])(module)
+    for given in (module, module.astext()):
+        graph = wb.load(given).graph()
+        assert [node.op for node in graph.nodes if node.kind == "call" and "Any" in node.op] == ["@main_T.Any()"]
+        assert sum(node.op == "nn.relu" for node in graph.ops()) == 3

@@ -131,7 +131,7 @@ def _sound_node(node: Node, groups: int) -> bool:
         and (node.group is None or _place(node.group, groups))
         and (node.pattern is None or (type(node.pattern) is int and node.pattern in PATTERNS))
         and _place(node.line)
-        and _place(node.block)
+        and type(node.block) is int
     )
 
 

@@ -47,7 +47,7 @@ class Node:
     line: int = 0
     "line of the printed text that binds it, 1-based; 0 if unknown"
     block: int = 0
-    "number of the Relax binding block that binds it, 1-based; 0 where none does"
+    "number of the Relax binding block that binds it, 1-based, negative for a block that is not dataflow; 0 where none does"
     held: str = ""
     "what takes the value before any operator can: `let`, `body` (of a let), `block` (it leaves one), `alias`; fusion stops there"
 

@@ -7,8 +7,11 @@ arguments of their own, so tuples play no part. In an arm of an `if` and in a lo
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Sequence
+
 from workbench.analysis.fusion.forward import INJECTIVE, OPAQUE, Forward
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, Node
 
 _INPLACE = "relax.call_tir_inplace"
 "the one caller besides `call_tir` that FuseOps knows; any other, such as `call_tir_with_grad`, is opaque to it"
@@ -34,6 +37,51 @@ def forward(graph: Graph) -> Forward:
         held[output] = "result"
     _freeze(graph, seen)
     return seen
+
+
+def blocked_by(graph: Graph, root: Callable[[int], int]) -> str:
+    """Return the name of a local function after which FuseOps loses the kernels of a dataflow block, and so raises; or "".
+
+    The pass forgets the kernels when it visits a dataflow block inside the function, and fails at the next one that it has not
+    put down.
+
+    Parameters
+    ----------
+    root
+        The node whose value a node's kernel returns.
+    """
+    local = _local(graph)
+    for function in graph.nodes:
+        if function.kind == "function" and function.block > 0 and function.group not in local:
+            rows = [node.id for node in graph.nodes if node.block == function.block and node.group == function.group]
+            if _has_dataflow(graph, function) and _after(graph, rows, function.id, root):
+                return function.name or "fn"
+    return ""
+
+
+def _has_dataflow(graph: Graph, function: Node) -> bool:
+    """Return whether a local function has a dataflow block."""
+    inner = {g.id for g in graph.groups if g.parent == function.group and g.name in (function.name, "fn")}
+    return any(
+        node.block > 0 and any(group.id in inner for group in graph.ancestors(node.group))
+        for node in graph.nodes[: function.id]
+    )
+
+
+def _after(graph: Graph, rows: Sequence[int], function: int, root: Callable[[int], int]) -> bool:
+    """Return whether a kernel of several nodes among these is put down after the function."""
+    needs: dict[int, set[int]] = {}
+    sizes = Counter(root(row) for row in rows)
+    for row in rows:
+        needs.setdefault(root(row), set()).update(root(source) for source in graph.inputs[row])
+    waiting = [root(row) for row in rows if row < function]
+    done: set[int] = set()
+    while waiting:
+        kernel = waiting.pop()
+        if kernel not in done:
+            done.add(kernel)
+            waiting += needs.get(kernel, ())
+    return any(size > 1 and kernel not in done for kernel, size in sizes.items())
 
 
 def _local(graph: Graph) -> set[int | None]:

@@ -118,6 +118,12 @@ class FusionReport:
                 f"FuseOps fails here: a merge that was put off would join {ops[error.node].op} (node {error.node}) to a "
                 "kernel that has a complex operator too; raise max_function_args or set max_depth to 1"
             )
+        function = "" if said or self.graph.dialect != "relax" else relax.blocked_by(self.graph, run.root)
+        if function:
+            said = (
+                f"FuseOps fails here: the local function {function} has a dataflow block and is bound in one, before a kernel "
+                "that FuseOps makes there; run LambdaLift first, or bind the function outside of the block"
+            )
         if self.forward.lacking:
             named = sorted({self.graph.nodes[n].op for n in self.forward.lacking})
             said = (

@@ -70,7 +70,7 @@ class _Env:
 
     def __init__(self, group: int | None, outer: _Env | None = None) -> None:
         self.block = 0
-        "number of the binding block that is drawn"
+        "the binding block that is drawn, as Node.block has it"
         self.group = group
         self.outer = outer
         self.values: dict[int, int] = {}
@@ -184,7 +184,7 @@ class _Walk:
             return (yield self.value(body, env))
         for block in body.blocks:
             self.blocks += 1
-            number = self.blocks
+            number = self.blocks if isinstance(block, relax.DataflowBlock) else -self.blocks
             for binding in block.bindings:
                 variable, value = binding.var, binding.value
                 if self.is_in_place(value):
