@@ -147,6 +147,26 @@ def pooled(op: str = "ReduceMean") -> Any:
     return made
 
 
+def padded(batch: Any = 2) -> Any:
+    """A Pad with computed paddings, as PyTorch exports `pad`."""
+    m = Onnx()
+    zeros = m.op("ConstantOfShape", m.constant([4]), value=numpy_helper.from_array(np.zeros(1, "int64")))
+    pairs = m.op("Reshape", m.op("Concat", m.constant([1, 2, 0, 0]), zeros, axis=0), m.constant([-1, 2]))
+    back = m.op("Slice", pairs, *(m.constant([bound]) for bound in (-1, -(2**63) + 1, 0, -1)))
+    paddings = m.op("Cast", m.op("Reshape", m.op("Transpose", back, perm=[1, 0]), m.constant([-1])), to=INT)
+    return m.model({"x": (FLOAT, [batch, 3, 4, 4])}, m.op("Relu", m.op("Pad", "x", paddings, mode="constant")))
+
+
+def reshaped(batch: Any = 2) -> Any:
+    """A Reshape to a shape that is computed of its input's."""
+    m = Onnx()
+    shape = m.op("Shape", "x")
+    first = m.op("Unsqueeze", m.op("Gather", shape, m.constant(0), axis=0), m.constant([0]))
+    middle = m.op("Mul", *(m.op("Gather", shape, m.constant([axis]), axis=0) for axis in (1, 2)))
+    wanted = m.op("Concat", first, middle, m.constant([-1]), axis=0)
+    return m.model({"x": (FLOAT, [batch, 3, 4, 4])}, m.op("Relu", m.op("Reshape", "x", wanted)))
+
+
 def reference(model: Any, seed: int = 0) -> list[np.ndarray]:
     """What ONNX's own evaluator gives for the inputs that the workbench makes."""
     from onnx.reference import ReferenceEvaluator

@@ -36,6 +36,8 @@ def agree(workload: wb.Workload, target: str, opt_level: int) -> None:
         "traffic_bytes": built.traffic_bytes,
         "handover_bytes": dict(between),
         "target": built.target,
+        "status": "ok",
+        "reason": "",
     }
     linked_both_ways(built)
     assert built.launches_exact

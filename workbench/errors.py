@@ -27,6 +27,10 @@ class LoadError(WorkbenchError):
     """The object, text or file given is not a graph we can read."""
 
 
+class Unconverted(LoadError):
+    """A converter of TVM refuses a model from another framework."""
+
+
 class ParseError(LoadError):
     """Text that could not be read, with the place where reading stopped.
 

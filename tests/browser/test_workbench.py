@@ -197,3 +197,23 @@ def test_what_was_repaired_on_loading_is_told_where_the_program_is_shown(noteboo
     expect(notebook.part("notes")).to_be_visible()
     assert notebook.part("notes").locator("li").all_text_contents() == notebook.python("bench.workload.notes")
     expect(notebook.part("notes")).to_contain_text("slashes")
+
+
+STEPS = """def @first(%b: Tensor[(4, 8), float32]) { %0 = exp(%b); nn.softmax(%0) }
+def @second(%c: Tensor[(4, 8), float32]) { abs(%c) }
+"""
+
+
+def test_function_of_a_module_is_chosen_in_the_header(notebook: Notebook) -> None:
+    views = notebook.page.locator(".wb-workbench").count()
+    notebook.run_cell(f"bench = wb.Workbench(wb.load({STEPS!r}), '', auto_measure=False)\nbench")
+    expect(notebook.page.locator(".wb-workbench")).to_have_count(views + 1, timeout=BRIEFLY)
+    expect(notebook.part("entries")).to_have_value("first", timeout=BRIEFLY)
+    expect(notebook.part("kernels-after")).to_have_text("2", timeout=BRIEFLY)
+    notebook.part("entries").select_option("second")
+    expect(notebook.part("kernels-after")).to_have_text("1", timeout=BRIEFLY)
+    notebook.agree("bench.workload.entry", "second")
+
+
+def test_module_with_one_function_offers_no_choice(bench: Notebook) -> None:
+    expect(bench.part("entries")).to_be_hidden()

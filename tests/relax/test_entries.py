@@ -119,3 +119,10 @@ def test_missing_entry_and_missing_size_are_named():
     row = wb.measure(loaded, [3], entry="prefill", store=False).iloc[0]
     assert row.status == "failed"
     assert "leaves n open; give values, shapes={'n': 128}" in row.message
+
+
+def test_generated_code_names_the_function():
+    loaded = wb.load(Steps().export_tvm(BOTH), entry="decode", name="model")
+    assert (
+        "model (the module with its function decode as main) after 1 passes" in wb.trace(loaded, "LegalizeOps").code()
+    )

@@ -36,7 +36,7 @@ def code(trace: Trace) -> str:
 
 def _build(trace: Trace, words: Any) -> str:
     return _joined(
-        f'"""{_words(trace.name)} as TVM builds it.\n\nIts passes run inside of the compiler, which takes no list of them: to '
+        f'"""{_subject(trace)} as TVM builds it.\n\nIts passes run inside of the compiler, which takes no list of them: to '
         'see them one by one, give the\nPassContext an instrument."""',
         words.IMPORTS,
         *compiler_code(trace.build, words),
@@ -79,7 +79,7 @@ def _pipeline(trace: Trace, words: Any) -> str:
         ]
     )
     return _joined(
-        f'"""{_words(trace.name)} after {len(trace.steps)} passes at opt_level {trace.opt_level}."""',
+        f'"""{_subject(trace)} after {len(trace.steps)} passes at opt_level {trace.opt_level}."""',
         _imports(trace, words, bool(sources)),
         *sources.values(),
         words.RUN,
@@ -175,6 +175,13 @@ def _source(run: Any) -> str | None:
 def _names(compiled: Any) -> set[str]:
     inner = (constant for constant in compiled.co_consts if hasattr(constant, "co_names"))
     return {*compiled.co_names, *(name for part in inner for name in _names(part))}
+
+
+def _subject(trace: Trace) -> str:
+    """Return the name of the program, with the function that `mod` has as `main` where one was chosen."""
+    entry = "" if trace.workload is None else trace.workload.entry
+    chosen = "" if entry in ("", "main") else f" (the module with its function {entry} as main)"
+    return _words(trace.name + chosen)
 
 
 def _words(text: str) -> str:

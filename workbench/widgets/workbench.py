@@ -123,7 +123,7 @@ class Workbench(Choosing):
             notes=list(self.workload.notes),
             dialect=self.workload.dialect,
             entries=list(names),
-            entry=self.workload.entry or names[0],
+            entry=self.workload.entry or next(iter(names), ""),
             presets=self._preset_states(),
             busy=None,
             error=None,

@@ -19,4 +19,6 @@ def needed(package: str, extra: str, purpose: str) -> Any:
     try:
         return importlib.import_module(package)
     except ImportError:
-        raise LoadError(f"{purpose} needs the package {package}; pip install 'tvm-workbench[{extra}]'") from None
+        raise LoadError(
+            f"{purpose} needs the package {package.partition('.')[0]}; pip install 'tvm-workbench[{extra}]'"
+        ) from None

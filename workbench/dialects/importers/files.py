@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.dialects.base import Reader, Workload
 from workbench.dialects.graph_only import GraphOnly
-from workbench.dialects.importers import executor_json, onnx_model, tflite_model, torch_model
+from workbench.dialects.importers import executor_json, onnx_model, onnx_simpler, tflite_model, torch_model
 from workbench.dialects.importers.shapes import Inputs
 from workbench.dialects.parts import part
 from workbench.errors import LoadError
@@ -84,7 +84,8 @@ def converted(format: str, dialect: str, source: Any, name: str, inputs: Inputs)
     """Convert a model by the importer of a format for a dialect."""
     model = _READERS[format](source) if isinstance(source, Path) else source
     try:
-        return importer(format, dialect).workload(model, name, inputs)
+        convert = importer(format, dialect).workload
+        return onnx_simpler.workload(convert, model, name, inputs) if format == "onnx" else convert(model, name, inputs)
     except UnicodeDecodeError:
         raise LoadError(f"{name} holds a name that is not UTF-8, so the file is damaged; export it again") from None
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
+import threading
 import warnings
 from types import TracebackType
 
 from workbench.dialects.importers.unsupported import LONGEST
-from workbench.errors import LoadError, WorkbenchError, last_line
+from workbench.errors import Unconverted, WorkbenchError, last_line
 
 
 class Converting:
@@ -16,7 +18,7 @@ class Converting:
 
     Raises
     ------
-    LoadError
+    Unconverted
         The converter failed, whatever with: which operator it was at, which node, and what it said.
     """
 
@@ -26,29 +28,55 @@ class Converting:
         "what was warned of, each once, when the block is done"
         self._open = contextlib.ExitStack()
         self._caught: list[warnings.WarningMessage] = []
+        self._logged = _Kept()
 
     def now(self, operator: str, node: str) -> None:
         """Say what is being converted."""
         self.operator, self.node = operator, node
 
     def __enter__(self) -> Converting:
-        self._caught = self._open.enter_context(warnings.catch_warnings(record=True)) or []
+        caught = self._open.enter_context(warnings.catch_warnings(record=True))
+        self._caught = [] if caught is None else caught
         warnings.simplefilter("always")
         self._open.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        self._open.enter_context(self._logged)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._open.close()
-        self.warnings = list(
-            dict.fromkeys(_worth(str(caught.message)) for caught in self._caught if _worth(str(caught.message)))
-        )
+        lines = [_worth(text) for text in (*(str(caught.message) for caught in self._caught), *self._logged.texts)]
+        self.warnings = list(dict.fromkeys(filter(None, lines)))
         if isinstance(error, Exception) and not isinstance(error, WorkbenchError):
             at = f"{self.operator[:LONGEST]} (node {self.node[:LONGEST]!r})" if self.operator else "the model"
-            raise LoadError(
+            raise Unconverted(
                 f"TVM cannot convert {at}: {last_line(error)}; replace it in the model, or give the shapes of the inputs with inputs="
             ) from None
+
+
+class _Kept(logging.Handler):
+    """Keeps what is logged of TVM's importers in this thread while it is entered: in a notebook it would be a red box."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.texts: list[str] = []
+        self._thread = 0
+        self._logger = logging.getLogger("Frontend")
+
+    def __enter__(self) -> _Kept:
+        self._thread, self._propagated = threading.get_ident(), self._logger.propagate
+        self._logger.addHandler(self)
+        self._logger.propagate = False
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._logger.removeHandler(self)
+        self._logger.propagate = self._propagated
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if threading.get_ident() == self._thread:
+            self.texts.append(record.getMessage())
 
 
 def _worth(warning: str) -> str:

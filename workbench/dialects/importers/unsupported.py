@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from workbench.errors import LoadError
+from workbench.errors import Unconverted
 
 SHOWN = 3
 "nodes named for each operator"
@@ -17,7 +17,7 @@ def refuse(found: Iterable[tuple[str, str]], supported: Collection[str], what: s
 
     Raises
     ------
-    LoadError
+    Unconverted
         With every operator that is not, how often it comes, and the first nodes that are one.
     """
     missing: dict[str, list[str]] = {}
@@ -26,7 +26,7 @@ def refuse(found: Iterable[tuple[str, str]], supported: Collection[str], what: s
             missing.setdefault(op, []).append(node)
     if missing:
         listed = "; ".join(f"{op[:LONGEST]} ({_places(nodes)})" for op, nodes in sorted(missing.items()))
-        raise LoadError(
+        raise Unconverted(
             f"TVM here cannot convert {len(missing)} of the model's {what}: {listed}; replace them in the model, or export a part without them"
         )
 

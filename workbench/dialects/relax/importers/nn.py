@@ -26,12 +26,14 @@ def workload(source: Any, name: str, inputs: Inputs) -> Workload:
         )
     examples = inputs if isinstance(inputs, dict) else dict(zip(takes, inputs or (), strict=False))
     spec = {argument: nn.spec.Tensor(given[argument], _dtype(examples[argument])) for argument in takes}
-    with Converting():
+    converting = Converting()
+    with converting:
         module, parameters = source.export_tvm(spec={"forward": spec})
     module = _entry_called_main(module)
     values = {key: parameter.data for key, parameter in parameters if parameter.data is not None}
     made = dialect("relax").load(module, values, name)
     assert made is not None, "it is an IRModule"
+    made.notes += converting.warnings
     return made
 
 

@@ -34,6 +34,7 @@ def workload(source: Any, name: str, inputs: Inputs) -> Workload:
     module, params = relax.frontend.detach_params(origins.named(module))
     made = dialect("relax").load(module, params, name)
     assert made is not None, "it is an IRModule"
+    made.notes += converting.warnings
     return made
 
 

@@ -44,6 +44,7 @@ def workload(source: Any, name: str, inputs: Inputs) -> Workload:
             module, params = relay.frontend.from_pytorch(source, described, preserve_pytorch_scopes=True)
     made = dialect("relay").load(_alone(module), params, name)
     assert made is not None, "it is an IRModule"
+    made.notes += converting.warnings
     return made
 
 

@@ -1,0 +1,92 @@
+"""Models that a converter refuses as exported, and loads as onnxscript simplifies them."""
+
+import logging
+import sys
+import warnings
+
+import numpy as np
+import onnx
+import pytest
+from onnx_models import convolutions, padded, reference, reshaped
+
+import workbench as wb
+from workbench.dialects import registry
+from workbench.dialects.importers import onnx_simpler
+from workbench.dialects.importers.files import importer
+from workbench.dialects.importers.quiet import Converting
+from workbench.errors import LoadError, Unconverted
+from workbench.pipeline.outputs import run_once
+
+
+def outputs_like(model, workload):
+    found, expected = run_once(workload).outputs, reference(model)
+    return all(np.allclose(*pair, atol=1e-5) for pair in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize("make", [padded, reshaped])
+@pytest.mark.parametrize("batch", [2, "n"])
+def test_computed_settings_load_and_give_the_models_outputs(dialect, make, batch):
+    loaded = wb.load(make(batch), inputs={"x": (2, 3, 4, 4)})
+    assert len(loaded.graph().ops()) == 2
+    assert outputs_like(make(), loaded)
+
+
+def refusing(dialect, operator):
+    """The dialect's importer, which refuses an operator besides."""
+    convert = importer("onnx", dialect).workload
+
+    def workload(model, name, inputs):
+        if any(node.op_type == operator for node in model.graph.node):
+            raise Unconverted(f"TVM cannot convert {operator} (node '/x'): no; replace it")
+        return convert(model, name, inputs)
+
+    return workload
+
+
+def test_simplified_model_has_a_note_and_its_names(dialect):
+    loaded = onnx_simpler.workload(refusing(dialect, "Concat"), padded(), "padded", None)
+    assert loaded.notes[0].startswith("TVM cannot convert Concat (node '/x') as exported, so onnxscript simplified")
+    assert outputs_like(padded(), loaded)
+
+
+def test_model_as_given_is_not_changed(dialect):
+    model = reshaped("n")
+    before = model.SerializeToString()
+    onnx_simpler.workload(refusing(dialect, "Concat"), model, "reshaped", {"x": (2, 3, 4, 4)})
+    assert model.SerializeToString() == before
+
+
+def test_model_that_stays_refused_has_the_first_message(dialect):
+    with pytest.raises(LoadError, match=r"TVM cannot convert Relu \(node '/x'\): no; replace it$"):
+        onnx_simpler.workload(refusing(dialect, "Relu"), padded(), "padded", None)
+    with pytest.raises(LoadError, match="NoSuchThing") as caught:
+        wb.load(convolutions("NoSuchThing"))
+    assert "simplif" not in str(caught.value)
+
+
+def test_large_fillings_are_not_written_out(dialect):
+    model = padded()
+    model.graph.node[0].name = "zeros"
+    sizes = next(tensor for tensor in model.graph.initializer if tensor.name == model.graph.node[0].input[0])
+    sizes.CopyFrom(onnx.numpy_helper.from_array(np.array([1 << 40]), sizes.name))
+    with pytest.raises(LoadError, match="cannot convert Concat"):
+        onnx_simpler.workload(refusing(dialect, "Concat"), model, "padded", None)
+
+
+def test_without_onnxscript_the_message_names_the_extra(dialect, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxscript.optimizer", None)
+    with pytest.raises(
+        LoadError, match=r"no; replace it; .*package onnxscript; pip install 'tvm-workbench\[simplify\]'"
+    ):
+        onnx_simpler.workload(refusing(dialect, "Concat"), padded(), "padded", None)
+    assert registry.load(convolutions()).notes == []
+
+
+def test_what_converters_log_and_warn_is_kept_once(capfd):
+    converting = Converting()
+    with converting:
+        for _ in range(2):
+            logging.getLogger("Frontend").warning("Untyped Tensor found, assume it is %s", "float32")
+            warnings.warn("the mask is ignored", stacklevel=1)
+    assert converting.warnings == ["the mask is ignored", "Untyped Tensor found, assume it is float32"]
+    assert capfd.readouterr() == ("", "")

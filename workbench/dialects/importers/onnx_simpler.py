@@ -1,0 +1,73 @@
+"""ONNX models that TVM refuses as they were exported, tried again as onnxscript simplifies them.
+
+Exporters compute shapes and paddings by nodes of the graph; TVM's converters want most of them as constants.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.dialects.importers.extras import needed
+from workbench.dialects.importers.onnx_model import input_names, onnx_package
+from workbench.dialects.importers.shapes import Inputs, shapes
+from workbench.errors import LoadError, Unconverted
+
+Convert = Callable[[Any, str, Inputs], Workload]
+FILLED = 1 << 16
+"elements that a ConstantOfShape may have to be written out: paddings and shapes, not weights"
+
+
+def workload(convert: Convert, model: Any, name: str, inputs: Inputs) -> Workload:
+    """Convert a ModelProto, simplified first where the converter refuses it as it is.
+
+    Raises
+    ------
+    LoadError
+        The converter refuses it as it is, and simplified too; the message is about the model as it is.
+    """
+    try:
+        return convert(model, name, inputs)
+    except Unconverted as error:
+        refused = str(error)
+    optimizer = _optimizer(refused)
+    try:
+        made = convert(_simplified(optimizer, model, shapes(inputs, input_names(model))), name, inputs)
+    except LoadError:
+        raise LoadError(refused) from None
+    what = refused.partition(": ")[0]
+    made.notes.insert(0, f"{what} as exported, so onnxscript simplified the model first: constants are folded in it")
+    return made
+
+
+def _optimizer(refused: str) -> Any:
+    try:
+        return needed("onnxscript.optimizer", "simplify", "simplifying an ONNX model")
+    except LoadError as missing:
+        raise LoadError(f"{refused}; the simplified model may convert, and {missing}") from None
+
+
+def _simplified(optimizer: Any, model: Any, given: dict[str, tuple[int, ...]]) -> Any:
+    """Return a copy with constants folded and the shapes of inputs written in; LoadError where it cannot be made."""
+    copy = onnx_package().ModelProto()
+    copy.CopyFrom(model)
+    for value in copy.graph.input:
+        for dimension, size in zip(value.type.tensor_type.shape.dim, given.get(value.name, ()), strict=False):
+            dimension.dim_value = size
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            optimizer.fold_constants(copy, onnx_shape_inference=True, should_fold=_is_small_filling)
+            return optimizer.optimize(copy)
+    except Exception as error:  # noqa: BLE001  it runs the model's operators, which may fail with anything
+        raise LoadError(f"the model cannot be simplified: {error}") from None
+
+
+def _is_small_filling(node: Any) -> bool | None:
+    """Return whether to fold a node; None for onnxscript's own rules, which leave every ConstantOfShape."""
+    if node.op_type != "ConstantOfShape":
+        return None
+    shape = node.inputs[0].const_value if node.inputs and node.inputs[0] is not None else None
+    return True if shape is not None and shape.numpy().prod() <= FILLED else None
