@@ -58,3 +58,11 @@ def test_equal_configs_are_one_key_and_go_through_json():
     first, second = (Config.of({"disabled": ["A"], "options": {"k": 1}}) for _ in range(2))
     assert {first: 1}[second] == 1
     assert Config.of(json.loads(json.dumps(first.to_data()))) == first
+
+
+def test_same_build_has_one_form() -> None:
+    off = Config(name="a", pipeline="A,-B,C")
+    assert off.same_build() == Config(name="b", pipeline="A,C").same_build()
+    assert Config(disabled=("B", "A")).same_build() == Config(disabled=("A", "B")).same_build()
+    # where every pass is off, it is not the compiler's own pipeline
+    assert Config(pipeline="-A").same_build() != Config().same_build()

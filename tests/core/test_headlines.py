@@ -77,8 +77,8 @@ class Pair:
             return None
         wrong = (B,) if self.status != "ok" else ()
         race, note = self.race, MESSAGE if wrong else ""
-        samples = (1.0,) * 20
-        return Race(A, B, "llvm", race.ratio, race.low, race.high, samples, samples, "", note, wrong, self.noise)
+        samples, noise = (1.0,) * 20, () if self.noise is None else (self.noise,)
+        return Race(A, B, "llvm", race.ratio, race.low, race.high, samples, samples, "", note, wrong, noise)
 
     @property
     def ablated(self) -> list[dict[str, Any]]:

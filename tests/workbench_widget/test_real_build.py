@@ -129,3 +129,27 @@ def test_a_failed_row_has_its_sentence_in_row_headline_and_plots(cast, dialect, 
     for plot in bench.plots:
         assert facts.bad_triple in plot["text"], plot["name"]
     bench.close()
+
+
+def test_one_pair_has_one_answer_in_measure_and_ablation(bench):
+    """The newest race of a pair is the one that both tabs speak of."""
+    says(bench, type="measure")
+    bench.toggle(MERGE)
+    says(bench, type="measure")
+    bench.toggle(MERGE)
+    says(bench, type="tab", name="ablation")
+    says(bench, type="act", what="ablation-time", arg="")
+    row = next(row for row in bench._panels["ablation"].rows if row["pass"] == MERGE)
+    names = [row["config"] for row in bench.state["rows"]]
+    (found,) = bench._measures.races
+    assert {found.a, found.b} == set(names)
+    assert bench.state["headline"]["text"] == found.outcome.sentence
+    assert found.ratio == row["ratio"]
+    told = {"yes": "slower", "no": "not slower"}.get(found.answer, "can't tell")
+    assert row["verdict"] == told
+    says(bench, type="race")
+    assert bench.state["error"] is None
+    row = next(row for row in bench._panels["ablation"].rows if row["pass"] == MERGE)
+    assert "ratio" not in row
+    says(bench, type="tab", name="ablation")
+    assert "so far" in next(each for each in bench.ablation_tab if each.get("name") == "ablation-headline")["text"]

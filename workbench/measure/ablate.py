@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import UnknownName, WorkbenchError
-from workbench.measure.status import OK, WRONG
+from workbench.measure.status import OK, WRONG, status_of
 from workbench.measure.store.conditions import conditions
 from workbench.measure.switching import Counting, Switches, effective, switches
-from workbench.measure.timing.race import race
+from workbench.measure.timing.race import Race, race
 from workbench.measure.timing.verdict import NOISE, NOISE_COLUMNS, VERDICT, judge_row, ratio_of
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
@@ -92,8 +93,15 @@ def left_out(
     budget: float,
     progress: Progress,
     cancelled: Callable[[], bool],
+    raced: Callable[[int, Config, Config, Race], None] = lambda *_: None,
 ) -> Iterator[Rows]:
-    """The rows of an ablation as they fill: first the counts, then the races."""
+    """The rows of an ablation as they fill: first the counts, then the races.
+
+    Parameters
+    ----------
+    raced
+        Given each race: the place of its row, the configuration without the pass, that with all, and the race.
+    """
     for direction in directions:
         if direction not in (WITHOUT, ONLY):
             raise UnknownName("direction of an ablation", direction, (WITHOUT, ONLY))
@@ -116,8 +124,12 @@ def left_out(
         if cancelled():
             return
         progress(f"Racing {direction} {name}", place / len(cases))
-        rows[place] |= _raced(workload, config, whole, target, budget, cancelled)
+        found = _raced(workload, config, whole, target, budget, cancelled)
+        rows[place] = {**rows[place], **(_columns(found, config, workload) if isinstance(found, Race) else found)}
         rows[place] |= _verdict(rows[place], rows[0])
+        if isinstance(found, Race):
+            control = ratio_of(rows[0])
+            raced(place, config, whole, replace(found, noise=(*found.noise, *([control] if control else []))))
         yield list(rows)
 
 
@@ -131,17 +143,21 @@ def _cases(given: Switches, places: Sequence[int], directions: Sequence[str]) ->
 
 def _raced(
     workload: Workload, config: Config, whole: Config, target: str, budget: float, cancelled: Callable[[], bool]
-) -> dict[str, Any]:
+) -> Race | dict[str, Any]:
+    """The race; or the status and the sentence of a row that has none."""
     try:
-        found = race(workload, config, whole, target, budget=budget, cancelled=cancelled)
+        return race(workload, config, whole, target, budget=budget, cancelled=cancelled)
     except WorkbenchError as error:
-        return {"status": getattr(error, "status", "failed"), "message": str(error)}
+        return {"status": status_of(error), "message": str(error)}
+
+
+def _columns(found: Race, config: Config, workload: Workload) -> dict[str, Any]:
     if config.label in found.wrong:
         # the time of a wrong answer says nothing about a pass
         return {"status": WRONG, "message": found.note, "target": found.target}
     told = {"ratio": found.ratio, "low": found.low, "high": found.high, "rounds": found.rounds}
-    own = found.noise
-    noise = {} if own is None else dict(zip(NOISE_COLUMNS, (own.ratio, own.low, own.high), strict=True))
+    own = [(each.ratio, each.low, each.high) for each in found.noise[:1]]
+    noise = dict(zip(NOISE_COLUMNS, own[0], strict=True)) if own else {}
     said = {"status": OK, "message": found.note, "target": found.target}
     return {**told, **noise, **said, **conditions(workload.dialect)}
 

@@ -44,6 +44,13 @@ class Config:
         ]
         return " ".join(parts + [f"{key.rsplit('.', 1)[-1]}={value}" for key, value in self.options.items()] + tuned)
 
+    def same_build(self) -> Config:
+        """The configuration without its name, and in one form: what makes the same build is equal."""
+        running = Pipeline(step for step in Pipeline.parse(self.pipeline) if step.enabled) if self.pipeline else ""
+        switched = {"disabled": tuple(sorted(self.disabled)), "required": tuple(sorted(self.required))}
+        # a pipeline of which all is off is not the compiler's own
+        return replace(self, name="", pipeline=str(running) or self.pipeline, **switched)
+
     def context(self) -> Config:
         """The PassContext that this configuration compiles under."""
         if not self.pipeline:

@@ -57,7 +57,7 @@ def ablation(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT
         ax, [("" if row["direction"] == "without" else f"{row['direction']} ") + str(row["pass"]) for row in rows]
     )
     ax.set_ylim(len(rows) - 0.4, -0.7)
-    ax.set_xlabel("← faster without it      time without the pass / time with all      slower without it →")
+    ax.set_xlabel("time without the pass / time with all: above 1 it is slower without the pass")
     said = "band: the pipeline against itself" if any(map(_known, controls)) else ""
     title = "; ".join(part for part in (headline(everything, finished=finished), counted_failures(everything)) if part)
     beneath = " · ".join(part for part in (said, conditions(data)) if part)

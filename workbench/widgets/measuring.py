@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from workbench.dialects.base import Workload
@@ -56,7 +57,7 @@ class Measurements:
         self._rows: dict[Config, dict[str, Any]] = {}
         self._before: dict[Config, dict[str, Any]] = {}
         "what stood in the row of a pending request"
-        self._races: list[Race] = []
+        self._races: list[tuple[Config, Config, Race]] = []
         self._work = Background("workbench-measures", failed)
         self._racing = Background("workbench-races", failed)
 
@@ -89,15 +90,23 @@ class Measurements:
                 else:
                     del self._rows[key]
 
-    def race(self, a: Config, b: Config, fail: Callable[[str], None]) -> None:
-        """Race two configurations; `fail` is given the sentence where that cannot be done."""
-        self._racing.submit(lambda task: self._race(a, b, fail, task))
+    def race(self, a: Config, b: Config, done: Callable[[], None], fail: Callable[[str], None]) -> None:
+        """Race two configurations; `done` is called after it, `fail` is given the sentence where that cannot be done."""
+        self._racing.submit(lambda task: self._race(a, b, done, fail, task))
 
     @property
     def races(self) -> list[Race]:
-        """The races so far, the newest last."""
+        """The races of two rows, by the rows' names, the newest last."""
         with self._lock:
-            return list(self._races)
+            labels = {config.same_build(): config.label for config in self._rows}
+            known = [(a, b, found) for a, b, found in self._races if a in labels and b in labels and a != b]
+        return [replace(found, a=labels[a], b=labels[b]) for a, b, found in known if not found.wrong]
+
+    def keep_race(self, a: Config, b: Config, found: Race) -> None:
+        """Keep a race that was run here or in another tab: the newest of a pair is the one that is spoken of."""
+        with self._lock:
+            self._races.append((a.same_build(), b.same_build(), found))
+        self._changed()
 
     def rival(self, current: Config) -> Config | None:
         """The configuration to race the current one against: the first other one that ran; None where there is none."""
@@ -152,7 +161,7 @@ class Measurements:
         self._set(config, row)
         self._busy(None)
 
-    def _race(self, a: Config, b: Config, fail: Callable[[str], None], task: Task) -> None:
+    def _race(self, a: Config, b: Config, done: Callable[[], None], fail: Callable[[str], None], task: Task) -> None:
         show = Throttle(lambda what, fraction=None: self._busy(page.busy(f"{what}: {a.label}, {b.label}", fraction)))
         try:
             found = race(
@@ -164,9 +173,8 @@ class Measurements:
             return
         finally:
             self._busy(None)
-        with self._lock:
-            self._races.append(found)
-        self._changed()
+        self.keep_race(a, b, found)
+        done()
 
     def _counted(self, workload: Workload, config: Config, task: Task) -> dict[str, Any]:
         """The counts, which are there long before the build is; what cannot be counted is told by the build."""

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
+from workbench.measure.timing.race import Race
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.widgets import page
@@ -27,6 +28,10 @@ class Bench(Protocol):
 
     def switched(self) -> tuple[Pipeline | Config, int]:
         """The chosen pipeline, or how the compiler's own is chosen to run; and the opt level."""
+        ...
+
+    def keep_race(self, a: Config, b: Config, found: Race) -> None:
+        """Keep a race of two configurations for the other tabs."""
         ...
 
     def drawn_after(self) -> Graph | None:
@@ -107,6 +112,9 @@ class Panel:
 
     def enter(self, name: str, value: str) -> None:
         """Something was entered into a field."""
+
+    def withdraw(self, a: Config, b: Config) -> None:
+        """Two configurations were raced elsewhere: what is said of them here is older."""
 
     def show(self) -> None:
         """Show what there is."""

@@ -9,8 +9,9 @@ import pandas as pd
 
 from workbench import plots
 from workbench.measure.ablate import left_out
-from workbench.measure.status import failure
-from workbench.measure.timing.verdict import RACED, VERDICT, judge_row, ratio_of
+from workbench.measure.status import COUNTED, failure
+from workbench.measure.timing.race import Race
+from workbench.measure.timing.verdict import NOISE_COLUMNS, RACED, VERDICT, judge_row, ratio_of
 from workbench.measure.waterfall import stages
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
@@ -22,6 +23,7 @@ from workbench.widgets.panels import Panel
 Rows = list[dict[str, Any]]
 WHAT = {"kernels": "kernels", "traffic_bytes": "bytes", "median_us": "time"}
 COUNTS, TIMES = False, True
+RACE_COLUMNS = ("ratio", "low", "high", "rounds", "verdict", *NOISE_COLUMNS)
 
 
 class PassesPanel(Panel):
@@ -142,8 +144,14 @@ class AblationPanel(PassesPanel):
     press = "Race without each pass"
     hint = "Build without each pass in turn, and run it against the whole pipeline, beside the notebook"
 
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._pairs: dict[int, set[Config]] = {}
+        "place of a row -> the two builds that it raced"
+
     def found(self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task) -> Iterator[Rows]:
         """As `wb.ablate`."""
+        self._pairs = {}
         return left_out(
             self.bench.workload,
             self.bench.target,
@@ -155,7 +163,20 @@ class AblationPanel(PassesPanel):
             budget=1.0,
             progress=self.progress("Ablation"),
             cancelled=lambda: not task.wanted,
+            raced=self._keep,
         )
+
+    def _keep(self, place: int, config: Config, whole: Config, found: Race) -> None:
+        self._pairs[place] = {config.same_build(), whole.same_build()}
+        self.bench.keep_race(config, whole, found)
+
+    def withdraw(self, a: Config, b: Config) -> None:
+        """Take back the ratio of a pair that was raced anew: one pair has one answer."""
+        pair = {a.same_build(), b.same_build()}
+        for place in [place for place, each in self._pairs.items() if each == pair]:
+            kept = {name: value for name, value in self.rows[place].items() if name not in RACE_COLUMNS}
+            self.rows[place] = {**kept, "status": COUNTED, "message": "raced again in another tab"}
+            del self._pairs[place]
 
     def blocks(self) -> list[Block]:
         if not self.rows:

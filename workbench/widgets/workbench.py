@@ -176,7 +176,12 @@ class Workbench(Choosing):
         rival = self._measures.rival(current)
         if rival is None:
             raise WorkbenchError("a race needs two configurations that ran; measure this one and another first")
-        self._measures.race(rival, current, lambda said: self._fail("There was no race", said))
+        self._measures.race(
+            rival,
+            current,
+            lambda: self._panels["ablation"].withdraw(rival, current),
+            lambda said: self._fail("There was no race", said),
+        )
 
     def explain_build(self) -> None:
         """List the passes that the compiler's own build runs beyond this pipeline; `state["build"]["why"]` has them."""
@@ -350,6 +355,9 @@ class Workbench(Choosing):
         if choice.mode == "context":
             return choice.config(self._presets), choice.opt_level
         return Pipeline(step for step in choice.pipeline if step.enabled), choice.opt_level
+
+    def keep_race(self, a: Config, b: Config, found: Race) -> None:
+        self._measures.keep_race(a, b, found)
 
     def drawn_after(self) -> Graph | None:
         trace = self._trace

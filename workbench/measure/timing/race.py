@@ -46,8 +46,8 @@ class Race:
     "what else decided: a configuration with wrong outputs never wins; or why the outputs were not checked"
     wrong: tuple[str, ...] = ()
     "which of them gave other outputs than the reference"
-    noise: Ratio | None = None
-    "the race of a against itself, in the same rounds"
+    noise: tuple[Ratio, ...] = ()
+    "races of a program against itself: of a, in the same rounds, and others under the same conditions"
 
     @property
     def answer(self) -> str:
@@ -60,7 +60,7 @@ class Race:
         a, b = (Side(name, WRONG if name in self.wrong else OK, self.note) for name in (self.a, self.b))
         race = Ratio(self.ratio, self.low, self.high)
         facts = f"{self.rounds} rounds, {self.target}"
-        return judge(a, b, race, [self.noise], facts=facts, again="run wb.race again")
+        return judge(a, b, race, self.noise, facts=facts, again="run wb.race again")
 
     @property
     def rounds(self) -> int:
@@ -177,5 +177,5 @@ def judged(a: str, b: str, found: dict[str, Any], note: str = "") -> Race:
         found["method"],
         note,
         tuple(wrong),
-        compared(found["samples_a"], again) if again else None,
+        (compared(found["samples_a"], again),) if again else (),
     )
