@@ -1,6 +1,6 @@
 /**
  * Keeps the picture that a notebook shows without its kernel (workbench/widgets/still.py): the view as it is on the screen,
- * sent to Python when it has rested for a second. It hides that picture while it lives itself.
+ * sent to Python when nothing has changed for a second. The view hides that picture while it is on the page.
  */
 import { bounded, stillSvg, stillPixels, type StillSheet } from "../render/still.ts";
 import { oneLine } from "../render/text.ts";
@@ -23,10 +23,10 @@ export function keepStill(model: Model, root: HTMLElement): () => void {
     // A graph that is still being arranged, or a view that is not on the screen: its next scene or size brings us back.
     if (sheets.length < canvases.length) return;
     const picture = sheets.length > 0 ? pictureOf(sheets, root.querySelector(".wb-turned") !== null) : "";
-    // A view without a graph is kept in Python's words, which change as its own do.
-    const news = sheets.length > 0 ? picture : root.textContent ?? "";
-    if (news === sent) return;
-    sent = news;
+    // Of a view without a graph Python keeps words, and makes them anew when those on the page have changed.
+    const content = sheets.length > 0 ? picture : root.textContent ?? "";
+    if (content === sent) return;
+    sent = content;
     model.send({ type: "still", picture });
   };
   const soon = () => {

@@ -1,4 +1,4 @@
-"""A saved notebook shows the pictures of its widgets where no kernel runs, and the living views where one does."""
+"""A saved notebook shows the pictures of its widgets where no kernel runs, and the live views where one does."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def saved(lab: Lab, browser: Browser) -> Path:
     return path
 
 
-def test_living_view_hides_its_picture_and_keeps_it_new(lab: Lab, browser: Browser) -> None:
+def test_live_view_hides_its_picture_and_keeps_it_new(lab: Lab, browser: Browser) -> None:
     path = written(lab.folder / "living.ipynb")
     with living_page(browser, 1280, 800) as page:
         notebook = lab.open(page, path.name)

@@ -10,6 +10,7 @@ import pytest
 import workbench as wb
 from workbench.errors import WorkbenchError
 from workbench.tune.evaluate import Evaluator
+from workbench.widgets import tune_still
 from workbench.widgets.tune_blocks import choice, ordered, remark
 
 
@@ -160,7 +161,7 @@ def test_a_log_of_something_else_is_told_in_words(workload, space, tmp_path):
         _ = panel.result
 
 
-def test_what_stays_on_a_page_that_runs_nothing_is_a_sentence_and_the_rows(workload, space):
+def test_what_stays_on_a_page_that_runs_nothing_is_a_sentence_and_the_rows(workload, space, monkeypatch):
     panel = panel_of(workload, space, None)
     assert panel.wait(60)
     assert "not begun" in panel._still()
@@ -169,6 +170,10 @@ def test_what_stays_on_a_page_that_runs_nothing_is_a_sentence_and_the_rows(workl
     kept = panel._still()
     assert kept.count("<tr>") == 1 + len(panel.run.trials)
     assert "The best is" in kept
+    monkeypatch.setattr(tune_still, "MOST_ROWS", 1)
+    kept = panel._still()
+    assert kept.count("<tr>") == 2
+    assert f"And {len(panel.run.trials) - 1} more." in kept
 
 
 def test_rows_say_what_is_like_another_and_why_one_may_not_win(workload, space):

@@ -114,13 +114,13 @@ def measure(
 
 
 def raise_interrupt(rows: pd.DataFrame) -> None:
-    """Raise KeyboardInterrupt where an interrupt ended the measurement, for a caller that has no use of a part of the rows."""
+    """Raise KeyboardInterrupt if an interrupt ended the measurement, for a caller that needs all rows."""
     if (rows["status"] == INTERRUPTED).any():
         raise KeyboardInterrupt
 
 
 def _within(progress: Progress, place: int, total: int, label: str) -> Progress:
-    """The progress of one row, as a part of the whole."""
+    """Return the progress of one row, as a part of the whole."""
 
     def say(what: str, fraction: float | None) -> None:
         progress(f"{label} ({place + 1} of {total}): {what}", (place + (fraction or 0.0)) / total)
@@ -129,7 +129,7 @@ def _within(progress: Progress, place: int, total: int, label: str) -> Progress:
 
 
 def _interrupted(row: dict[str, Any]) -> dict[str, Any]:
-    """The row of a configuration that an interrupt left without numbers; it is not kept for `wb.history`."""
+    """Return the row of a configuration that was not measured before an interrupt; `wb.history` does not keep it."""
     message = "interrupted before it was measured; call wb.measure again with this configuration"
     return {**row, "status": INTERRUPTED, "message": message}
 

@@ -10,6 +10,8 @@ from workbench.dialects.base import Workload
 from workbench.errors import Cancelled, MeasureError, WorkbenchError, WorkerLost
 from workbench.graph.model import Graph
 from workbench.pipeline.outputs import OutputDifference, Values, difference, run_once
+from workbench.process.reporting import reported
+from workbench.process.worker import silent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,7 +83,7 @@ def check(
     *,
     seed: int,
     timeout: float,
-    progress: Callable[[StepCheck], None],
+    progress: Callable[[StepCheck], None] | None,
     cancelled: Callable[[], bool],
 ) -> Checks:
     """Check steps of a trace; see `Trace.check`."""
@@ -90,12 +92,15 @@ def check(
     places = range(len(trace.steps)) if steps is None else [steps] if isinstance(steps, int) else list(steps)
     run = _Runs(trace.workload, {"seed": seed, "timeout": timeout, "cancelled": cancelled})
     rows: list[StepCheck] = []
-    for place in places:
-        if cancelled():
-            raise Cancelled
-        step = trace.step(place)
-        rows.append(_checked(run, step, range(len(trace.steps))[place]))
-        progress(rows[-1])
+    with reported(silent if progress else None, f"Checking the passes of {trace.name}") as report:
+        for place in places:
+            if cancelled():
+                raise Cancelled
+            step = trace.step(place)
+            report(f"{step.name} ({len(rows) + 1} of {len(places)})", len(rows) / len(places))
+            rows.append(_checked(run, step, range(len(trace.steps))[place]))
+            if progress is not None:
+                progress(rows[-1])
     return Checks(tuple(rows))
 
 

@@ -18,6 +18,7 @@ from workbench.pipeline.apply import Applied, applied, made
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
+from workbench.process.reporting import reported
 
 RUN_KERNELS = frozenset({"FoldConstant", "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR"})
 "passes that compile kernels of the module and run them"
@@ -58,7 +59,12 @@ def trace(
         A Pass object is to be isolated; only names and functions can be.
     """
     seconds = 60.0 if isolated and timeout is None else timeout
-    return Runner(workload, seconds).run(_pipeline(pipeline), opt_level)
+    steps = _pipeline(pipeline)
+    total = max(1, len(steps))
+    with reported(None, f"Running the passes of {workload.name}") as report:
+        return Runner(workload, seconds).run(
+            steps, opt_level, progress=lambda done: report(f"{done} of {total} done", done / total)
+        )
 
 
 def _pipeline(given: Pipeline | str | list[Any]) -> Pipeline:

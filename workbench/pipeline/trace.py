@@ -110,7 +110,7 @@ class Trace:
         *,
         seed: int = 0,
         timeout: float = 600.0,
-        progress: Callable[[StepCheck], None] = lambda _checked: None,
+        progress: Callable[[StepCheck], None] | None = None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Checks:
         """Did a pass change the answer? Runs the module before and after each step on the same random inputs.
@@ -123,7 +123,7 @@ class Trace:
         steps
             Places of steps, by default of all.
         progress
-            Told of each step as it is checked.
+            Called with each step that is checked; by default progress is shown in the cell or the terminal after a second.
 
         Raises
         ------

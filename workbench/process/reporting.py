@@ -115,7 +115,7 @@ class Report:
 
 
 def shortened(text: str, most: int) -> str:
-    r"""A text on one line, cut with an ellipsis.
+    r"""Return a text on one line, cut with an ellipsis.
 
     >>> shortened("Measuring\nmlp", 11)
     'Measuring …'
@@ -125,7 +125,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def find_place() -> Place | None:
-    """Where progress can be shown; None in a script without a terminal, and in a thread, whose widget shows its own."""
+    """Return the place for progress; None in a script without a terminal, and in a thread, whose widget shows its own."""
     if threading.current_thread() is not threading.main_thread():
         return None
     ipython: Any = sys.modules.get("IPython")
@@ -139,7 +139,7 @@ _under_way: list[Report] = []
 
 
 def under_way() -> Progress:
-    """The progress that is shown now, for a step deep within a call; `silent` where there is none."""
+    """Return the progress that is shown now, for a step deep within a call; `silent` where there is none."""
     return _under_way[-1] if _under_way else silent
 
 

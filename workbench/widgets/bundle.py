@@ -153,12 +153,12 @@ class View(anywidget.AnyWidget):
         self._still_shown = made
 
     def _still(self) -> str:
-        """The markup of the still output."""
+        """Return the markup of the still output."""
         picture = self._picture_of_page or self._first_picture()
         return still_html(self._still_id, picture, self._still_words(drawn=bool(picture)))
 
     def _first_picture(self) -> str:
-        """Graphviz's picture of a small graph, until the page has sent its own; "" where there is none."""
+        """Return Graphviz's picture of a small graph, for the time before the page sends its own; "" where there is none."""
         shown = self._shown_graphs()
         if shown is None or _nodes(shown) > STILL_NODES:
             return ""
@@ -169,7 +169,7 @@ class View(anywidget.AnyWidget):
             return ""
 
     def _still_words(self, *, drawn: bool) -> str:
-        """Markup: the widget in words, with all names escaped.
+        """Return the widget in words: markup with all names escaped.
 
         Parameters
         ----------

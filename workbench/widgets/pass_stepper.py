@@ -220,7 +220,7 @@ class PassStepper(Comparison):
         return {**super()._kept(), "before": {}, "after": {}, "diff": {}, "pool": pool}
 
     def _first_picture(self) -> str:
-        """None: it would fetch graphs before the first line is on the screen."""
+        """Return "": a picture would fetch graphs before the first line is on the screen."""
         return ""
 
     def _still_words(self, *, drawn: bool) -> str:

@@ -1,6 +1,6 @@
-"""What a saved notebook shows of a widget without its kernel: a picture, and words.
+"""The picture and the words that a saved notebook shows in place of a widget whose kernel is gone.
 
-A cell with a widget has two outputs: the live view, and this one, which the view hides while it lives (js/views/keeper.ts).
+A cell with a widget has two outputs: the live view, and this one, which the view hides while it is there (js/views/keeper.ts).
 JupyterLab shows a widget whose model is missing as an error and looks at nothing else in the same output, so the picture is an
 output of its own, and hides the error before it.
 """
@@ -56,7 +56,7 @@ def _is_picture(url: str) -> bool:
     return len(url) <= MOST and _PICTURE.fullmatch(url) is not None
 
 
-# The picture waits for a moment, in which a living view comes and hides it.
+# The picture appears after a moment: a live view hides it before that.
 _STYLE = (
     '.jp-OutputArea-child:not(:has(.wb)):has(+.jp-OutputArea-child [data-wb-still="{id}"]){{display:none}}'
     "@keyframes wb-still{{0%,99%{{max-height:0;overflow:hidden;visibility:hidden}}}}"
