@@ -131,7 +131,9 @@ class Record:
         if not event.ended:
             row.update(after=row["before"], status="error", error=error)
             return
-        if not self.is_newest(event.after):
+        # VMShapeLower builds its result in an empty module, which it gives to NormalizeGlobalVar first
+        is_scratch = bool(self.open) and not len(event.after.functions)
+        if not is_scratch and not self.is_newest(event.after):
             self.modules.append(event.after)
         row["after"] = len(self.modules) - 1
         row["status"] = "same" if row["after"] == row["before"] else "changed"
