@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -167,8 +168,8 @@ def reshaped(batch: Any = 2) -> Any:
     return m.model({"x": (FLOAT, [batch, 3, 4, 4])}, m.op("Relu", m.op("Reshape", "x", wanted)))
 
 
-def reference(model: Any, seed: int = 0) -> list[np.ndarray]:
-    """What ONNX's own evaluator gives for the inputs that the workbench makes."""
+def reference(model: Any, limits: Mapping[str, int], seed: int = 0) -> list[np.ndarray]:
+    """What ONNX's own evaluator gives for the inputs that the workbench makes; `limits` are the workload's."""
     from onnx.reference import ReferenceEvaluator
 
     from workbench.dialects.inputs import random_values
@@ -180,5 +181,5 @@ def reference(model: Any, seed: int = 0) -> list[np.ndarray]:
             kind = value.type.tensor_type
             shape = [d.dim_value for d in kind.shape.dim]
             dtype = str(helper.tensor_dtype_to_np_dtype(kind.elem_type))
-            fed[value.name] = random_values(value.name, shape, dtype, seed)
+            fed[value.name] = random_values(value.name, shape, dtype, seed, limits.get(value.name))
     return ReferenceEvaluator(model).run(None, fed)

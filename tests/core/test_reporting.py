@@ -117,3 +117,14 @@ def test_line_in_a_terminal_and_nothing_in_a_pipe(terminal: bool) -> None:
         return
     assert b"\r\x1b[K 50% 0 s  Measuring m: opt 3" in written
     assert written.endswith(b"\r\x1b[K"), "the line is removed at the end"
+
+
+def test_a_progress_that_python_calls_false_is_used() -> None:
+    class Calls(list[str]):
+        def __call__(self, what: str, fraction: float | None = None) -> None:
+            self.append(what)
+
+    calls = Calls()
+    with reported(calls, "Measuring") as report:
+        report("Building")
+    assert calls == ["Building"]

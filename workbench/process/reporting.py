@@ -158,7 +158,7 @@ def reported(
     """
     shown = place() if progress is None and not _under_way else None
     if shown is None:
-        yield progress or silent
+        yield silent if progress is None else progress
         return
     with Report(title, shown) as report:
         _under_way.append(report)

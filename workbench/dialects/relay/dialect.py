@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +188,8 @@ class Relay:
         arrays.write(folder, workload.params)
 
     def restore(self, folder: Path) -> Workload:
-        thin = tvm.ir.load_json((folder / "module.json").read_text())[0]
+        saved = tvm.ir.load_json((folder / "module.json").read_text())
+        thin = saved if isinstance(saved, tvm.IRModule) else saved[0]
         numbers = arrays.read(folder / "constants", _tensor)
         module = constants.bound(thin, numbers, json.loads((folder / "constants" / "counts.json").read_text()))
         return Workload(_typed(module), arrays.read(folder, _tensor), folder.name, self.name)
@@ -229,12 +231,14 @@ def _arrays(params: Mapping[str, Any]) -> dict[str, tvm.nd.NDArray]:
 
 
 def _saved(module: tvm.IRModule) -> str:
-    """Return the JSON of a list that begins with the module.
+    """Return the JSON of the module, or of a list that begins with it.
 
-    The new tuple after it holds TVM's own object for "any device". TVM 0.17 does not list the device of a `let` for its JSON, so
-    a module with `let` that was read from JSON has that object nowhere else.
+    TVM 0.17 does not list the device of a `let` for its JSON. A module with `let` that was read from JSON has TVM's own object
+    for "any device" nowhere else, so it needs a new tuple beside it, which holds that object.
     """
     try:
+        with suppress(tvm.TVMError):
+            return tvm.ir.save_json(module)
         return tvm.ir.save_json(tvm.runtime.convert([module, relay.Tuple([])]))
     except tvm.TVMError as error:
         raise WorkbenchError(
