@@ -167,3 +167,16 @@ def test_every_attribute_loaded(every: list[attribute_cases.Case], tell: Tell) -
             assert loaded.notes, text
             counts["noted"] += 1
     tell(f"wb.load of {len(every)} texts: {dict(counts)}")
+
+
+def test_attributes_of_a_graph_are_values_of_pythons_own_types() -> None:
+    text = """#[version = "0.0.5"]
+def @main(%x: Tensor[(4), int64]) -> Tensor[(4), int64] {
+  cumsum(%x, axis=0, dtype="int64") /* ty=Tensor[(4), int64] */
+}
+"""
+    module = wb.trace_build(wb.load(text), opt_level=3, whole=False).end.graph
+    again = wb.Graph.from_json(module.to_json())
+    types = {type(value) for node in module.nodes for value in node.attrs.values()}
+    assert types <= {str, int, float, bool, tuple, list, dict, type(None)}
+    assert wb.diff(module, again).empty

@@ -5,7 +5,7 @@ from __future__ import annotations
 from workbench.dialects.base import Workload
 from workbench.dialects.parts import part
 from workbench.errors import WorkbenchError
-from workbench.pipeline.code import compiler_code
+from workbench.pipeline.code import build_text, compiler_code
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import trace
 from workbench.pipeline.step import State
@@ -34,7 +34,8 @@ def build_code(workload: Workload, config: Config, target: TargetLike) -> str:
         build["options"] = {**words.CONFIG, **config.options}
     start = State(workload.module, workload.graph, workload.text)
     if not config.pipeline:
-        return Trace(workload.name, workload.dialect, (), start, config.opt_level, build).code()
+        whole = Trace(workload.name, workload.dialect, (), start, config.opt_level, build, workload)
+        return build_text(whole, words)
     made = trace(workload, config.pipeline, config.opt_level)
     if made.failed is not None:
         raise WorkbenchError(f"{made.failed.name} failed: {made.failed.error}")

@@ -31,10 +31,11 @@ _OURS = ("tvm", "relay", "relax", "run", "each", "mod", "params", "passes", "tra
 def code(trace: Trace) -> str:
     """The text of a module; see `Trace.code`."""
     words = part(trace.dialect, "code")
-    return _build(trace, words) if trace.build else _pipeline(trace, words)
+    return build_text(trace, words) if trace.build else _pipeline(trace, words)
 
 
-def _build(trace: Trace, words: Any) -> str:
+def build_text(trace: Trace, words: Any) -> str:
+    """Return the code of a build, in the words of the dialect's module `code` or `tuned_code`."""
     return _joined(
         f'"""{_subject(trace)} as TVM builds it.\n\nIts passes run inside of the compiler, which takes no list of them: to '
         'see them one by one, give the\nPassContext an instrument."""',

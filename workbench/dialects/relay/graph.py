@@ -53,6 +53,18 @@ def build_graph(
     return graph
 
 
+def plain(attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return attributes as values of Python's own types, as they are read from a file; those of the text may be of a subclass."""
+    return {name: _plain_value(value) for name, value in attrs.items()}
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_plain_value, value))
+    base = next((base for base in (bool, int, float, str) if isinstance(value, base)), None)
+    return value if base in (None, type(value)) else base(value)
+
+
 def group_kind(attrs: Mapping[str, Any]) -> str:
     """What kind of box a function with these attributes is."""
     if "Compiler" in attrs:
@@ -124,17 +136,17 @@ class _Walk:
     # -- functions
 
     def global_function(self, name: str, function: Expr) -> Iterator[Any]:
-        group = self.builder.group(group_kind(function.attrs), name, None, function.attrs)
+        group = self.builder.group(group_kind(function.attrs), name, None, plain(function.attrs))
         env = _Env(group, (function, 0))
         for param in function.params:
-            env.values[param] = self.add(env, "param", self.shown(param), (), param, attrs=param.attrs)
+            env.values[param] = self.add(env, "param", self.shown(param), (), param, attrs=plain(param.attrs))
         output = yield self.value(function.args[0], env)
         self.builder.returns(group, output)
         return output
 
     def in_place(self, function: Expr, name: str, arguments: list[int], env: _Env) -> Iterator[Any]:
         """Draw the body of a called function where it is called: its parameters are its arguments."""
-        group = self.builder.group(group_kind(function.attrs), name, env.group, function.attrs)
+        group = self.builder.group(group_kind(function.attrs), name, env.group, plain(function.attrs))
         self.builder.takes(group, arguments)
         inner = _Env(group, (function, 0), env)
         inner.values.update(zip(function.params, arguments, strict=False))
@@ -151,7 +163,7 @@ class _Walk:
 
     def closure(self, function: Expr, env: _Env) -> Iterator[Any]:
         """A function that is a value: a node for the value, its body in a box beside it."""
-        group = self.builder.group(group_kind(function.attrs), "fn", env.group, function.attrs)
+        group = self.builder.group(group_kind(function.attrs), "fn", env.group, plain(function.attrs))
         inner = _Env(group, (function, 0), env)
         for param in function.params:
             inner.values[param] = self.add(inner, "param", self.shown(param), (), param)
@@ -283,10 +295,10 @@ class _Walk:
         callee = expr.args[0]
         if callee.kind == "op":
             pattern = self.pattern_of(callee.text, "?" in expr.type)
-            return self.add(env, "op", callee.text, inputs, expr, attrs=expr.attrs, pattern=pattern)
+            return self.add(env, "op", callee.text, inputs, expr, attrs=plain(expr.attrs), pattern=pattern)
         if callee.kind == "global":
-            return self.add(env, "call", f"@{callee.text}", inputs, expr, attrs=expr.attrs)
-        return self.add(env, "call", callee.text or "call", inputs, expr, attrs=expr.attrs)
+            return self.add(env, "call", f"@{callee.text}", inputs, expr, attrs=plain(expr.attrs))
+        return self.add(env, "call", callee.text or "call", inputs, expr, attrs=plain(expr.attrs))
 
     def add(self, env: _Env, kind: str, op: str, inputs: Any, expr: Expr, **fields: Any) -> int:
         if kind == "constant" and op in self.digests:
