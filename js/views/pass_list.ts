@@ -72,6 +72,8 @@ export class PassList {
     const key = `${this.context}|${this.opened}|${this.passes.map((p) => p.name).join("|")}`;
     if (key === this.drawn) return;
     this.drawn = key;
+    // An undo, or a change from Python, replaces rows too: the focus stays at its place.
+    if (this.focused < 0) this.focused = this.rows.findIndex((row) => row.element.contains(document.activeElement));
     this.rows = this.passes.map((pass, i) => (this.context ? this.toggleRow(pass) : this.stepRow(pass, i)));
     replace(this.list, this.rows.length > 0 ? this.rows.map((row) => row.element) : h("li", { class: "wb-empty" }, "No passes. Add one with +, or choose a preset above."));
     if (this.focused >= 0) this.rows[Math.min(this.focused, this.rows.length - 1)]?.focus.focus();

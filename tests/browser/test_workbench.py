@@ -49,6 +49,8 @@ def test_passes_are_moved_duplicated_and_removed_by_keys_and_the_focus_stays(ben
     keys.press("Delete")
     bench.agree(NAMES, [FIRST[1], FIRST[0], *FIRST[2:]])
     keys.press("u")
+    bench.agree(NAMES, [FIRST[1], FIRST[1], FIRST[0], *FIRST[2:]])
+    expect(bench.part("pass-1")).to_be_focused()
     keys.press("u")
     keys.press("u")
     bench.agree(NAMES, FIRST)
