@@ -27,3 +27,10 @@ def test_a_lowered_program_gets_the_inputs_of_the_one_it_is_compared_with(lookup
 
     lowered = wb.load(wb.trace(lookup, dialect(lookup.dialect).fusing()).result, lookup.params)
     assert wb.compare_outputs(lookup, lowered)
+
+
+def test_another_module_of_the_program_gets_the_same_inputs(lookup: wb.Workload) -> None:
+    from workbench.dialects.parts import dialect
+
+    lowered = lookup.of(wb.trace(lookup, dialect(lookup.dialect).fusing()).result)
+    assert lowered.limits == {"ids": 3}

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
 
 if TYPE_CHECKING:
@@ -85,6 +84,8 @@ class Workload:
     "values of symbolic dimensions for counting and timing, `{'n': 128}`; of Relay inputs with open dimensions their shapes"
     known_limits: Mapping[str, int] | None = field(default=None, repr=False)
     "`limits`, where they are known already"
+    source: Workload | None = field(default=None, repr=False)
+    "the workload that this one is another module of"
     whole: Workload | None = field(default=None, repr=False)
     "the workload with every function, where `entry` was chosen from it"
     choices: dict[Any, Workload] = field(default_factory=dict, repr=False)
@@ -104,8 +105,8 @@ class Workload:
             from workbench.dialects.inputs import index_limits
 
             try:
-                self.known_limits = index_limits(self.graph())
-            except WorkbenchError:  # it has no picture, and may run all the same
+                self.known_limits = index_limits(self.graph()) if self.source is None else self.source.limits
+            except Exception:  # noqa: BLE001  a module that cannot be drawn may run all the same
                 self.known_limits = {}
         return self.known_limits
 
@@ -128,7 +129,8 @@ class Workload:
             trusted=self.trusted,
             entry=self.entry,
             shapes=self.shapes,
-            known_limits=self.limits,
+            known_limits=self.known_limits,
+            source=self.source or self,
             whole=self.whole,
         )
 

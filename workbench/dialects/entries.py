@@ -67,7 +67,8 @@ def _with_entry(workload: Workload, entry: str | None) -> Workload:
     takes = {node.op for node in made.graph().nodes if node.kind == "param"}
     made.params = {name: value for name, value in whole.params.items() if name in takes}
     renamed = [] if entry == "main" else [f"`main` is the function {entry} of the module that was loaded"]
-    made.notes, made.entry, made.whole, made.known_limits = [*whole.notes, *renamed], entry, whole, None
+    made.notes, made.entry, made.whole = [*whole.notes, *renamed], entry, whole
+    made.known_limits = made.source = None
     return made
 
 
@@ -82,6 +83,7 @@ def _with_sizes(workload: Workload, sizes: Mapping[str, int | tuple[int, ...]]) 
         edits=workload.edits,
         shapes=dict(sizes),
         known_limits=None,
+        source=None,
     )
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workbench.analysis.tensors import tensor
 from workbench.graph.model import Graph
+
+if TYPE_CHECKING:
+    from workbench.dialects.base import Workload
 
 INDEXING = {
     *("take", "gather", "gather_nd", "gather_elements", "adv_index", "index_tensor"),
@@ -37,6 +41,11 @@ def random_values(name: str, shape: Sequence[int], dtype: str, seed: int, below:
     if dtype.startswith("int"):
         return random.integers(-4, 5, shape).astype(dtype)
     return random.uniform(-3, 3, shape).astype(dtype)
+
+
+def limit_of(workload: Workload, name: str, dtype: str) -> int | None:
+    """Return the size of what an input indexes; None for an input that is no index. Other types than integers need no look."""
+    return workload.limits.get(name) if "int" in dtype else None
 
 
 def index_limits(graph: Graph) -> dict[str, int]:

@@ -34,7 +34,8 @@ def to_data(graph: Graph) -> dict[str, Any]:
         "edges": [[e.source, e.target, e.index] for e in graph.edges],
         "groups": [asdict(group) for group in graph.groups],
         "outputs": list(graph.outputs),
-        **_answers(graph.answers),
+        # TVM is not asked for a file's sake: it reads all constants for that
+        **(_answers(graph.answers) if "answers" in vars(graph) else {}),
     }
 
 

@@ -37,7 +37,7 @@ class Graph:
 
     @cached_property
     def answers(self) -> Answers:
-        """What TVM answered about the module; it is asked at the first look, and when the graph is saved."""
+        """What TVM answered about the module; it is asked at the first look. A saved graph has the answers that were there."""
         return Answers() if self.ask is None else self.ask()
 
     @cached_property

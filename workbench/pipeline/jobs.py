@@ -60,7 +60,9 @@ def state(workload: Workload, *, trace: str, place: int, progress: Progress) -> 
     progress("Reading a module")
     here = dialect(workload.dialect)
     module = here.typed(module_of(trace, place))
-    return {"graph": here.graph(module, workload.name).to_data(), "text": here.text(module)}
+    graph = here.graph(module, workload.name)
+    _ = graph.answers  # TVM is asked here, where it may end the process
+    return {"graph": graph.to_data(), "text": here.text(module)}
 
 
 def module_of(trace: str, place: int) -> Any:

@@ -98,7 +98,9 @@ class Report:
         interrupted = kind is not None and issubclass(kind, KeyboardInterrupt)
         words = f"{self._title}: interrupted after {self._seconds()}" if interrupted else ""
         if words or time.monotonic() - self._begun >= DELAY:
-            self._place.leave(f"{words} ({self._doing})" if words and self._doing else words)
+            # a terminal that was closed loses these words, and the call keeps its result
+            with suppress(OSError, ValueError):
+                self._place.leave(f"{words} ({self._doing})" if words and self._doing else words)
 
     def _follow(self) -> None:
         wait = DELAY

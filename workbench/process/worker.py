@@ -120,7 +120,8 @@ class Worker:
             "name": workload.name,
             "trusted": workload.trusted,
             "shapes": dict(workload.shapes),
-            "limits": dict(workload.limits),
+            # the child finds them where it needs them; of another module of a program only this process knows the source
+            "limits": workload.known_limits if workload.source is None else dict(workload.limits),
             "folder": str(self.written(workload)),
         }
 

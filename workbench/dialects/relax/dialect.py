@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,7 @@ class Relax:
                 return Answers()
             return Answers(merged_nodes(module, graph, drawn), fusion_failure(module))
 
-        return replace(graph, ask=ask)
+        return replace(graph, ask=cache(ask))
 
     def passes(self) -> tuple[PassInfo, ...]:
         return catalog.passes()

@@ -14,7 +14,7 @@ from workbench.dialects import compat
 from workbench.dialects.base import KernelTime, Workload
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.evaluating import evaluated
-from workbench.dialects.inputs import random_values
+from workbench.dialects.inputs import limit_of, random_values
 from workbench.dialects.relax.entries import with_values
 from workbench.dialects.relax.target import make_target
 from workbench.errors import MeasureError, NoDevice
@@ -119,7 +119,7 @@ def random_inputs(workload: Workload, seed: int) -> dict[str, Any]:
         found[name] = (
             sizes
             if shape is None
-            else random_values(name, shape, compat.dtype_of(type), seed, workload.limits.get(name))
+            else random_values(name, shape, compat.dtype_of(type), seed, limit_of(workload, name, compat.dtype_of(type)))
         )
     return found
 

@@ -11,7 +11,7 @@ from tvm import relay
 from tvm.contrib import graph_executor  # pyright: ignore[reportAttributeAccessIssue]  this is Relay's TVM
 
 from workbench.dialects.base import KernelTime, Workload
-from workbench.dialects.inputs import random_values
+from workbench.dialects.inputs import limit_of, random_values
 from workbench.dialects.relay.calls import METHOD, timed_calls
 from workbench.dialects.relay.target import make_target
 from workbench.errors import MeasureError, NoDevice
@@ -84,5 +84,5 @@ def random_inputs(workload: Workload, seed: int) -> dict[str, np.ndarray]:
             continue
         if not isinstance(type, relay.TensorType) or not all(isinstance(d, tvm.tir.IntImm) for d in type.shape):
             raise MeasureError(f"the input {name} has type {type}; only tensors of known shape can be filled and timed")
-        found[name] = random_values(name, [int(d) for d in type.shape], type.dtype, seed, workload.limits.get(name))
+        found[name] = random_values(name, [int(d) for d in type.shape], type.dtype, seed, limit_of(workload, name, type.dtype))
     return found
