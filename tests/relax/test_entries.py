@@ -126,3 +126,10 @@ def test_generated_code_names_the_function():
     assert (
         "model (the module with its function decode as main) after 1 passes" in wb.trace(loaded, "LegalizeOps").code()
     )
+
+
+def test_entry_keeps_the_modules_tables():
+    tables = {"vdevice": [relax.VDevice("llvm", 0, "global")]}
+    module = Steps().export_tvm(BOTH)[0]
+    both = tvm.IRModule(module.functions, module.attrs, tables)
+    assert str(wb.load(wb.load(both), entry="decode").module.global_infos) == str(both.global_infos)
