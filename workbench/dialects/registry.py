@@ -92,12 +92,22 @@ def _loaded(
         from workbench.dialects.importers.params import read_params
 
         params = read_params(Path(params))
-    loaded = _program(source, None if params is None else dict(params), name, inputs, reader)
+    loaded = _program(source, None if params is None else _by_name(params), name, inputs, reader)
     if external:
         loaded.notes.append(
             f"{len(external)} external modules of the export are left out: their code cannot be built here"
         )
     return loaded
+
+
+def _by_name(params: Params) -> dict[str, Any]:
+    try:
+        found = dict(params)
+    except (TypeError, ValueError):
+        found = {None: params}
+    if not all(isinstance(name, str) for name in found):
+        raise LoadError("the parameters have no names; give arrays by name, params={'weight': array}")
+    return {str(name): value for name, value in found.items()}
 
 
 def _program(
