@@ -24,7 +24,9 @@ Params = Mapping[str, Any] | Iterable[tuple[str, Any]]
 "name -> array, or pairs as relax.frontend.nn's export_tvm gives them"
 PASTES = (".relay", ".txt", ".log")
 "files of text that may hold several modules, and other things beside them"
-SUFFIXES = (*PASTES, ".json", ".py", *IMPORTED)
+TEXTS = (*PASTES, ".json", ".py")
+"files whose programs `shapes=` gives sizes; `inputs=` is for the others"
+SUFFIXES = (*TEXTS, *IMPORTED)
 _CODE = re.compile(r"^\s*(?:@|class\b|def\b|from\b.*\bimport\b|import\b)", re.MULTILINE)
 "a line as Python's programs have, which TVMScript is one of"
 
@@ -119,7 +121,7 @@ def _program(
         return found
     if inputs:
         raise LoadError(
-            "inputs are shapes that a model of another framework leaves open; this one has its shapes in it"
+            "inputs are shapes that a model of another framework leaves open; give the sizes of this program with shapes="
         )
     if path is not None:
         return _read(path, _file_text(path), params, name or path.stem, reader)[0]
