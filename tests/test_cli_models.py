@@ -106,24 +106,11 @@ def test_configurations_are_measured(dialect: str, tmp_path: Path, capsys: pytes
     assert main(["measure", "sample:mlp{layers=1,width=4}", "-c", FAILS, "--budget", "0.05"]) == 3
 
 
-RELAX = """from tvm.script import ir as I, relax as R
-
-@I.ir_module
-class Module:
-    @R.function
-    def main(x: R.Tensor(("n", 8), "float32")) -> R.Tensor(("n", 8), "float32"):
-        gv = R.exp(x)
-        return gv
-"""
-OPEN = {
-    "relay": (".relay", "def @main(%x: Tensor[(?, 8), float32]) { exp(%x) }\n", "x=3,8"),
-    "relax": (".py", RELAX, "n=3"),
-}
-
-
-def test_sizes_of_a_text_are_given_in_a_shell(dialect: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    suffix, text, size = OPEN[dialect]
-    model = tmp_path / f"open{suffix}"
+def test_sizes_of_a_text_are_given_in_a_shell(
+    dialect: str, facts: Facts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, size = facts.open_text
+    model = tmp_path / f"open{facts.suffix}"
     model.write_text(text)
     assert main(["kernels", str(model), "--input", size]) == 0
     assert "\ntraffic_bytes 192\n" in capsys.readouterr().out
