@@ -149,6 +149,8 @@ def test_parameters_without_names_are_refused():
     for params in ([np.ones((8, 8))], [np.ones(2)], 3):
         with pytest.raises(wb.WorkbenchError, match="parameters have no names"):
             wb.load(module, params)
+        with pytest.raises(wb.WorkbenchError, match="parameters have no names"):
+            wb.load_all("def @main(%x: int8) { exp(%x) }", params)
 
 
 def test_sizes_given_before_are_kept():

@@ -143,6 +143,7 @@ def load_all(
 
     Takes what `load` takes, and raises what it raises; what is no text gives one Workload.
     """
+    params = None if params is None else _by_name(params)
     path = _as_path(source)
     if path is not None and path.suffix in PASTES:
         return _read(path, _file_text(path), params, name or path.stem, reader)
