@@ -36,6 +36,17 @@ class Steps:
 """
 
 
+_RELAX_OPEN = """from tvm.script import ir as I, relax as R
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", 8), "float32")) -> R.Tensor(("n", 8), "float32"):
+        gv = R.exp(x)
+        return gv
+"""
+
+
 @dataclass(frozen=True)
 class Facts:
     """What is one way in one dialect, and another way in the other."""
@@ -46,6 +57,8 @@ class Facts:
     "the text of a module without `main` that has two functions, of two operators and of one: two languages"
     deep_constants: bool
     "whether a constant of a very deep module goes as raw numbers: TVM rewrites Relay by recursion, Relax is a list of bindings"
+    open_text: tuple[str, str]
+    "the text of a program that leaves 3 rows of 8 open, and the `--input` that gives them: Relax's dimensions have names"
     suffix: str
     "of a file of the dialect's text: Relay's is a language of its own, Relax's is Python (TVMScript)"
     batch_norm_apart: str
@@ -67,6 +80,7 @@ FACTS = {
     "relay": Facts(
         doubled=_relay_doubled,
         steps=_RELAY_STEPS,
+        open_text=("def @main(%x: Tensor[(?, 8), float32]) { exp(%x) }\n", "x=3,8"),
         suffix=".relay",
         deep_constants=False,
         batch_norm_apart="SimplifyInference",
@@ -79,6 +93,7 @@ FACTS = {
     "relax": Facts(
         doubled=_relax_doubled,
         steps=_RELAX_STEPS,
+        open_text=(_RELAX_OPEN, "n=3"),
         deep_constants=True,
         suffix=".py",
         batch_norm_apart="DecomposeOpsForInference",

@@ -58,7 +58,7 @@ def test_a_model_is_read_from_a_file(dialect: str, facts: Facts, tmp_path: Path)
         (["trace", "sample:", "-p", "FuseOps"], "name one sample"),
         (["show", "sample:bert,mlp"], "name one sample"),
         (["show", "sample:mlp", "--input", "x=1,8"], "leave --input"),
-        (["show", "none.txt", "--input", "x=1,8"], "has its shapes in it"),
+        (["show", "none.txt", "--input", "x=1,8"], "drawn with the shapes in it"),
         (["trace", "model.caffemodel", "-p", "FuseOps"], "no kind that can be loaded"),
         (["trace", "none.txt", "-p", "FuseOps"], "cannot be read"),
         (["trace", "sample:mlp", "--params", "none.npz", "-p", ""], "none.npz"),
@@ -104,3 +104,13 @@ def test_configurations_are_measured(dialect: str, tmp_path: Path, capsys: pytes
     assert "opt 3" in capsys.readouterr().out
     assert len(table.read_text().splitlines()) == 2
     assert main(["measure", "sample:mlp{layers=1,width=4}", "-c", FAILS, "--budget", "0.05"]) == 3
+
+
+def test_sizes_of_a_text_are_given_in_a_shell(
+    dialect: str, facts: Facts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, size = facts.open_text
+    model = tmp_path / f"open{facts.suffix}"
+    model.write_text(text)
+    assert main(["kernels", str(model), "--input", size]) == 0
+    assert "\ntraffic_bytes 192\n" in capsys.readouterr().out

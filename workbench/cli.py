@@ -117,7 +117,7 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
         dest="inputs",
         default=[],
         metavar="NAME=SHAPE",
-        help="the shape of an input that a model from elsewhere leaves open: ids=1,128; can be repeated",
+        help="the shape of an input that a model leaves open, ids=1,128, or a dimension of a Relax program, n=128; can be repeated",
     )
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.registry import PASTES
+from workbench.dialects.entries import Shapes
+from workbench.dialects.parts import installed
+from workbench.dialects.registry import PASTES, TEXTS
 from workbench.errors import LoadError, WorkbenchError, writing
 from workbench.graph.model import Graph
 from workbench.graph.received import Damaged, literal
@@ -143,7 +145,8 @@ def _model(source: str, params: Path | None, inputs: list[str]) -> Workload:
         if inputs or params:
             raise LoadError(f"{source} has its shapes and parameters; leave --input and --params out")
         return sample(steps[0].name, **steps[0].options)
-    workload = load(Path(source), params, inputs=_shapes(inputs))
+    path, given = Path(source), _shapes(inputs)
+    workload = load(path, params, shapes=_sizes(given)) if path.suffix in TEXTS else load(path, params, inputs=given)
     _print_notes(workload.notes)
     return workload
 
@@ -169,6 +172,12 @@ def _shapes(given: list[str]) -> dict[str, tuple[int, ...]]:
     return found
 
 
+def _sizes(given: dict[str, tuple[int, ...]]) -> Shapes:
+    """Return what `wb.load(shapes=)` takes: Relax's names are of dimensions, each one number, and Relay's of inputs."""
+    is_relax = installed() == "relax"
+    return {name: shape[0] if is_relax and len(shape) == 1 else shape for name, shape in given.items()}
+
+
 def _trace_or_graph(path: str, inputs: list[str]) -> Trace | Graph:
     """What a file holds, told by its suffix and by what is in it."""
     return Trace.open(Path(path)) if path.endswith(".wbtrace") else _model(path, None, inputs).graph()
@@ -179,7 +188,7 @@ def _shown(path: str, inputs: list[str]) -> Trace | Graph | tuple[Graph, Graph]:
     if path.startswith(SAMPLE) or Path(path).suffix not in PASTES:
         return _trace_or_graph(path, inputs)
     if inputs:
-        raise LoadError(f"{path} has its shapes in it; --input is for a model of another framework")
+        raise LoadError(f"{path} is drawn with the shapes in it; leave --input out")
     models = load_all(Path(path))
     _print_notes(models[0].notes)
     if len(models) == 2:

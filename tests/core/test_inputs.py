@@ -52,3 +52,15 @@ def test_a_table_without_an_axis_counts_with_its_smallest_size() -> None:
     b.node("op", "adv_index", (b.node("tuple", "tuple", (table, place)),), type="Tensor[(1), float32]")
     assert index_limits(b.build()) == {"place": 3}
     assert np.all(random_values("place", (50,), "int32", 1, 3) < 3)
+
+
+def test_indices_of_index_put_are_limited() -> None:
+    b = GraphBuilder("put", "relax")
+    data, values = (
+        b.node("param", name, type=f"Tensor[{shape}, float32]")
+        for name, shape in (("data", "(7, 3)"), ("values", "(4)"))
+    )
+    rows, columns = (b.node("param", name, type="Tensor[(4), int64]") for name in ("rows", "columns"))
+    indices = b.node("tuple", "tuple", (rows, columns))
+    b.node("op", "relax.index_put", (data, indices, values), type="Tensor[(7, 3), float32]")
+    assert index_limits(b.build()) == {"rows": 3, "columns": 3}

@@ -222,6 +222,15 @@ def test_every_block_of_the_posts_loads(tell):
     assert [counted[key] for key in ("000", "001", "002", "003")] == [4, 18, 1, 2]
 
 
+@pytest.mark.parametrize(
+    "prose",
+    ["the result has type float32[4]", "of type float32[4] {", "of type foo { or so", "has type Tensor[(4), float32]"],
+)
+def test_the_word_type_in_prose_is_not_a_definition(prose):
+    program = "def @main(%x: Tensor[(2), float32]) { exp(%x) }\n"
+    assert len(wb.load_all(f"{prose}\n{program}{prose}\n{program}{prose}\n")) == 2
+
+
 # -- errors
 
 

@@ -126,5 +126,15 @@ def test_a_progress_that_python_calls_false_is_used() -> None:
 
     calls = Calls()
     with reported(calls, "Measuring") as report:
-        report("Building")
+        report("Building", None)
     assert calls == ["Building"]
+
+
+def test_another_thread_does_not_write_the_progress_of_the_main_one(quick: None) -> None:
+    found: list[object] = []
+    with reported(None, "Measuring m", Shown) as progress:
+        thread = threading.Thread(target=lambda: found.append(reporting.under_way()))
+        thread.start()
+        thread.join()
+        assert reporting.under_way() is progress
+    assert found == [reporting.silent]

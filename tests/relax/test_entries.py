@@ -104,6 +104,10 @@ def test_sizes_make_another_workload_of_the_history():
         ({"shapes": {"n": 4}}, "choose one of its functions with entry=: decode, prefill"),
         ({"entry": "prefill", "shapes": {"m": 4}}, "no symbolic dimension named 'm'; known: n"),
         ({"entry": "prefill", "shapes": {"n": 0}}, "0 is not a size for 'n'"),
+        ({"entry": "prefill", "shapes": {"n": 1.5}}, "1.5 is not a size for 'n'"),
+        ({"entry": "prefill", "shapes": {"n": None}}, "None is not a size for 'n'"),
+        ({"entry": "prefill", "shapes": {"n": True}}, "True is not a size for 'n'"),
+        ({"entry": "prefill", "shapes": [("n", 4)]}, "give a dictionary"),
         ({"entry": "prefill", "shapes": {"n": (1, 2)}}, "'n' is one symbolic dimension"),
     ],
 )
@@ -126,3 +130,56 @@ def test_generated_code_names_the_function():
     assert (
         "model (the module with its function decode as main) after 1 passes" in wb.trace(loaded, "LegalizeOps").code()
     )
+
+
+def test_entry_keeps_the_modules_tables():
+    tables = {"vdevice": [relax.VDevice("llvm", 0, "global")]}
+    module = Steps().export_tvm(BOTH)[0]
+    both = tvm.IRModule(module.functions, module.attrs, tables)
+    assert str(wb.load(wb.load(both), entry="decode").module.global_infos) == str(both.global_infos)
+
+
+def test_integers_of_numpy_are_sizes():
+    loaded = wb.load(Steps().export_tvm(PREFILL), shapes={"n": np.int64(4)})
+    assert (loaded.shapes, type(loaded.shapes["n"])) == ({"n": 4}, int)
+
+
+def test_parameters_without_names_are_refused():
+    module = Steps().export_tvm(PREFILL)[0]
+    for params in ([np.ones((8, 8))], [np.ones(2)], 3):
+        with pytest.raises(wb.WorkbenchError, match="parameters have no names"):
+            wb.load(module, params)
+        with pytest.raises(wb.WorkbenchError, match="parameters have no names"):
+            wb.load_all("def @main(%x: int8) { exp(%x) }", params)
+
+
+def test_sizes_given_before_are_kept():
+    two = {"prefill": {"x": nn.spec.Tensor(["m", "n", 8], "float32")}, "decode": BOTH["decode"]}
+    loaded = wb.load(Steps().export_tvm(two), entry="prefill", shapes={"n": 4})
+    both = wb.load(loaded, shapes={"m": 2})
+    assert both.shapes == {"n": 4, "m": 2}
+    assert wb.load(both, shapes={"n": 5}).shapes == {"n": 5, "m": 2}
+    assert wb.load(both, entry="decode").shapes == {}
+    assert wb.load(wb.load(both, entry="decode", shapes={"total": 3}), entry="prefill", shapes={"n": 4}).shapes == {
+        "n": 4
+    }
+
+
+def test_sizes_that_another_function_has_too_are_kept():
+    two = {name: {"x": nn.spec.Tensor([1, "n", 8], "float32")} for name in ("prefill", "again")}
+    module = Steps()
+    module.again = module.prefill
+    loaded = wb.load(module.export_tvm(two), entry="prefill", shapes={"n": 4})
+    assert wb.load(loaded, entry="again").shapes == {"n": 4}
+
+
+def test_choice_has_the_trust_and_parameters_of_its_workload():
+    module = Steps()
+    module.layer.weight.data = np.ones((8, 8), "float32")
+    loaded = wb.load(module.export_tvm(BOTH))
+    first = wb.load(loaded, entry="prefill")
+    loaded.trusted = False
+    assert not wb.load(loaded, entry="prefill").trusted
+    assert wb.load(loaded, entry="prefill") is first
+    loaded.params["layer.weight"] = np.zeros((8, 8), "float32")
+    assert wb.load(loaded, entry="prefill").params["layer.weight"].sum() == 0

@@ -61,3 +61,10 @@ def test_shape_of_an_input_makes_the_module_that_has_it():
 def test_shape_that_does_not_fit_is_refused(shapes, message):
     with pytest.raises(wb.WorkbenchError, match=message):
         wb.count(wb.load(dense(relay.Any())), shapes=shapes)
+
+
+def test_entry_and_shapes_keep_the_modules_attributes():
+    module = tvm.relay.parse(STEPS).with_attr("origin", tvm.runtime.String("paper"))
+    assert wb.load(wb.load(module), entry="first").module.attrs["origin"] == "paper"
+    open = wb.load(dense(relay.Any()).with_attr("origin", tvm.runtime.String("paper")))
+    assert wb.load(open, shapes={"x": (3, 8)}).module.attrs["origin"] == "paper"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import UserDict
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from workbench.dialects.parts import dialect
 from workbench.dialects.relay.diagnostics import told
 from workbench.dialects.relay.objects import module_of
 from workbench.dialects.relay.paste import read_all
+from workbench.dialects.relay.text.module import parse
 from workbench.errors import LoadError
 
 
@@ -168,3 +170,21 @@ def test_names_that_tvms_parser_does_not_take_stay():
 def test_parameters_are_kept_for_text_that_needs_no_repair():
     text = "def @main(%x: Tensor[(2), float32]) { exp(%x) }"
     assert list(wb.load(text, {"x": np.ones(2, "float32")}).params) == ["x"]
+
+
+class Walked(UserDict[str, object]):
+    """Metadata that counts how often all its keys are read."""
+
+    walks = 0
+
+    def __iter__(self):
+        self.walks += 1
+        return super().__iter__()
+
+
+def test_metadata_is_not_read_whole_for_each_attribute():
+    lines = "".join(f"  %{i + 1} = sum(%{i}, axis=[1], keepdims=True);\n" for i in range(20))
+    text = f"def @main(%x: Tensor[(2, 3), float32]) {{\n  %0 = exp(%x);\n{lines}  %20\n}}\n"
+    metadata = Walked()
+    module_of(parse(text), metadata, {})
+    assert metadata.walks < 20

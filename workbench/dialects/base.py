@@ -100,7 +100,7 @@ class Workload:
 
     @property
     def limits(self) -> Mapping[str, int]:
-        """Inputs that are indices, each with the size of what it indexes: random values of these stay below."""
+        """Return the inputs that hold indices, each with the size of the dimension it indexes; random values stay below it."""
         if self.known_limits is None:
             from workbench.dialects.inputs import index_limits
 
@@ -232,12 +232,14 @@ class Dialect(Protocol):
         ...
 
     def sized(self, module: Any, shapes: Mapping[str, int | Sequence[int]]) -> Any:
-        """The module for which `shapes` gives the sizes that it leaves open.
+        """Return the module for these sizes: Relax checks them and keeps them symbolic, Relay writes them into the types.
 
         Raises
         ------
+        UnknownName
+            `main` does not have a symbolic dimension or an open input of that name.
         LoadError
-            A name is none of the symbolic dimensions or inputs of `main`, or a size does not fit it.
+            A size does not fit.
         """
         ...
 

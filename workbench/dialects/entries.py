@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from operator import index
 
 from workbench.dialects.base import Workload, dialect_of
 from workbench.errors import LoadError, UnknownName
@@ -22,13 +24,18 @@ def chosen(workload: Workload, entry: str | None = None, shapes: Shapes | None =
     LoadError
         The sizes do not fit the function; the message lists the names that it leaves open.
     """
+    if shapes is not None and not isinstance(shapes, Mapping):
+        raise LoadError(f"shapes={shapes!r:.80} has no names; give a dictionary, shapes={{'n': 128}}")
     if entry is None and not shapes:
         return workload
     sizes = {str(name): _size(name, value) for name, value in (shapes or {}).items()}
-    key = (entry, *sorted(sizes.items()))
+    # params belong to the key by identity; they stay alive in the choice that has them
+    key = (entry, *sorted(sizes.items()), *sorted((name, id(value)) for name, value in workload.params.items()))
     if key not in workload.choices:
         workload.choices[key] = _with_sizes(_with_entry(workload, entry), sizes)
-    return workload.choices[key]
+    found = workload.choices[key]
+    found.trusted = workload.trusted
+    return found
 
 
 def only_entry(workload: Workload) -> Workload:
@@ -69,6 +76,9 @@ def _with_entry(workload: Workload, entry: str | None) -> Workload:
     renamed = [] if entry == "main" else [f"`main` is the function {entry} of the module that was loaded"]
     made.notes, made.entry, made.whole = [*whole.notes, *renamed], entry, whole
     made.known_limits = made.source = None
+    for name, size in workload.shapes.items() if workload.whole else ():
+        with suppress(LoadError, UnknownName):  # a size of another function
+            made = _with_sizes(made, {name: _size(name, size)})
     return made
 
 
@@ -81,14 +91,18 @@ def _with_sizes(workload: Workload, sizes: Mapping[str, int | tuple[int, ...]]) 
         workload.of(module),
         notes=list(workload.notes),
         edits=workload.edits,
-        shapes=dict(sizes),
+        shapes={**workload.shapes, **sizes},
         known_limits=None,
         source=None,
     )
 
 
 def _size(name: str, value: int | Sequence[int]) -> int | tuple[int, ...]:
-    sizes = (value,) if isinstance(value, int) else tuple(value)
-    if not all(isinstance(size, int) and not isinstance(size, bool) and size > 0 for size in sizes):
-        raise LoadError(f"{value!r} is not a size for {name!r}; give whole numbers from 1 on")
-    return sizes[0] if isinstance(value, int) else sizes
+    try:
+        sizes = tuple(value) if isinstance(value, Iterable) else (value,)
+        whole = tuple(0 if isinstance(size, bool) else index(size) for size in sizes)
+    except TypeError:
+        whole = (0,)
+    if min(whole, default=1) < 1:
+        raise LoadError(f"{value!r:.80} is not a size for {name!r}; give whole numbers from 1 on")
+    return whole if isinstance(value, Iterable) else whole[0]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 INDEXING = {
     *("take", "gather", "gather_nd", "gather_elements", "adv_index", "index_tensor"),
-    *("scatter", "scatter_elements", "scatter_nd", "nn.nll_loss"),
+    *("index_put", "scatter", "scatter_elements", "scatter_nd", "nn.nll_loss"),
 }
 "operators that read or write their first argument at the places that the second holds"
 

@@ -24,7 +24,9 @@ Params = Mapping[str, Any] | Iterable[tuple[str, Any]]
 "name -> array, or pairs as relax.frontend.nn's export_tvm gives them"
 PASTES = (".relay", ".txt", ".log")
 "files of text that may hold several modules, and other things beside them"
-SUFFIXES = (*PASTES, ".json", ".py", *IMPORTED)
+TEXTS = (*PASTES, ".json", ".py")
+"files whose programs `shapes=` gives sizes; `inputs=` is for the others"
+SUFFIXES = (*TEXTS, *IMPORTED)
 _CODE = re.compile(r"^\s*(?:@|class\b|def\b|from\b.*\bimport\b|import\b)", re.MULTILINE)
 "a line as Python's programs have, which TVMScript is one of"
 
@@ -92,12 +94,22 @@ def _loaded(
         from workbench.dialects.importers.params import read_params
 
         params = read_params(Path(params))
-    loaded = _program(source, None if params is None else dict(params), name, inputs, reader)
+    loaded = _program(source, None if params is None else _by_name(params), name, inputs, reader)
     if external:
         loaded.notes.append(
             f"{len(external)} external modules of the export are left out: their code cannot be built here"
         )
     return loaded
+
+
+def _by_name(params: Params) -> dict[str, Any]:
+    try:
+        found = dict(params)
+    except (TypeError, ValueError):
+        found = {None: params}
+    if not all(isinstance(name, str) for name in found):
+        raise LoadError("the parameters have no names; give arrays by name, params={'weight': array}")
+    return {str(name): value for name, value in found.items()}
 
 
 def _program(
@@ -109,7 +121,7 @@ def _program(
         return found
     if inputs:
         raise LoadError(
-            "inputs are shapes that a model of another framework leaves open; this one has its shapes in it"
+            "inputs are shapes that a model of another framework leaves open; give the sizes of this program with shapes="
         )
     if path is not None:
         return _read(path, _file_text(path), params, name or path.stem, reader)[0]
@@ -131,6 +143,7 @@ def load_all(
 
     Takes what `load` takes, and raises what it raises; what is no text gives one Workload.
     """
+    params = None if params is None else _by_name(params)
     path = _as_path(source)
     if path is not None and path.suffix in PASTES:
         return _read(path, _file_text(path), params, name or path.stem, reader)

@@ -1,4 +1,4 @@
-"""Python that builds a workload as a Config describes it, with TVM alone."""
+"""Writes Python that builds a workload under a Config, with TVM alone."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from workbench.targets import TargetLike, target_text
 
 
 def build_code(workload: Workload, config: Config, target: TargetLike) -> str:
-    """Python that builds a workload as a Config says: a module with `built(mod, params)`.
+    """Return Python that builds a workload under a Config: a module with `built(mod, params)`.
 
-    It needs TVM alone, unless the Config has passes of ours, such as CutFusion, which it imports.
+    The code needs TVM alone. Where the Config has passes of the workbench, such as CutFusion, it imports them.
 
     Parameters
     ----------
     target
-        As the code is to say it.
+        The target that the code names.
 
     Raises
     ------
@@ -45,6 +45,6 @@ def build_code(workload: Workload, config: Config, target: TargetLike) -> str:
 
 _BUILT = '''\
 def built(mod, params=None):
-    """The module after the passes, compiled as it stands."""
+    """Run the passes and compile the module after them."""
     return compiled(transformed(mod, params), params)
 '''

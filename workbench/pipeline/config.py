@@ -45,10 +45,10 @@ class Config:
         return " ".join(parts + [f"{key.rsplit('.', 1)[-1]}={value}" for key, value in self.options.items()] + tuned)
 
     def same_build(self) -> Config:
-        """The configuration without its name, and in one form: what makes the same build is equal."""
+        """Return the configuration without its name, in a normal form: two that make the same build are equal."""
         running = Pipeline(step for step in Pipeline.parse(self.pipeline) if step.enabled) if self.pipeline else ""
         switched = {"disabled": tuple(sorted(self.disabled)), "required": tuple(sorted(self.required))}
-        # a pipeline of which all is off is not the compiler's own
+        # an empty pipeline would mean the compiler's own, so a pipeline whose passes are all off stays
         return replace(self, name="", pipeline=str(running) or self.pipeline, **switched)
 
     def context(self) -> Config:

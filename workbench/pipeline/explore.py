@@ -116,16 +116,17 @@ class Exploration:
 
     def _new(self, report: Progress = silent) -> Iterator[Effect]:
         self._cancelled = False
-        while self._waiting and not self._cancelled:
-            report(f"{self._waiting[0][0].text} ({len(self.rows) + 1} of {self.total})", len(self.rows) / self.total)
+        while not self._cancelled:
             with self._turn:
+                if not self._waiting:
+                    return
+                doing = f"{self._waiting[0][0].text} ({len(self.rows) + 1} of {self.total})"
+                report(doing, len(self.rows) / self.total)
                 row = self._try_next()
             if row is not None:
                 yield row
 
     def _try_next(self) -> Effect | None:
-        if not self._waiting:
-            return None
         step, level = self._waiting[0]
         row = self._tried(step, level)
         # a pass that was being tried when somebody cancelled is tried again

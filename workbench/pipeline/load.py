@@ -24,7 +24,7 @@ from workbench.errors import LoadError, MeasureError, OutOfMemory, WorkerLost, f
 from workbench.graph.model import Graph
 from workbench.process.memory import in_words, limit
 from workbench.process.reporting import reported, under_way
-from workbench.process.worker import worker
+from workbench.process.worker import Progress, worker
 
 STARTING = 600.0
 "seconds for the child process to start with TVM"
@@ -141,7 +141,7 @@ class InChild:
             refusal = _refusal(text, params)
         else:
             with ThreadPoolExecutor(1) as threads:
-                check = threads.submit(_refusal, text, params)
+                check = threads.submit(_refusal, text, params, under_way())
                 readings = read_all(text)
                 refusal = check.result()
         refused = {0: refusal} if refusal else {}
@@ -180,20 +180,22 @@ def _made(
     return workload
 
 
-def _refusal(text: str, params: Mapping[str, Any]) -> str:
+def _refusal(text: str, params: Mapping[str, Any], progress: Progress | None = None) -> str:
     """Return the reason if TVM ends its process over a Relay text; "" otherwise."""
     types = {name: [list(value.shape), str(value.dtype)] for name, value in params.items()}
-    answer = _run("check_relay", {"text": text, "types": types}, len(text), TEXT)
+    answer = _run("check_relay", {"text": text, "types": types}, len(text), TEXT, progress)
     return str(from_data(answer["error"])) if "error" in answer else ""
 
 
-def _run(job: str, arguments: dict[str, Any], size: int, allowance: Allowance) -> dict[str, Any]:
+def _run(
+    job: str, arguments: dict[str, Any], size: int, allowance: Allowance, progress: Progress | None = None
+) -> dict[str, Any]:
     """Return the child's answer to a job about a source of some bytes; its end or its limits are answers too."""
-    child = worker("loads")
+    child, progress = worker("loads"), under_way() if progress is None else progress
     try:
-        child.run(f"{_JOBS}:start", None, {}, timeout=STARTING, progress=under_way())
+        child.run(f"{_JOBS}:start", None, {}, timeout=STARTING, progress=progress)
         seconds, memory = allowance.seconds_for(size), allowance.memory_for(size)
-        limits = {"timeout": seconds, "memory": memory, "progress": under_way()}
+        limits = {"timeout": seconds, "memory": memory, "progress": progress}
         return child.run(f"{_JOBS}:{job}", None, arguments, **limits)
     except WorkerLost as error:
         if error.status == "cancelled":

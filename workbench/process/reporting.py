@@ -141,8 +141,9 @@ _under_way: list[Report] = []
 
 
 def under_way() -> Progress:
-    """Return the progress that is shown now, for a step deep within a call; `silent` where there is none."""
-    return _under_way[-1] if _under_way else silent
+    """Return the progress that the main thread shows now; `silent` where there is none, and in other threads."""
+    is_main = threading.current_thread() is threading.main_thread()
+    return _under_way[-1] if _under_way and is_main else silent
 
 
 @contextmanager

@@ -187,7 +187,7 @@ def _kept_apart(calls: Calls, a: int, b: int) -> Reason:
     first, other = graph.nodes[a], graph.nodes[b]
     tuples = [[graph.nodes[s].name for s in graph.inputs[n] if graph.nodes[s].kind == "tuple"] for n in (a, b)]
     if graph.answers.merged is None:
-        code, why = "not-tried", "whether TVM merges them is not tried: that needs TVM and the module"
+        code, why = "not-tried", "it was not tried whether TVM merges them: TVM has no answer for this graph"
     elif first.type != other.type:
         code, why = "type", f"their types differ: {first.type} and {other.type}"
     elif not calls.sees(a, b):

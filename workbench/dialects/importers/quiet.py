@@ -56,7 +56,13 @@ class Converting:
 
 
 class _Kept(logging.Handler):
-    """Keeps what is logged of TVM's importers in this thread while it is entered: in a notebook it would be a red box."""
+    """Keeps the messages that TVM's importers log in this thread while it is entered; a notebook shows them in red."""
+
+    _lock = threading.Lock()
+    _entered = 0
+    "handlers that are entered now, in any thread"
+    _propagated = True
+    "whether the logger propagated before the first of them was entered"
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -65,14 +71,21 @@ class _Kept(logging.Handler):
         self._logger = logging.getLogger("Frontend")
 
     def __enter__(self) -> _Kept:
-        self._thread, self._propagated = threading.get_ident(), self._logger.propagate
-        self._logger.addHandler(self)
-        self._logger.propagate = False
+        self._thread = threading.get_ident()
+        with _Kept._lock:
+            if _Kept._entered == 0:
+                _Kept._propagated = self._logger.propagate
+            _Kept._entered += 1
+            self._logger.addHandler(self)
+            self._logger.propagate = False
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._logger.removeHandler(self)
-        self._logger.propagate = self._propagated
+        with _Kept._lock:
+            _Kept._entered -= 1
+            self._logger.removeHandler(self)
+            if _Kept._entered == 0:
+                self._logger.propagate = _Kept._propagated
 
     def emit(self, record: logging.LogRecord) -> None:
         if threading.get_ident() == self._thread:

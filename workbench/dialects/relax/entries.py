@@ -51,7 +51,7 @@ def entered(module: tvm.IRModule, entry: str) -> tvm.IRModule:
     kept = [name for name in functions if name in reached or not isinstance(module[name], relax.Function)]
     main = functions["main"] if entry == "main" else tvm.ir.GlobalVar("main")
     called = {functions[name]: module[name] for name in kept if name != "main"}
-    return tvm.IRModule({**called, main: module[entry].with_attr(PUBLIC, "main")}, attrs=module.attrs)
+    return tvm.IRModule({**called, main: module[entry].with_attr(PUBLIC, "main")}, module.attrs, module.global_infos)
 
 
 def _called(function: relax.Function) -> set[str]:

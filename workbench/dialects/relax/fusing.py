@@ -1,8 +1,8 @@
-"""Why TVM's FuseOps raises on a module, whatever its settings (src/relax/transform/fuse_ops.cc, TVM 0.27).
+"""Finds the reason why TVM's FuseOps raises on a module (src/relax/transform/fuse_ops.cc, TVM 0.27).
 
-FuseOps makes one node of each variable that a function binds, and refuses one that two functions bind. It looks into an arm
-of an `if` and into a local function for the variables that are used there only, and then fails on a dataflow block in it that
-binds another one.
+FuseOps makes one node of each variable that a function binds, and raises where two functions bind the same variable. In an arm
+of an `if` or in a local function it makes nodes of the used variables only. It raises where a dataflow block there binds an
+unused one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from workbench.dialects.relax.expressions import sort_of
 
 
 def fusion_failure(module: tvm.IRModule) -> str:
-    """Return why FuseOps raises on the module, in a sentence; "" where nothing in its functions makes it."""
+    """Return why FuseOps raises on the module, in a sentence; "" where none of these reasons applies."""
     owner: dict[int, str] = {}
     for variable, function in module.functions_items():
         if not isinstance(function, relax.Function) or _is_kernel(function):

@@ -164,7 +164,7 @@ class Relay:
         return _typed(module)
 
     def bind(self, module: tvm.IRModule, params: Mapping[str, Any]) -> tvm.IRModule:
-        bound = tvm.IRModule(module.functions, module.type_definitions)
+        bound = tvm.IRModule(module.functions, module.type_definitions, module.attrs)
         bound["main"] = relay.build_module.bind_params_by_name(module["main"], dict(params))
         return _typed(bound)
 

@@ -66,7 +66,7 @@ def entered(module: tvm.IRModule, entry: str) -> tvm.IRModule:
         for variable, function in module.functions.items()
         if variable.name_hint in reached or not isinstance(function, relay.Function)
     }
-    made = tvm.IRModule(kept, module.type_definitions)
+    made = tvm.IRModule(kept, module.type_definitions, module.attrs)
     made["main"] = module[entry]
     return relay.transform.InferType()(made)
 
@@ -94,7 +94,7 @@ def sized(module: tvm.IRModule, shapes: Mapping[str, int | Sequence[int]]) -> tv
     }
     body = relay.bind(main.body, fixed)
     params = [fixed.get(variable, variable) for variable in main.params]
-    made = tvm.IRModule(module.functions, module.type_definitions)
+    made = tvm.IRModule(module.functions, module.type_definitions, module.attrs)
     made["main"] = relay.Function(params, body, None, main.type_params, main.attrs)
     return made
 

@@ -211,7 +211,7 @@ class _Walk:
         return self.kernel(op), "kernel"
 
     def check_global(self, variable: Any) -> None:
-        """Note a function of the module that no compiler takes: the executor calls it, and there is no code of it."""
+        """Note why the call of a function of the module cannot be built: relay.build makes no code for the function."""
         function = self.module[variable]
         if foreign(function):
             self.check_compiler(function)

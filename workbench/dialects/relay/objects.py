@@ -227,8 +227,8 @@ class _Maker:
 
     def has_meaning(self, name: str, value: Any, where: str) -> bool:
         """Whether the text has an attribute's value: it only names an object of TVM's that is not in its metadata."""
-        named = {leaf for leaf in _leaves(value) if isinstance(leaf, ObjectText)}
-        if named <= {ANY, *self.metadata}:
+        named = (leaf for leaf in _leaves(value) if isinstance(leaf, ObjectText))
+        if all(leaf == ANY or leaf in self.metadata for leaf in named):
             return True
         self.leave_out(f"the value of {name} of {where} is not in the text; it was left out")
         return False

@@ -46,6 +46,6 @@ def _entry_called_main(module: tvm.IRModule) -> tvm.IRModule:
     functions = {
         "main" if var.name_hint == "forward" else var.name_hint: function for var, function in module.functions_items()
     }
-    renamed = tvm.IRModule(functions, attrs=module.attrs)
+    renamed = tvm.IRModule(functions, module.attrs, module.global_infos)
     renamed["main"] = renamed["main"].with_attr("global_symbol", "main")
     return renamed

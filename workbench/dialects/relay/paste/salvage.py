@@ -6,6 +6,8 @@ nothing binds. A program that has begun and cannot be read is an error with its 
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from workbench.dialects.relay.ast import Expr
 from workbench.dialects.relay.paste.pieces import Edit, Piece, everything
 from workbench.dialects.relay.text.module import Reader
@@ -65,8 +67,7 @@ class Salvage(Reader):
         if token.text == "fn":
             return "fn" if self.is_header(self.at + 1) else ""
         if token.text == "type":
-            bracket = self.tokens[min(self.at + 2, len(self.tokens) - 1)].text
-            return "type" if after.kind == "name" and bracket in ("[", "{") else ""
+            return "type" if after.kind == "name" and self.is_body(self.tokens.index(after, self.at) + 1) else ""
         return ""
 
     def is_binding(self, at: int) -> bool:
@@ -88,6 +89,23 @@ class Salvage(Reader):
         return first.kind == "local" or (
             first.text == ")" and self.tokens[min(at + 2, len(self.tokens) - 1)].text in ("{", "->")
         )
+
+    def is_body(self, at: int) -> bool:
+        """`{`, or `[A] {`, with the brace that closes it: other text has words like `type float32[4]`."""
+        if self.tokens[at].text == "[":
+            at = self.closing.get(at, at) + 1
+        return self.tokens[at].text == "{" and at in self.closing
+
+    @cached_property
+    def closing(self) -> dict[int, int]:
+        """Where each bracket and each brace is closed."""
+        found, open = dict[int, int](), dict[str, list[int]]({"]": [], "}": []})
+        for at, token in enumerate(self.tokens):
+            if token.text in ("[", "{"):
+                open["]" if token.text == "[" else "}"].append(at)
+            elif open.get(token.text):
+                found[open[token.text].pop()] = at
+        return found
 
     # -- whole programs
 
