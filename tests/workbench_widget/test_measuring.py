@@ -74,11 +74,11 @@ def test_of_two_threads_that_tell_of_rows_the_newer_news_is_shown_last(bench, mo
     row = {"config": "a", "target": "llvm", "status": "running"}
     monkeypatch.setattr(bench._measures, "all", lambda: {wb.Config(): dict(row)})
     monkeypatch.setattr(bench, "_push", slow)
-    other = threading.Thread(target=bench._push_rows)
+    other = threading.Thread(target=bench._push_rows, args=(bench._opened,))
     other.start()
     time.sleep(0.1)
     row["status"] = "ok"
-    bench._push_rows()
+    bench._push_rows(bench._opened)
     other.join()
     assert shown == ["running", "ok"]
 

@@ -155,16 +155,18 @@ class Drawing(Comparison):
             else:
                 self._push(busy=None)
             return
-        if not task.wanted:
-            self._push(busy=None)
-            return
-        self._trace, self._traced_choice = trace, choice
+        with self._lock:
+            # another function of the module takes both away when it has cancelled this
+            if not task.wanted:
+                self._push(busy=None)
+                return
+            self._trace, self._traced_choice = trace, choice
         self._step = min(self._step, len(trace.steps) - 1)
         self._draw_step()
         # how much each pass changed takes longer than the picture, and a newer choice's list is not to be overwritten
         passes = page.pass_states(choice, trace, self._infos)
         with self._lock:
-            if self.choice != choice:
+            if self.choice != choice or not task.wanted:
                 self._push(busy=None)
                 return
             self._push(passes=passes, busy=None)

@@ -163,7 +163,7 @@ class AblationPanel(PassesPanel):
             budget=1.0,
             progress=self.progress("Ablation"),
             cancelled=lambda: not task.wanted,
-            raced=self._keep,
+            raced=lambda *found: self._keep(*found) if task.wanted else None,
         )
 
     def _keep(self, place: int, config: Config, whole: Config, found: Race) -> None:
