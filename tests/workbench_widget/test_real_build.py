@@ -151,5 +151,9 @@ def test_one_pair_has_one_answer_in_measure_and_ablation(bench):
     assert bench.state["error"] is None
     row = next(row for row in bench._panels["ablation"].rows if row["pass"] == MERGE)
     assert "ratio" not in row
+    table = next(each for each in bench.ablation_tab if each.get("name") == "ablation-table")
+    assert any("raced again in the Measure tab" in line for line in table["rows"])
+    panel = bench._panels["ablation"]
+    assert "ratio" not in panel.kept([{"ratio": 1.0}] * len(panel.rows))[panel.rows.index(row)]
     says(bench, type="tab", name="ablation")
     assert "so far" in next(each for each in bench.ablation_tab if each.get("name") == "ablation-headline")["text"]
