@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from types import SimpleNamespace
+
 import pytest
 from workbench_widget.driving import MERGE, says
 
 import workbench as wb
+from workbench.widgets import real_build
+from workbench.widgets.real_build import RealBuild
 
 
 @pytest.fixture
@@ -68,6 +73,48 @@ def test_a_build_that_fails_has_its_sentence(conv, dialect, facts):
     assert bench.wait()
     assert set(bench.state["build"]) in ({"failed", "opt_level"}, {"kernels", "opt_level"})
     bench.close()
+
+
+def test_a_count_that_fails_has_its_reason(conv, dialect, monkeypatch):
+    failed = SimpleNamespace(status="failed", reason="no build of it runs", calls=0)
+    monkeypatch.setattr(real_build, "count_config", lambda *_, **__: failed)
+    seen = []
+    build = RealBuild(conv, "llvm", [], seen.append, seen.append, seen.append)
+    build.count(3)
+    assert build.wait(60)
+    assert seen == [{"failed": "no build of it runs", "opt_level": 3}]
+
+
+def test_a_known_level_cancels_the_count_of_another(conv, dialect, monkeypatch):
+    """Level 3, 2 and 3 again shows the number of level 3."""
+    gate, seen = threading.Event(), []
+
+    def count(_workload, config, *_, **__):
+        assert config.opt_level == 3 or gate.wait(60)
+        return SimpleNamespace(status="ok", reason="", calls=config.opt_level)
+
+    monkeypatch.setattr(real_build, "count_config", count)
+    build = RealBuild(conv, "llvm", [], seen.append, seen.append, seen.append)
+    build.count(3)
+    assert build.wait(60)
+    build.count(2)
+    build.count(3)
+    gate.set()
+    assert build.wait(60)
+    assert [found["kernels"] for found in seen] == [3, 3]
+
+
+def test_a_cancelled_list_is_not_awaited(conv, dialect, monkeypatch):
+    gate, seen = threading.Event(), []
+    monkeypatch.setattr(RealBuild, "_traced", lambda *_: gate.wait(60) and ())
+    build = RealBuild(conv, "llvm", [], seen.append, lambda _: None, seen.append)
+    build.explain(wb.Pipeline(), 3)
+    assert seen[0]["listing"]
+    build.cancel()
+    gate.set()
+    assert build.wait(60)
+    assert not any("listing" in found or "why" in found for found in seen[1:])
+    assert len(seen) > 1
 
 
 def test_passes_of_the_build_that_are_not_here_are_listed(opened, conv, dialect):
