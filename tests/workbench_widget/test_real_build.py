@@ -9,6 +9,7 @@ import pytest
 from workbench_widget.driving import MERGE, says
 
 import workbench as wb
+from workbench.errors import WorkbenchError
 from workbench.widgets import real_build
 from workbench.widgets.real_build import RealBuild
 
@@ -51,6 +52,21 @@ def test_the_input_is_shown_while_constants_are_folded(opened, conv, dialect):
     assert None in seen
     assert seen[-1] == bench.kernels
     bench.close()
+
+
+def test_input_says_when_the_passes_were_not_run(opened, monkeypatch):
+    def failing(*_):
+        raise WorkbenchError("there is no such pass")
+
+    opened._shown = None
+    with monkeypatch.context() as patch:
+        patch.setattr(opened, "_traced", failing)
+        opened.pipeline = "BindParams,FoldConstant"
+        assert opened.wait()
+    assert list(opened.titles) == ["before", "not run"]
+    opened.toggle("FoldConstant")
+    assert opened.wait()
+    assert list(opened.titles) == ["before", "after"]
 
 
 def test_without_parameters_the_first_preset_is_shown(cast, dialect):
