@@ -95,7 +95,7 @@ class Workbench(Choosing):
         self.observe(self._selected, "selection")
 
     def _open(self) -> None:
-        """Make what works on the workload; what is still found out about the one before it is not shown."""
+        """Make the parts that work on the workload; late results of the workload before it are not shown."""
         self._opened = opened = object()
 
         def current(show: Callable[..., None]) -> Callable[..., None]:
@@ -120,7 +120,7 @@ class Workbench(Choosing):
         self._checking = Checking(current(self._checked), busy, current(self._fail))
 
     def _begin(self) -> None:
-        """Show the workload, of which nothing is known yet."""
+        """Show the workload without any result."""
         self._step = WHOLE
         names = self.workload.entries()
         self._push(
@@ -151,7 +151,7 @@ class Workbench(Choosing):
         return pd.DataFrame([row for row in self._measures.all().values() if row["status"] not in UNDER_WAY])
 
     def use_entry(self, name: str) -> None:
-        """Look at another function of the module; the passes stay, what was measured belongs to the other one and goes.
+        """Look at another function of the module: the passes stay, the measurements of the other function are dropped.
 
         Raises
         ------
