@@ -14,7 +14,9 @@ export function keepStill(model: Model, root: HTMLElement): () => void {
   const id = String(model.get("_still_id") ?? "");
   if (model.get("saved") === true || !/^\w+$/.test(id)) return () => undefined;
   root.dataset.still = id;
-  root.append(h("style", {}, `[data-wb-still="${id}"],.jp-OutputArea-child:has([data-wb-still="${id}"]){display:none}`));
+  const picture = `[data-wb-still="${id}"]`;
+  // Only the output of the picture itself: an Output widget around view and picture holds the picture too.
+  root.append(h("style", {}, `${picture},.jp-OutputArea-child:not(:has(.jp-OutputArea-child)):has(${picture}){display:none}`));
   let sent = "";
   let timer = 0;
   const send = () => {
@@ -22,12 +24,12 @@ export function keepStill(model: Model, root: HTMLElement): () => void {
     const sheets = canvases.map(sheetOf).filter((sheet) => sheet !== null);
     // A graph that is still being arranged, or a view that is not on the screen: its next scene or size brings us back.
     if (sheets.length < canvases.length) return;
-    const picture = sheets.length > 0 ? pictureOf(sheets, root.querySelector(".wb-turned") !== null) : "";
+    const drawn = sheets.length > 0 ? pictureOf(sheets, root.querySelector(".wb-turned") !== null) : "";
     // Of a view without a graph Python keeps words, and makes them anew when those on the page have changed.
-    const content = sheets.length > 0 ? picture : root.textContent ?? "";
+    const content = sheets.length > 0 ? drawn : root.textContent ?? "";
     if (content === sent) return;
     sent = content;
-    model.send({ type: "still", picture });
+    model.send({ type: "still", picture: drawn });
   };
   const soon = () => {
     clearTimeout(timer);
@@ -50,8 +52,15 @@ export function keepStill(model: Model, root: HTMLElement): () => void {
 function sheetOf(canvas: HTMLCanvasElement): StillSheet | null {
   const frame = paneOf(canvas)?.frame();
   const head = canvas.closest(".wb-side")?.querySelector(".wb-pane-head");
-  const title = oneLine([...(head?.children ?? [])].map((part) => part.textContent).filter(Boolean).join(" "));
+  const title = oneLine(shownText(head));
   return frame ? { frame, title } : null;
+}
+
+/** The words of an element that are on the screen, without what hidden parts and buttons say. */
+function shownText(element: Element | null | undefined): string {
+  if (!element || element.matches("[hidden], button")) return "";
+  const parts = [...element.childNodes].map((node) => (node instanceof Element ? shownText(node) : node.textContent ?? ""));
+  return parts.map((part) => part.trim()).filter(Boolean).join(" ");
 }
 
 /** SVG where that is short, else pixels: a graph of thousands of boxes is no larger than one of ten. */

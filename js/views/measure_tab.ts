@@ -27,7 +27,7 @@ export class MeasureTab {
 
   constructor(send: Send) {
     this.measure = button("Measure this configuration", "Build and time the present configuration", () => send({ type: "measure" }), { class: "wb-button wb-primary", "data-testid": "measure" });
-    this.race = button("", "Run both in turn, one of them twice: only then is anything said of a difference", () => send({ type: "race" }), { class: "wb-button", "data-testid": "race", hidden: true });
+    this.race = button("", "A difference is reported only after a race.", () => send({ type: "race" }), { class: "wb-button", "data-testid": "race", hidden: true });
     this.heads = COLUMNS.map(([key, face, why]) => h("th", { scope: "col", class: `wb-column-${key}` }, h("button", { type: "button", class: "wb-link", title: why || `Sort by ${face.toLowerCase()}`, onclick: () => this.sortBy(key) }, face)));
     this.element = h("div", { class: "wb-measure" },
       h("div", { class: "wb-measure-table" },

@@ -75,7 +75,7 @@ export interface State {
   /** What may be said of the rows; the configuration that the present one can be raced against, and whether it was. */
   headline?: { text?: string; rival?: string; raced?: boolean };
   /** The compiler's own build at this opt level; `why` are sentences, once they were asked for. */
-  build?: { kernels?: number; failed?: string; opt_level?: number; why?: string[] };
+  build?: { kernels?: number; failed?: string; opt_level?: number; why?: string[]; listing?: boolean };
   code?: string;
   pipeline_text?: string;
 }

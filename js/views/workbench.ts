@@ -39,9 +39,9 @@ export function workbench(model: Model, el: HTMLElement): () => void {
   const busy = new BusyStrip(send);
   const errors = new ErrorStrip();
   const inspector = new Inspector(stage);
-  const build = new RealBuild(send);
   // A saved page has no kernel to run passes: what would ask it can't be pressed.
   const saved = model.get("saved") === true;
+  const build = new RealBuild(send, saved);
   shell.root.classList.toggle("wb-saved-page", saved);
   header.notes.hidden = !saved;
   const asking = (element: HTMLElement) => (saved ? h("fieldset", { class: "wb-saved", disabled: true, title: "Saved: passes and times as they stood" }, element) : element);

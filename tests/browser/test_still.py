@@ -96,6 +96,30 @@ def test_live_view_hides_its_picture_and_keeps_it_new(lab: Lab, browser: Browser
         expect(page.locator(STILL)).to_be_hidden()
 
 
+WRAPPED = """
+import ipywidgets
+from IPython.display import display
+view, out = wb.GraphView(BEFORE), ipywidgets.Output()
+print("a line before it")
+display(out)
+with out:
+    display(view)
+"""
+
+
+def test_view_inside_an_output_widget_is_shown(lab: Lab, browser: Browser) -> None:
+    """Only the picture itself is hidden, and neither the output around it nor the one before that."""
+    path = written(lab.folder / "wrapped.ipynb")
+    with living_page(browser, 1280, 800) as page:
+        notebook = lab.open(page, path.name)
+        notebook.run_cell(PREPARE)
+        notebook.run_cell(WRAPPED)
+        expect(page.locator(STILL)).to_be_attached(timeout=BRIEFLY)
+        expect(page.locator(".wb canvas.wb-canvas")).to_be_visible(timeout=BRIEFLY)
+        expect(page.get_by_text("a line before it", exact=True).last).to_be_visible()
+        expect(page.locator(STILL)).to_be_hidden()
+
+
 MANY = """
 b = GraphBuilder("many", "relay")
 row = [b.node("param", f"x{i}", name=f"x{i}", type="Tensor[(1, 16), float32]") for i in range(60)]

@@ -1,4 +1,4 @@
-"""Work beside the notebook: the newest request wins, nothing ends the thread."""
+"""Work in a background thread: the newest request wins, and an error ends no other request."""
 
 from __future__ import annotations
 
@@ -50,6 +50,16 @@ def test_work_is_done_in_another_thread(work):
     work.submit(lambda task: seen.append(threading.current_thread().name))
     assert work.wait(PATIENCE)
     assert seen == ["test"]
+
+
+def test_thread_ends_when_nothing_is_left_and_starts_again(work):
+    done = []
+    for number in range(3):
+        work.submit(lambda task, n=number: done.append((n, threading.current_thread())))
+        assert work.wait(PATIENCE)
+        done[-1][1].join(PATIENCE)
+        assert not done[-1][1].is_alive()
+    assert [n for n, _ in done] == [0, 1, 2]
 
 
 def test_of_the_requests_that_wait_only_the_newest_is_done(work):

@@ -256,7 +256,24 @@ def test_no_title_before_its_data_is_complete(status: str) -> None:
     some = [Pair(race=Ratio(2.5, 2.4, 2.6), noise=CALM).ablated[0], counted[1]]
     assert _title(ablation, some) == "1 of 2 raced so far"
     assert _title(ablation, counted, finished=False) == "2 counted so far"
-    assert _title(waterfall, Pair().stages, finished=False) == "2 of the stages so far"
+    assert _title(waterfall, Pair().stages, finished=False) == "2 stages counted so far"
+
+
+def test_race_on_one_device_is_not_spoken_of_for_another() -> None:
+    pair = Pair(race=Ratio(2.5, 2.4, 2.6), noise=CALM)
+    assert pair.raced is not None
+    there = [row | {"target": "cuda", "asked_target": "cuda", "device": "cuda"} for row in pair.rows]
+    here, elsewhere = headline([*pair.rows, *there], [pair.raced]).split("; CUDA: ")
+    assert DIFFERENCE.search(here)
+    assert not DIFFERENCE.search(elsewhere)
+    assert "not raced" in elsewhere
+    bare = [{**row, "target": None, "asked_target": None} for row in there]
+    assert "not raced" in headline(bare, [pair.raced])
+
+
+def test_row_that_cannot_be_counted_begins_no_race() -> None:
+    counted = [row | {"status": "counted"} for row in Pair().ablated]
+    assert "raced so far" not in _title(ablation, [counted[0], counted[1] | {"status": "failed"}, counted[1]])
 
 
 def _title(plot: Any, rows: list[dict[str, Any]], **options: Any) -> str:

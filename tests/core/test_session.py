@@ -76,7 +76,11 @@ def test_a_configuration_is_named_by_its_preset_and_what_is_off():
 
 
 def test_no_pass_at_all_is_a_configuration_too():
-    assert Choice("pipeline", Pipeline.parse("-A"), 3).config(()).label == "no passes"
+    for text in ("-A", ""):
+        config = Choice("pipeline", Pipeline.parse(text), 3).config(())
+        assert config.label == "no passes"
+        assert config.pipeline, "with no pipeline it is the compiler's own"
+        assert not any(step.enabled for step in Pipeline.parse(config.pipeline))
 
 
 def test_in_context_mode_the_configuration_is_the_context():

@@ -5,6 +5,7 @@ from dialect_facts import FACTS
 from workbench_widget.driving import says
 
 import workbench as wb
+from workbench.pipeline.config import Config
 
 
 @pytest.fixture
@@ -32,6 +33,36 @@ def test_chosen_function_is_drawn_and_measured(steps):
     steps.measure()
     assert steps.wait()
     assert [(row["status"], row["kernels"]) for row in steps.state["rows"]] == [("ok", 1)]
+
+
+def test_tabs_of_the_other_function_are_made_anew(steps):
+    says(steps, type="tab", name="kernels")
+    says(steps, type="set", name="kernels-overlay", value="bytes")
+    assert steps.overlay_state
+    first = table_rows(steps.kernels_tab)
+    says(steps, type="tab", name="ablation")
+    says(steps, type="tab", name="kernels")
+    says(steps, type="entry", name="second")
+    assert steps.overlay_state == {}
+    assert steps.ablation_tab == []
+    assert table_rows(steps.kernels_tab) != first, "the open tab is filled for the new function"
+    assert len(table_rows(steps.kernels_tab)) == 2, "the heads and one kernel"
+
+
+def test_results_of_the_function_before_are_not_shown(steps):
+    old_explore, old_rows, old_panel = steps._exploring, steps._measures, steps._panels["kernels"]
+    steps.use_entry("second")
+    assert steps.wait()
+    state = steps.state
+    old_explore._tell(rows=[{"name": "late"}])
+    old_rows.keep_race(Config(name="a"), Config(name="b"), None)
+    old_rows._busy({"text": "late"})
+    old_panel.show()
+    assert (steps.exploration, steps.state, steps.kernels_tab) == ({}, state, [])
+
+
+def table_rows(blocks):
+    return [row for block in blocks for row in block.get("rows", ())]
 
 
 def test_unknown_function_changes_nothing(steps):

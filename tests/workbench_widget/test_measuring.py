@@ -10,6 +10,8 @@ from workbench_widget.driving import MERGE, PIPELINE, says
 
 import workbench as wb
 from workbench.errors import UnknownName
+from workbench.pipeline.config import Config
+from workbench.widgets.measuring import Measurements
 
 
 def test_each_configuration_tried_is_a_row_once_and_the_plots_fill(cast, dialect):
@@ -74,11 +76,11 @@ def test_of_two_threads_that_tell_of_rows_the_newer_news_is_shown_last(bench, mo
     row = {"config": "a", "target": "llvm", "status": "running"}
     monkeypatch.setattr(bench._measures, "all", lambda: {wb.Config(): dict(row)})
     monkeypatch.setattr(bench, "_push", slow)
-    other = threading.Thread(target=bench._push_rows)
+    other = threading.Thread(target=bench._push_rows, args=(bench._opened,))
     other.start()
     time.sleep(0.1)
     row["status"] = "ok"
-    bench._push_rows()
+    bench._push_rows(bench._opened)
     other.join()
     assert shown == ["running", "ok"]
 
@@ -211,3 +213,13 @@ def test_what_a_tab_cannot_do_is_said_in_it(cast, dialect):
     assert block(bench, "kernels", "kernels-trouble")["text"]
     assert bench.state["error"] is None
     bench.close()
+
+
+def test_rival_is_another_build(bench):
+    """A race of equal builds gives no answer."""
+    one, same, other = Config(name="a", pipeline="A"), Config(name="b", pipeline="A,-B"), Config(name="c", pipeline="B")
+    measures = Measurements(bench.workload, "llvm", 0.1, lambda: None, print, print)
+    measures._rows = {config: {"status": "ok"} for config in (one, same)}
+    assert measures.rival(same) is None
+    measures._rows[other] = {"status": "ok"}
+    assert measures.rival(same) == other

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from types import SimpleNamespace
+
 import pytest
 from workbench_widget.driving import MERGE, says
 
 import workbench as wb
+from workbench.errors import WorkbenchError
+from workbench.widgets import real_build
+from workbench.widgets.real_build import RealBuild
 
 
 @pytest.fixture
@@ -48,6 +54,21 @@ def test_the_input_is_shown_while_constants_are_folded(opened, conv, dialect):
     bench.close()
 
 
+def test_input_says_when_the_passes_were_not_run(opened, monkeypatch):
+    def failing(*_):
+        raise WorkbenchError("there is no such pass")
+
+    opened._shown = None
+    with monkeypatch.context() as patch:
+        patch.setattr(opened, "_traced", failing)
+        opened.pipeline = "BindParams,FoldConstant"
+        assert opened.wait()
+    assert list(opened.titles) == ["before", "not run"]
+    opened.toggle("FoldConstant")
+    assert opened.wait()
+    assert list(opened.titles) == ["before", "after"]
+
+
 def test_without_parameters_the_first_preset_is_shown(cast, dialect):
     bench = wb.Workbench(cast, auto_measure=False)
     assert bench.wait()
@@ -68,6 +89,48 @@ def test_a_build_that_fails_has_its_sentence(conv, dialect, facts):
     assert bench.wait()
     assert set(bench.state["build"]) in ({"failed", "opt_level"}, {"kernels", "opt_level"})
     bench.close()
+
+
+def test_a_count_that_fails_has_its_reason(conv, dialect, monkeypatch):
+    failed = SimpleNamespace(status="failed", reason="no build of it runs", calls=0)
+    monkeypatch.setattr(real_build, "count_config", lambda *_, **__: failed)
+    seen = []
+    build = RealBuild(conv, "llvm", [], seen.append, seen.append, seen.append)
+    build.count(3)
+    assert build.wait(60)
+    assert seen == [{"failed": "no build of it runs", "opt_level": 3}]
+
+
+def test_a_known_level_cancels_the_count_of_another(conv, dialect, monkeypatch):
+    """Level 3, 2 and 3 again shows the number of level 3."""
+    gate, seen = threading.Event(), []
+
+    def count(_workload, config, *_, **__):
+        assert config.opt_level == 3 or gate.wait(60)
+        return SimpleNamespace(status="ok", reason="", calls=config.opt_level)
+
+    monkeypatch.setattr(real_build, "count_config", count)
+    build = RealBuild(conv, "llvm", [], seen.append, seen.append, seen.append)
+    build.count(3)
+    assert build.wait(60)
+    build.count(2)
+    build.count(3)
+    gate.set()
+    assert build.wait(60)
+    assert [found["kernels"] for found in seen] == [3, 3]
+
+
+def test_a_cancelled_list_is_not_awaited(conv, dialect, monkeypatch):
+    gate, seen = threading.Event(), []
+    monkeypatch.setattr(RealBuild, "_traced", lambda *_: gate.wait(60) and ())
+    build = RealBuild(conv, "llvm", [], seen.append, lambda _: None, seen.append)
+    build.explain(wb.Pipeline(), 3)
+    assert seen[0]["listing"]
+    build.cancel()
+    gate.set()
+    assert build.wait(60)
+    assert not any("listing" in found or "why" in found for found in seen[1:])
+    assert len(seen) > 1
 
 
 def test_passes_of_the_build_that_are_not_here_are_listed(opened, conv, dialect):
@@ -151,5 +214,9 @@ def test_one_pair_has_one_answer_in_measure_and_ablation(bench):
     assert bench.state["error"] is None
     row = next(row for row in bench._panels["ablation"].rows if row["pass"] == MERGE)
     assert "ratio" not in row
+    table = next(each for each in bench.ablation_tab if each.get("name") == "ablation-table")
+    assert any("raced again in the Measure tab" in line for line in table["rows"])
+    panel = bench._panels["ablation"]
+    assert "ratio" not in panel.kept([{"ratio": 1.0}] * len(panel.rows))[panel.rows.index(row)]
     says(bench, type="tab", name="ablation")
     assert "so far" in next(each for each in bench.ablation_tab if each.get("name") == "ablation-headline")["text"]

@@ -23,9 +23,9 @@ NO_SERVER = "no server"
 "the tracker lent no device: that is no fault of the configuration, and another time it may"
 
 COUNTED = "counted"
-"it has counts, and was not to be timed"
+"it has counts; no time was asked for"
 UNDER_WAY = ("pending", "running")
-"it waits for its turn, or has it"
+"it waits, or is being measured"
 
 ALL = (OK, WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY, CANCELLED, INTERRUPTED, NOT_MEASURED, NO_SERVER)
 BROKEN = (WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY)

@@ -131,7 +131,9 @@ def _worth(answers: Sequence[tuple[Row, str]]) -> str:
     if harm:
         worst = min(harm, key=lambda row: row["ratio"])
         return f"{worst['pass']} slows it down: {worst['ratio']:.3g} of the time without it"
-    return "no pass makes a difference beyond the noise"
+    if not without:
+        return ""
+    return f"{len(without)} pass{'es' if len(without) > 1 else ''} raced; none could be told apart"
 
 
 def _counted(rows: Sequence[Row], controls: Sequence[Row]) -> str:

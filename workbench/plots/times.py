@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.measure.status import UNDER_WAY
-from workbench.plots.rows import TIMED, Row, conditions, counted_failures, device, failed, failures
+from workbench.plots.rows import TIMED, Row, conditions, counted_failures, device, failed, failures, kind
 from workbench.plots.style import LIGHT, Theme, axes, complete, dress, figures, label_rows, say, time_unit
 
 if TYPE_CHECKING:
@@ -106,10 +106,19 @@ def headline(rows: Sequence[Row], races: Sequence[Race] = ()) -> str:
 
 def _of_device(rows: Sequence[Row], races: Sequence[Race]) -> str:
     right = [row for row in rows if _has_time(row) and not failed(row)]
-    names = {row["config"] for row in right}
-    raced = next((race for race in reversed(races) if {race.a, race.b} <= names), None)
+    raced = next((race for race in reversed(races) if _is_of(race, right)), None)
     said = _said(right, raced) if any(map(_has_time, rows)) else "nothing timed"
     return "; ".join(part for part in (said, counted_failures(rows)) if part)
+
+
+def _is_of(race: Race, rows: Sequence[Row]) -> bool:
+    """Whether a race was one of two of these rows, on their target."""
+    return {race.a, race.b} <= {row["config"] for row in rows if _ran_there(row, race.target)}
+
+
+def _ran_there(row: Row, target: str) -> bool:
+    named = {row.get("target"), row.get("asked_target")} - {None}
+    return target in named if named else kind(target) == device(row)
 
 
 def _said(right: Sequence[Row], raced: Race | None) -> str:

@@ -78,7 +78,11 @@ def waterfall(
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     left_out = len(known) - len(shown)
     said = f"passes left out that leave this as it is: {left_out}" if left_out else ""
-    title = _finding(known, what) if finished else f"{len(known)} of the stages so far"
+    title = (
+        _finding(known, what)
+        if finished
+        else f"{len(known)} stages {'timed' if what == 'median_us' else 'counted'} so far"
+    )
     title = "; ".join(part for part in (title, counted_failures(everything)) if part)
     beneath = " · ".join(part for part in (said, conditions(data)) if part)
     dress(ax, title, theme, beneath, failures(everything, "pass"))

@@ -33,7 +33,7 @@ class Task:
         self._stop_at = min(self._stop_at, time.monotonic() + after)
 
     def resume(self) -> bool:
-        """Return whether the work goes on to its end; it does not once it was cancelled."""
+        """Keep the request although a newer one replaced it; return False where it was cancelled."""
         if self.cancelled():
             return False
         self._stop_at = float("inf")
@@ -41,7 +41,10 @@ class Task:
 
 
 class Background:
-    """Runs requests in a thread of its own, one at a time; a waiting request is replaced by a newer one."""
+    """Runs requests in a thread of its own, one at a time; a waiting request is replaced by a newer one.
+
+    The thread ends when no request is left.
+    """
 
     def __init__(self, name: str, failed: Callable[[Exception], None]) -> None:
         self._name = name
@@ -60,7 +63,6 @@ class Background:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._loop, name=self._name, daemon=True)
                 self._thread.start()
-            self._lock.notify_all()
 
     def cancel(self) -> None:
         """Give up what runs now and what waits."""
@@ -70,13 +72,13 @@ class Background:
                 self._running.give_up(0.0)
 
     def withdraw(self) -> None:
-        """Forget what waits."""
+        """Drop the waiting request; the running one goes on."""
         with self._lock:
             self._waiting = None
             self._lock.notify_all()
 
     def resume(self) -> bool:
-        """Let what runs now go on to its end, if something runs and was not cancelled; return whether it does."""
+        """Keep the running request although a newer one replaced it; return whether there is one to keep."""
         with self._lock:
             return self._running is not None and self._running.resume()
 
@@ -86,19 +88,20 @@ class Background:
             return self._lock.wait_for(lambda: self._running is None and self._waiting is None, timeout)
 
     def _loop(self) -> None:
-        while True:
-            with self._lock:
-                self._lock.wait_for(lambda: self._waiting is not None)
-                task, self._waiting = self._waiting, None
-                self._running = task
-            assert task is not None
+        while (task := self._next()) is not None:
             try:
                 task.work(task)
-            except Exception as error:  # noqa: BLE001  the thread must outlive its work; the widget shows the error
+            except Exception as error:  # noqa: BLE001  the next request is still run; the widget shows the error
                 self._tell(error)
-            with self._lock:
-                self._running = None
+
+    def _next(self) -> Task | None:
+        """Take the request that waits; without one the thread ends, and the next request starts another."""
+        with self._lock:
+            self._running, self._waiting = self._waiting, None
+            if self._running is None:
+                self._thread = None
                 self._lock.notify_all()
+            return self._running
 
     def _tell(self, error: Exception) -> None:
         try:

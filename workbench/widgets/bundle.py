@@ -116,7 +116,7 @@ class View(anywidget.AnyWidget):
         raise NotImplementedError
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """The live widget, and beside it what is shown where no widget can be."""
+        """Return the live widget, and the markup that a page without widgets shows."""
         made = super()._repr_mimebundle_(**kwargs)
         if made is None:
             return None

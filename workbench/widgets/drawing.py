@@ -35,6 +35,8 @@ from workbench.widgets.supply import Supply, Wish
 
 WHOLE = -1
 "the step number of the whole pipeline: its input against its result"
+RUNNING, NOT_RUN = "passes are running", "not run"
+"titles of the side after while it shows the input"
 LEVEL = 4
 "the opt level at which TVM runs every pass"
 
@@ -150,21 +152,25 @@ class Drawing(Comparison):
             trace = self._traced(choice, task)
         except WorkbenchError as error:
             self._trace = None
+            self._retitle(RUNNING, NOT_RUN)
             if task.wanted:
                 self._fail("The passes were not run", str(error))
             else:
                 self._push(busy=None)
             return
-        if not task.wanted:
-            self._push(busy=None)
-            return
-        self._trace, self._traced_choice = trace, choice
+        with self._lock:
+            # another function of the module takes both away when it has cancelled this
+            if not task.wanted:
+                self._retitle(RUNNING, NOT_RUN)
+                self._push(busy=None)
+                return
+            self._trace, self._traced_choice = trace, choice
         self._step = min(self._step, len(trace.steps) - 1)
         self._draw_step()
         # how much each pass changed takes longer than the picture, and a newer choice's list is not to be overwritten
         passes = page.pass_states(choice, trace, self._infos)
         with self._lock:
-            if self.choice != choice:
+            if self.choice != choice or not task.wanted:
                 self._push(busy=None)
                 return
             self._push(passes=passes, busy=None)
@@ -202,7 +208,14 @@ class Drawing(Comparison):
         """Show the input alone where nothing is shown yet: TVM folds the constants of a large model for a minute."""
         if self._shown is None and choice.mode == "pipeline" and binds(choice.pipeline):
             start = self._runner.run(Pipeline(), choice.opt_level).start
-            self._show(start, start, ("before", "passes are running"), finished=False)
+            self._show(start, start, ("before", RUNNING), finished=False)
+        self._retitle(NOT_RUN, RUNNING)
+
+    def _retitle(self, old: str, new: str) -> None:
+        """Give the side after another title, where it has that one."""
+        with self._lock:
+            if list(self.titles[1:]) == [old]:
+                self.titles = [self.titles[0], new]
 
     def _draw_step(self) -> None:
         trace = self._trace

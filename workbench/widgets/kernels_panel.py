@@ -78,6 +78,8 @@ class KernelsPanel(Panel):
             return
         if config not in self._counts:
             _keep(self._counts, config, self._counted(program, config, task))
+        if not task.wanted:
+            return
         self._config = config
         found, graph = self._counts[config], self.bench.drawn_after()
         self._places = nodes_on(found, graph) if graph is not None else {}
@@ -106,7 +108,8 @@ class KernelsPanel(Panel):
         if not row["per_kernel"]:
             raise WorkbenchError(f"the kernels were not timed: {row['message'] or row['status']}")
         _keep(self._times, config, pd.DataFrame([row]))
-        self._lay(self.bench.drawn_after())
+        if task.wanted:
+            self._lay(self.bench.drawn_after())
 
     def _lay(self, graph: Graph | None) -> None:
         found = self._found()

@@ -109,11 +109,13 @@ class Measurements:
         self._changed()
 
     def rival(self, current: Config) -> Config | None:
-        """The configuration to race the current one against: the first other one that ran; None where there is none."""
+        """The configuration to race the current one against: the first that ran and is another build, or None."""
         rows = self.all()
         if current not in rows or not may_win(rows[current]):
             return None
-        return next((config for config, row in rows.items() if config != current and may_win(row)), None)
+        build = current.same_build()
+        others = (config for config, row in rows.items() if may_win(row) and config.same_build() != build)
+        return next(others, None)
 
     def cancel(self) -> None:
         """Give up what is measured and what waits."""

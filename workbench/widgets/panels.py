@@ -114,7 +114,7 @@ class Panel:
         """Something was entered into a field."""
 
     def withdraw(self, a: Config, b: Config) -> None:
-        """Two configurations were raced elsewhere: what is said of them here is older."""
+        """Drop the ratio of two configurations that were raced again in another tab."""
 
     def show(self) -> None:
         """Show what there is."""

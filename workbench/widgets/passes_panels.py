@@ -57,9 +57,13 @@ class PassesPanel(Panel):
         for rows in self.found(*choice, timed=timed, task=task):
             if not task.wanted:
                 return
-            self.rows, self._of, self.finished = rows, choice, False
+            self.rows, self._of, self.finished = self.kept(rows), choice, False
             self.show()
         self.finished = task.wanted
+
+    def kept(self, rows: Rows) -> Rows:
+        """Return the rows without the ratios that were withdrawn meanwhile."""
+        return rows
 
     def found(self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task) -> Iterator[Rows]:
         """The rows as they fill."""
@@ -148,10 +152,12 @@ class AblationPanel(PassesPanel):
         super().__init__(*given)
         self._pairs: dict[int, set[Config]] = {}
         "place of a row -> the two builds that it raced"
+        self._withdrawn: set[int] = set()
+        "places of rows whose pair was raced anew in another tab"
 
     def found(self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task) -> Iterator[Rows]:
         """As `wb.ablate`."""
-        self._pairs = {}
+        self._pairs, self._withdrawn = {}, set()
         return left_out(
             self.bench.workload,
             self.bench.target,
@@ -163,7 +169,7 @@ class AblationPanel(PassesPanel):
             budget=1.0,
             progress=self.progress("Ablation"),
             cancelled=lambda: not task.wanted,
-            raced=self._keep,
+            raced=lambda *found: self._keep(*found) if task.wanted else None,
         )
 
     def _keep(self, place: int, config: Config, whole: Config, found: Race) -> None:
@@ -173,10 +179,14 @@ class AblationPanel(PassesPanel):
     def withdraw(self, a: Config, b: Config) -> None:
         """Take back the ratio of a pair that was raced anew: one pair has one answer."""
         pair = {a.same_build(), b.same_build()}
-        for place in [place for place, each in self._pairs.items() if each == pair]:
-            kept = {name: value for name, value in self.rows[place].items() if name not in RACE_COLUMNS}
-            self.rows[place] = {**kept, "status": COUNTED, "message": "raced again in another tab"}
-            del self._pairs[place]
+        places = {place for place, each in self._pairs.items() if each == pair} - self._withdrawn
+        if places:
+            self._withdrawn |= places
+            self.rows = self.kept(self.rows)
+            self.show()
+
+    def kept(self, rows: Rows) -> Rows:
+        return [_unraced(row) if place in self._withdrawn else row for place, row in enumerate(rows)]
 
     def blocks(self) -> list[Block]:
         if not self.rows:
@@ -213,11 +223,17 @@ class AblationPanel(PassesPanel):
     def _raced(self, row: dict[str, Any]) -> tuple[str, str]:
         """The ratio with its interval, where something may be said of it; and the verdict, or why there is none."""
         if ratio_of(row) is None:
-            return "", failure(row.get("status"), row.get("message"))
+            again = str(row.get("message") or "") if row.get("status") == COUNTED else ""
+            return "", again or failure(row.get("status"), row.get("message"))
         found = judge_row(row, self.rows[0])
         if found.reason != RACED:
             return "", found.sentence
         return f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})", VERDICT[found.answer]
+
+
+def _unraced(row: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in row.items() if name not in RACE_COLUMNS}
+    return {**kept, "status": COUNTED, "message": "raced again in the Measure tab"}
 
 
 def _whole(value: Any) -> str:

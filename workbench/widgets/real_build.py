@@ -9,6 +9,7 @@ from typing import Any
 from workbench.dialects.base import Preset, Workload
 from workbench.errors import WorkbenchError
 from workbench.measure.kernels.counts import count_config
+from workbench.measure.status import FAILED
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.build_trace import trace_build
 from workbench.pipeline.config import Config
@@ -39,7 +40,8 @@ class RealBuild:
     presets
         The dialect's.
     tell
-        Given what is known: `kernels` or `failed`, `opt_level`, and `why`, sentences, once they were asked for.
+        Given what is known: `kernels` or `failed`, `opt_level`, and `why`, sentences, once they were asked for; `listing`
+        while these are being made.
     busy
         Told what is being done, and None at the end.
     """
@@ -60,25 +62,38 @@ class RealBuild:
         self._busy = busy
         self._lock = threading.Lock()
         self._counts: dict[int, Told] = {}
+        self._listing: Told | None = None
+        "the count of the build that is being explained"
         self._steps: dict[int, tuple[Step, ...]] = {}
         self._work = Background("workbench-real-build", failed)
 
     def count(self, opt_level: int) -> None:
-        """Tell the kernels of the build at that opt level; what was explained is forgotten."""
+        """Show the kernels of the build at that opt level, without the passes that explain them."""
         with self._lock:
             known = self._counts.get(opt_level)
+            self._listing = None
         if known is not None:
+            # what runs now is of another level, or explains another pipeline
+            self._work.cancel()
             self._tell(known)
         else:
             self._work.submit(lambda task: self._count(opt_level, task))
 
     def explain(self, pipeline: Pipeline, opt_level: int) -> None:
-        """Tell the passes that change something in the build and are not in the pipeline, and the reverse."""
+        """Show the passes that change something in the build and are not in the pipeline, and the reverse."""
+        with self._lock:
+            self._listing = self._counts.get(opt_level, {})
+            listing = {**self._listing, "listing": True}
+        self._tell(listing)
         self._work.submit(lambda task: self._explain(pipeline, opt_level, task))
 
     def cancel(self) -> None:
-        """Stop; what is known stays."""
+        """Stop counting and explaining; the known counts stay."""
         self._work.cancel()
+        with self._lock:
+            known, self._listing = self._listing, None
+        if known is not None:
+            self._tell(known)
 
     def wait(self, timeout: float) -> bool:
         """Wait until everything that was asked for is done; whether that was in time."""
@@ -87,15 +102,16 @@ class RealBuild:
     def _count(self, opt_level: int, task: Task) -> None:
         try:
             found = count_config(self._workload, Config(opt_level=opt_level), self._target, cancelled=task.cancelled)
-            told: Told = {"kernels": found.calls, "opt_level": opt_level}
+            known: Told = {"failed": found.reason} if found.status == FAILED else {"kernels": found.calls}
         except WorkbenchError as error:
             if task.cancelled():
                 return
-            told = {"failed": str(error), "opt_level": opt_level}
+            known = {"failed": str(error)}
+        known["opt_level"] = opt_level
         with self._lock:
-            self._counts[opt_level] = told
+            self._counts[opt_level] = known
         if task.wanted:
-            self._tell(told)
+            self._tell(known)
 
     def _explain(self, pipeline: Pipeline, opt_level: int, task: Task) -> None:
         if opt_level not in self._counts:
@@ -109,6 +125,8 @@ class RealBuild:
         finally:
             self._busy(None)
         if task.wanted:
+            with self._lock:
+                self._listing = None
             self._tell({**self._counts.get(opt_level, {}), "why": why})
 
     def _traced(self, opt_level: int, task: Task) -> tuple[Step, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from workbench.dialects.base import PassInfo, Preset
+from workbench.pipeline.apply import BIND
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import PassStep, Pipeline
 
@@ -30,7 +31,9 @@ class Choice:
             context = {"disabled": self.disabled, "required": self.required, "options": dict(self.options)}
             return Config(opt_level=self.opt_level, **context)
         running = Pipeline(step for step in self.pipeline if step.enabled)
-        return Config(name=self._name(presets), opt_level=self.opt_level, pipeline=str(running))
+        # a configuration with no pipeline is the compiler's own: where nothing runs, a pass that is off keeps the text
+        text = str(running) or str(self.pipeline) or f"-{BIND}"
+        return Config(name=self._name(presets), opt_level=self.opt_level, pipeline=text)
 
     def _name(self, presets: Sequence[Preset]) -> str:
         off = " ".join(f"-{step.text}" for step in self.pipeline if not step.enabled)

@@ -56,9 +56,11 @@ def _is_picture(url: str) -> bool:
     return len(url) <= MOST and _PICTURE.fullmatch(url) is not None
 
 
-# The picture appears after a moment: a live view hides it before that.
+# The picture appears after a moment: a live view hides it before that. The output before the picture is found by child
+# combinators, since an Output widget holds the picture too, and `:has` cannot stand in `:has`.
 _STYLE = (
-    '.jp-OutputArea-child:not(:has(.wb)):has(+.jp-OutputArea-child [data-wb-still="{id}"]){{display:none}}'
+    '.jp-OutputArea-child:not(:has(.wb)):has(+.jp-OutputArea-child>.jp-OutputArea-output>[data-wb-still="{id}"])'
+    "{{display:none}}"
     "@keyframes wb-still{{0%,99%{{max-height:0;overflow:hidden;visibility:hidden}}}}"
     '@media screen{{[data-wb-still="{id}"]{{animation:wb-still 1.5s backwards}}}}'
 )

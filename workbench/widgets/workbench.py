@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -89,33 +90,37 @@ class Workbench(Choosing):
         self._pushing = threading.RLock()
         self._budget = budget
         self._open()
-        self._panels = {
-            panel.name: panel(self, partial(self.set_trait, f"{panel.name}_tab"), self._busy)
-            for panel in (KernelsPanel, WaterfallPanel, AblationPanel)
-        }
-        self._checking = Checking(self._checked, self._busy, self._fail)
         self.on_msg(self._on_message)
         self._begin()
         self.observe(self._selected, "selection")
 
     def _open(self) -> None:
-        """Make what works on the workload."""
+        """Make the parts that work on the workload; late results of the workload before it are not shown."""
+        self._opened = opened = object()
+
+        def current(show: Callable[..., None]) -> Callable[..., None]:
+            def shown(*given: Any) -> None:
+                with self._lock:
+                    if self._opened is opened:
+                        show(*given)
+
+            return shown
+
+        busy, failed = current(self._busy), current(self._failed)
         self._runner = Runner(self.workload)
-        self._measures = Measurements(
-            self.workload, self.target, self._budget, self._push_rows, self._busy, self._failed
-        )
-        self._exploring = Exploring(self.workload, self._explored)
-        self._build = RealBuild(
-            self.workload,
-            self.target,
-            self._presets,
-            lambda found: self._push(build=found),
-            self._busy,
-            self._failed,
-        )
+        rows = partial(self._push_rows, opened)
+        self._measures = Measurements(self.workload, self.target, self._budget, rows, busy, failed)
+        self._exploring = Exploring(self.workload, current(self._explored))
+        build = current(lambda found: self._push(build=found))
+        self._build = RealBuild(self.workload, self.target, self._presets, build, busy, failed)
+        self._panels = {
+            panel.name: panel(self, current(partial(self.set_trait, f"{panel.name}_tab")), busy)
+            for panel in (KernelsPanel, WaterfallPanel, AblationPanel)
+        }
+        self._checking = Checking(current(self._checked), busy, current(self._fail))
 
     def _begin(self) -> None:
-        """Show the workload, of which nothing is known yet."""
+        """Show the workload without any result."""
         self._step = WHOLE
         names = self.workload.entries()
         self._push(
@@ -146,7 +151,7 @@ class Workbench(Choosing):
         return pd.DataFrame([row for row in self._measures.all().values() if row["status"] not in UNDER_WAY])
 
     def use_entry(self, name: str) -> None:
-        """Look at another function of the module; the passes stay, what was measured belongs to the other one and goes.
+        """Look at another function of the module: the passes stay, the measurements of the other function are dropped.
 
         Raises
         ------
@@ -155,10 +160,16 @@ class Workbench(Choosing):
         """
         workload = chosen(self.workload, name)
         self.cancel()
-        self.workload, self._trace, self._traced_choice = workload, None, None
-        self._open()
-        self.exploration, self.plots, self._plotted = {}, [], []
-        self._begin()
+        with self._pushing, self._lock:
+            self.workload, self._trace, self._traced_choice = workload, None, None
+            seen = {name: panel.open for name, panel in self._panels.items()}
+            self._open()
+            for name, panel in self._panels.items():
+                panel.open = seen[name]
+                self.set_trait(f"{name}_tab", [])
+            self.overlay_after(None)
+            self.exploration, self.plots, self._plotted = {}, [], []
+            self._begin()
 
     def measure(self) -> None:
         """Build and time the configuration that is chosen, beside the notebook."""
@@ -176,10 +187,11 @@ class Workbench(Choosing):
         rival = self._measures.rival(current)
         if rival is None:
             raise WorkbenchError("a race needs two configurations that ran; measure this one and another first")
+        ablation = self._panels["ablation"]
         self._measures.race(
             rival,
             current,
-            lambda: self._panels["ablation"].withdraw(rival, current),
+            lambda: ablation.withdraw(rival, current),
             lambda said: self._fail("There was no race", said),
         )
 
@@ -383,9 +395,11 @@ class Workbench(Choosing):
         if panel.open:
             panel.show()
 
-    def _push_rows(self) -> None:
-        # one thread at a time: two tell of rows, and what was read first may not be what is shown in the end
+    def _push_rows(self, opened: object) -> None:
+        # one thread at a time: two show rows, and what was read first may not be what is shown in the end
         with self._pushing:
+            if self._opened is not opened:
+                return
             current = self.choice.config(self._presets)
             found = self._measures.all()
             rows = [

@@ -132,8 +132,10 @@ def ratio_of(row: Row, columns: tuple[str, str, str] = ("ratio", "low", "high"))
 
 def is_under_way(rows: Iterable[Row]) -> bool:
     """Whether some rows are raced or timed and others still wait: no headline speaks of them yet."""
+    rows = list(rows)
     statuses = [row.get("status") for row in rows]
-    begun = any(status not in (COUNTED, None) for status in statuses)
+    # a row that failed may have failed to be counted, where none is to be raced
+    begun = any(ratio_of(row) is not None for row in rows)
     return any(status in UNDER_WAY for status in statuses) or (begun and COUNTED in statuses)
 
 
