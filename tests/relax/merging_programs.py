@@ -136,9 +136,9 @@ class Merging:
             f"R.concat({pair}, axis=0)": seen.wide,
             f"R.match_cast({a}, {T})": seen.values,
             f"R.match_cast(R.exp({a}), {T})": seen.values,
-            f"R.call_dps_packed('packed', ({a},), out_ty={T})": seen.values,
-            f"R.call_dps_packed('packed', ({a},), out_ty={OTHER})": seen.wide,
-            f"R.call_tir(cls.kernel, ({a},), out_ty={T})": seen.values,
+            f"R.call_dps_packed('packed', ({a},), {T})": seen.values,
+            f"R.call_dps_packed('packed', ({a},), {OTHER})": seen.wide,
+            f"R.call_tir(cls.kernel, ({a},), {T})": seen.values,
             f"cls.fused({a})": seen.values,
             f"cls.helper({a})": seen.values,
             f"R.zeros(R.shape([2, 3]), dtype='float32')": seen.values,  # noqa: F541

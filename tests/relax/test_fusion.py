@@ -241,6 +241,7 @@ def nested(seeds: range, tell: Any) -> None:
     assert fails
 
 
+@pytest.mark.skipif(hasattr(relax, "TensorStructInfo"), reason="TVM 0.25 types a value of a match_cast otherwise")
 def test_arms_and_local_functions(tell):
     nested(range(30), tell)
 

@@ -119,7 +119,9 @@ def random_inputs(workload: Workload, seed: int) -> dict[str, Any]:
         found[name] = (
             sizes
             if shape is None
-            else random_values(name, shape, compat.dtype_of(type), seed, limit_of(workload, name, compat.dtype_of(type)))
+            else random_values(
+                name, shape, compat.dtype_of(type), seed, limit_of(workload, name, compat.dtype_of(type))
+            )
         )
     return found
 

@@ -84,5 +84,7 @@ def random_inputs(workload: Workload, seed: int) -> dict[str, np.ndarray]:
             continue
         if not isinstance(type, relay.TensorType) or not all(isinstance(d, tvm.tir.IntImm) for d in type.shape):
             raise MeasureError(f"the input {name} has type {type}; only tensors of known shape can be filled and timed")
-        found[name] = random_values(name, [int(d) for d in type.shape], type.dtype, seed, limit_of(workload, name, type.dtype))
+        found[name] = random_values(
+            name, [int(d) for d in type.shape], type.dtype, seed, limit_of(workload, name, type.dtype)
+        )
     return found
