@@ -169,7 +169,7 @@ def reshaped(batch: Any = 2) -> Any:
 
 
 def reference(model: Any, limits: Mapping[str, int], seed: int = 0) -> list[np.ndarray]:
-    """What ONNX's own evaluator gives for the inputs that the workbench makes; `limits` are the workload's."""
+    """Return the outputs of ONNX's own evaluator for the inputs that the workbench makes; `limits` are the workload's."""
     from onnx.reference import ReferenceEvaluator
 
     from workbench.dialects.inputs import random_values

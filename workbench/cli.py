@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -88,13 +88,18 @@ a model is a .relay, .txt, .json, .py, .onnx or .tflite file, or `sample:NAME`, 
 exit status: 0 done, 1 an error (one sentence on stderr), 2 bad usage, 3 done but a pass or a configuration failed"""
 
 
-def _command(
-    commands: Any, name: str, work: Callable[[argparse.Namespace], int], help: str, more: str = ""
-) -> argparse.ArgumentParser:
+def _command(commands: Any, name: str, help: str, more: str = "") -> argparse.ArgumentParser:
+    """Add a subcommand whose work is in the table of commands.py, which is imported when it runs."""
+
+    def run(options: argparse.Namespace) -> int:
+        from workbench.commands import RUN
+
+        return RUN[name](options)
+
     parser = commands.add_parser(
         name, help=help, description=f"{help}. {more}", formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.set_defaults(run=work)
+    parser.set_defaults(run=run)
     return parser
 
 
@@ -140,7 +145,6 @@ def _add_trace(commands: Any) -> None:
     parser = _command(
         commands,
         "trace",
-        _trace,
         "run passes over a model, and say what each of them did",
         "A line a pass: * it changed the module, ! it failed, - it was skipped or is off.",
     )
@@ -165,7 +169,6 @@ def _add_show(commands: Any) -> None:
     parser = _command(
         commands,
         "show",
-        _show,
         "turn a trace or a model into one HTML file",
         "The file needs no network, no TVM and no Jupyter.",
     )
@@ -179,7 +182,7 @@ def _add_show(commands: Any) -> None:
 
 
 def _add_kernels(commands: Any) -> None:
-    parser = _command(commands, "kernels", _kernels, "build a model for real, and count what it calls")
+    parser = _command(commands, "kernels", "build a model for real, and count what it calls")
     _add_model(parser)
     parser.add_argument("--target", default="llvm", help="as TVM writes it (default: llvm, for this CPU)")
     _add_context(parser)
@@ -187,7 +190,7 @@ def _add_kernels(commands: Any) -> None:
 
 
 def _add_measure(commands: Any) -> None:
-    parser = _command(commands, "measure", _measure, "build configurations of a model and time each on this machine")
+    parser = _command(commands, "measure", "build configurations of a model and time each on this machine")
     _add_model(parser)
     parser.add_argument(
         "-c",
@@ -208,7 +211,6 @@ def _add_export(commands: Any) -> None:
     parser = _command(
         commands,
         "export",
-        _export,
         "write a trace or a graph in another form, by the suffix",
         ".json the graph, .dot Graphviz, .py the code that makes the trace with TVM alone, .txt TVM's text, .html .svg .pdf .png.",
     )
@@ -219,36 +221,6 @@ def _add_export(commands: Any) -> None:
     )
     _add_inputs(parser)
     parser.add_argument("--step", type=int, metavar="N", help="the graph after this step (default: the last)")
-
-
-def _trace(options: argparse.Namespace) -> int:
-    from workbench import commands
-
-    return commands.trace(options)
-
-
-def _show(options: argparse.Namespace) -> int:
-    from workbench import commands
-
-    return commands.show(options)
-
-
-def _kernels(options: argparse.Namespace) -> int:
-    from workbench import commands
-
-    return commands.kernels(options)
-
-
-def _measure(options: argparse.Namespace) -> int:
-    from workbench import commands
-
-    return commands.measure(options)
-
-
-def _export(options: argparse.Namespace) -> int:
-    from workbench import commands
-
-    return commands.export(options)
 
 
 def _install_relay(options: argparse.Namespace) -> int:

@@ -63,7 +63,7 @@ function shownText(element: Element | null | undefined): string {
   return parts.map((part) => part.trim()).filter(Boolean).join(" ");
 }
 
-/** SVG where that is short, else pixels: a graph of thousands of boxes is no larger than one of ten. */
+/** SVG where that is short, else pixels: so a graph of thousands of boxes takes as little as one of ten. */
 function pictureOf(sheets: readonly StillSheet[], stacked: boolean): string {
   const svg = stillSvg(sheets, stacked);
   return bounded(`data:image/svg+xml;base64,${base64(svg)}`) ?? stillPixels(sheets, stacked) ?? "";

@@ -55,7 +55,7 @@ WORKLOAD = Workload(None, {}, "made up", "relay")
 
 @dataclass(frozen=True)
 class Pair:
-    """What is known of the two configurations."""
+    """The two configurations of a pair."""
 
     times: tuple[float, float] = (50.0, 20.0)
     "microseconds"
@@ -142,7 +142,7 @@ def _panel(kind: Any, rows: list[dict[str, Any]], **traits: Any) -> str:
 
 
 def unraced(pair: Pair) -> Iterator[tuple[str, str]]:
-    """What is said where nothing was raced: names and words."""
+    """Headlines of pairs that were not raced, by name."""
     yield "runtime", _drawn(runtime, pair.rows)
     yield "waterfall of times", _drawn(waterfall, pair.stages, what="median_us")
     yield "waterfall panel", _panel(WaterfallPanel, pair.stages, what="median_us")
@@ -151,7 +151,7 @@ def unraced(pair: Pair) -> Iterator[tuple[str, str]]:
 
 
 def raced(pair: Pair) -> Iterator[tuple[str, str]]:
-    """What is said where the pair was raced, or would be."""
+    """Headlines that use a race, by name."""
     races = [] if pair.raced is None else [pair.raced]
     yield "runtime, raced", _drawn(runtime, pair.rows, races=races)
     yield "ablation", _drawn(ablation, pair.ablated)

@@ -1,4 +1,4 @@
-"""What `wb.count` says of programs that cannot run, or of which sizes are open."""
+"""The status that `wb.count` gives to programs that cannot run and to open sizes."""
 
 import pytest
 

@@ -62,7 +62,7 @@ def _canary_is_silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(builtins, "CANARY", _canary, raising=False)
     monkeypatch.setattr(values, "PYTHON", frozenset(dir(builtins)))
     names.vocabulary()
-    # what earlier tests left behind removes its files when it is collected, and that is no call of a text
+    # garbage of earlier tests removes its files when it is collected; a text did not call that
     gc.collect()
     gc.freeze()
     before, watching = _parser_names(), True

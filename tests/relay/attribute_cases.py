@@ -79,7 +79,7 @@ def cases(op: str) -> Iterator[Case]:
 
 
 def _is_printed_whole(attrs: Any, name: str) -> bool:
-    """Whether TVM's printer, which writes six digits of a double, writes all of it."""
+    """Return whether six digits, which TVM's printer writes of a double, are all of it."""
     try:
         value = getattr(attrs, name)
     except tvm.TVMError:  # a number beyond 63 bits
@@ -109,7 +109,7 @@ _NOTHING = object()
 
 
 def _passes(key: str, given: dict[str, Any], name: str) -> bool:
-    """Whether TVM takes the value of one attribute, whatever it says of others."""
+    """Return whether TVM accepts the value of one attribute; it may refuse others."""
     try:
         tvm.ir.make_node(key, **given)
     except (AttributeError, TypeError, ValueError, tvm.TVMError) as error:

@@ -1,4 +1,4 @@
-"""What `wb.count` says of programs that relay.build refuses: each case is built too."""
+"""The status that `wb.count` gives to programs that relay.build refuses: each case is built too."""
 
 import pytest
 import tvm

@@ -25,7 +25,7 @@ PICTURE = "data:image/svg+xml;base64," + base64.b64encode(b"<svg/>").decode()
 
 @pytest.fixture
 def displayed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """What is displayed from now on, with its options."""
+    """Return a list that gets each output that is displayed, with its options."""
     calls: list[tuple[dict[str, Any], dict[str, Any]]] = []
     monkeypatch.setattr("IPython.display.display", lambda data, **how: calls.append((data, how)))
     return calls

@@ -114,6 +114,10 @@ class Workload:
         """The module as TVM prints it, with types and without the values of constants."""
         return dialect_of(self).text(self.module)
 
+    def sent_limits(self) -> Mapping[str, int] | None:
+        """Return `limits` for another process; None where that process finds the same ones when it needs them."""
+        return self.known_limits if self.source is None else dict(self.limits)
+
     def entries(self) -> tuple[str, ...]:
         """Return the names of the functions that `wb.load(..., entry=)` takes, `main` first."""
         whole = self.whole or self

@@ -44,7 +44,7 @@ def random_values(name: str, shape: Sequence[int], dtype: str, seed: int, below:
 
 
 def limit_of(workload: Workload, name: str, dtype: str) -> int | None:
-    """Return the size of what an input indexes; None for an input that is no index. Other types than integers need no look."""
+    """Return the size of the dimension that an input indexes, or None; only integers are looked up."""
     return workload.limits.get(name) if "int" in dtype else None
 
 

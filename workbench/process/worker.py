@@ -120,8 +120,7 @@ class Worker:
             "name": workload.name,
             "trusted": workload.trusted,
             "shapes": dict(workload.shapes),
-            # the child finds them where it needs them; of another module of a program only this process knows the source
-            "limits": workload.known_limits if workload.source is None else dict(workload.limits),
+            "limits": workload.sent_limits(),
             "folder": str(self.written(workload)),
         }
 

@@ -92,7 +92,7 @@ class Background:
             try:
                 task.work(task)
             except Exception as error:  # noqa: BLE001  the next request is still run; the widget shows the error
-                self._tell(error)
+                show_failure(self._failed, error)
 
     def _next(self) -> Task | None:
         """Take the request that waits; without one the thread ends, and the next request starts another."""
@@ -103,12 +103,13 @@ class Background:
                 self._lock.notify_all()
             return self._running
 
-    def _tell(self, error: Exception) -> None:
-        try:
-            self._failed(error)
-        except Exception:
-            # a widget whose notebook is gone cannot show anything; the log of the kernel can
-            logging.getLogger(__name__).exception("while telling of %r", error)
+
+def show_failure(show: Callable[..., None], *given: object) -> None:
+    """Call what shows an error; where that fails too, since the notebook may be gone, the log of the kernel has both."""
+    try:
+        show(*given)
+    except Exception:
+        logging.getLogger(__name__).exception("while %r was shown", given[-1])
 
 
 class Throttle:

@@ -128,9 +128,10 @@ class KernelsPanel(Panel):
         if what == "kernels-time":
             self.start(self._time)
         elif what == "kernels-sort":
-            column = dict(zip(map(str, range(len(COLUMNS))), COLUMNS.values(), strict=True)).get(arg)
-            if column is None:
+            columns = list(COLUMNS.values())
+            if not arg.isdecimal() or int(arg) >= len(columns):
                 return
+            column = columns[int(arg)]
             # numbers are looked at from the largest
             self.down = not self.down if column == self.sort else column not in ("index", "name", "op")
             self.sort = column

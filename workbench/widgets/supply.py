@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Hashable, Iterable
+
+from workbench.widgets.background import show_failure
 
 Wish = tuple[Hashable, ...]
 
@@ -49,11 +50,4 @@ class Supply:
             try:
                 self._make(wish)
             except Exception as error:  # noqa: BLE001  the error of one request is shown in its place; the others still come
-                self._tell(wish, error)
-
-    def _tell(self, wish: Wish, error: Exception) -> None:
-        try:
-            self._failed(wish, error)
-        except Exception:
-            # the notebook may be gone; the log of the kernel is still there
-            logging.getLogger(__name__).exception("while %r was shown", error)
+                show_failure(self._failed, wish, error)

@@ -10,6 +10,7 @@ from tvm import relax
 
 from workbench.dialects import compat
 from workbench.dialects.base import Workload
+from workbench.dialects.entries import functions_reached
 from workbench.dialects.relax.graph import IN_PLACE
 from workbench.errors import LoadError, UnknownName
 
@@ -41,28 +42,11 @@ def entered(module: tvm.IRModule, entry: str) -> tvm.IRModule:
         The function calls another one that has the name `main`.
     """
     functions = {str(variable.name_hint): variable for variable in module.get_global_vars()}
-    reached, waiting = set[str](), [module[entry]]
-    while waiting:
-        new = _called(waiting.pop()) - reached
-        reached |= new
-        waiting.extend(module[name] for name in new if isinstance(module[name], relax.Function))
-    if "main" in reached and entry != "main":
-        raise LoadError(f"the function {entry} calls `main`, so it cannot take this name; rename one of them")
+    reached = functions_reached(module, entry, relax.Function, relax.analysis.post_order_visit)
     kept = [name for name in functions if name in reached or not isinstance(module[name], relax.Function)]
     main = functions["main"] if entry == "main" else tvm.ir.GlobalVar("main")
     called = {functions[name]: module[name] for name in kept if name != "main"}
     return tvm.IRModule({**called, main: module[entry].with_attr(PUBLIC, "main")}, module.attrs, module.global_infos)
-
-
-def _called(function: relax.Function) -> set[str]:
-    found = set[str]()
-
-    def note(expr: Any) -> None:
-        if isinstance(expr, tvm.ir.GlobalVar):
-            found.add(str(expr.name_hint))
-
-    relax.analysis.post_order_visit(function, note)
-    return found
 
 
 def check_sizes(function: relax.Function, shapes: Mapping[str, int | Sequence[int]]) -> None:

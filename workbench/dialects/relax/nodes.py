@@ -34,7 +34,7 @@ def tree_of(text: str, mode: Literal["exec", "eval"] = "exec") -> ast.AST:
     """Parse a text as Python.
 
     Python 3.11 raises SystemError where an object that is collected in the meantime parses something in its finalizer
-    (cpython issue 106905); the finalizer has run by then, so the text is parsed once more.
+    (cpython issue 106905); the finalizer has run by then, so the text is parsed again.
     """
     for _ in range(10):
         with suppress(SystemError):

@@ -8,6 +8,7 @@ from typing import Any
 import tvm
 from tvm import relay
 
+from workbench.dialects.entries import functions_called, functions_reached
 from workbench.dialects.relay.graph import IN_PLACE
 from workbench.errors import LoadError, UnknownName
 
@@ -19,24 +20,15 @@ def names(module: tvm.IRModule) -> tuple[str, ...]:
         for variable, function in module.functions.items()
         if isinstance(function, relay.Function) and not any(_has(function, key) for key in IN_PLACE)
     }
-    called = set[str]().union(*(_called(function) - {name} for name, function in functions.items()))
+    called = set[str]().union(
+        *(functions_called(function, relay.analysis.post_order_visit) - {name} for name, function in functions.items())
+    )
     found = [name for name, function in functions.items() if name == "main" or _takes_tensors(function)]
     return tuple(sorted(set(found) - (called - {"main"}), key=lambda name: (name != "main", name)))
 
 
 def _has(function: relay.Function, attribute: str) -> bool:
     return function.attrs is not None and attribute in function.attrs
-
-
-def _called(function: relay.Function) -> set[str]:
-    found = set[str]()
-
-    def note(expr: Any) -> None:
-        if isinstance(expr, tvm.ir.GlobalVar):
-            found.add(expr.name_hint)
-
-    relay.analysis.post_order_visit(function, note)
-    return found
 
 
 def _takes_tensors(function: relay.Function) -> bool:
@@ -54,13 +46,7 @@ def entered(module: tvm.IRModule, entry: str) -> tvm.IRModule:
     LoadError
         The function calls another one that has the name `main`.
     """
-    reached, waiting = set[str](), [module[entry]]
-    while waiting:
-        new = _called(waiting.pop()) - reached
-        reached |= new
-        waiting.extend(module[name] for name in new if isinstance(module[name], relay.Function))
-    if "main" in reached and entry != "main":
-        raise LoadError(f"the function {entry} calls `main`, so it cannot take this name; rename one of them")
+    reached = functions_reached(module, entry, relay.Function, relay.analysis.post_order_visit)
     kept = {
         variable: function
         for variable, function in module.functions.items()

@@ -226,7 +226,7 @@ class _Maker:
         return tvm.tir.IntImm(getattr(value, "dtype", "int32" if abs(value) < 2**31 else "int64"), int(value))
 
     def has_meaning(self, name: str, value: Any, where: str) -> bool:
-        """Whether the text has an attribute's value: it only names an object of TVM's that is not in its metadata."""
+        """Return whether the value of an attribute can be made; note it where it names an object that is not in the metadata."""
         named = (leaf for leaf in _leaves(value) if isinstance(leaf, ObjectText))
         if all(leaf == ANY or leaf in self.metadata for leaf in named):
             return True

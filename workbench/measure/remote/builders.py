@@ -51,7 +51,7 @@ def submitted(
         "dialect": workload.dialect,
         "name": workload.name,
         "shapes": dict(workload.shapes),
-        "limits": workload.known_limits if workload.source is None else dict(workload.limits),
+        "limits": workload.sent_limits(),
         "target": target,
         "config": dict(config),
         "timeout": timeout,
