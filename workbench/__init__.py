@@ -139,10 +139,10 @@ if TYPE_CHECKING:
     from workbench.pipeline.spec import Pipeline as Pipeline
     from workbench.pipeline.trace import Trace as Trace
     from workbench.plots.report import report as report
+    from workbench.tune.run import tune as tune
     from workbench.tune.schedules.tuning import prepared_schedules as prepared_schedules
     from workbench.tune.schedules.tuning import tune_schedules as tune_schedules
     from workbench.tune.space import Space as Space
-    from workbench.tune.tuning import tune as tune
     from workbench.widgets.compare_view import CompareView as CompareView
     from workbench.widgets.fusion_inspector import FusionInspector as FusionInspector
     from workbench.widgets.graph_view import GraphView as GraphView
