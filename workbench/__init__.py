@@ -103,8 +103,6 @@ if TYPE_CHECKING:
     from workbench import samples as samples
     from workbench.analysis.branches import parallel_branches as parallel_branches
     from workbench.analysis.chains import constant_chains as constant_chains
-    from workbench.analysis.dominance import dominators as dominators
-    from workbench.analysis.dominance import post_dominators as post_dominators
     from workbench.analysis.fusion import explain_fusion as explain_fusion
     from workbench.analysis.fusion.assertions import assert_fused as assert_fused
     from workbench.analysis.fusion.assertions import assert_kernels as assert_kernels
@@ -116,6 +114,8 @@ if TYPE_CHECKING:
     from workbench.dialects.passes import passes as passes
     from workbench.dialects.translating import to_relax as to_relax
     from workbench.graph.diff import diff as diff
+    from workbench.graph.dominance import dominators as dominators
+    from workbench.graph.dominance import post_dominators as post_dominators
     from workbench.graph.model import Graph as Graph
     from workbench.measure.ablate import ablate as ablate
     from workbench.measure.kernels.counts import count as count
