@@ -60,13 +60,13 @@ _HOMES = {
     "compare_outputs": "pipeline.outputs",
     "plots": "plots",
     "report": "plots.report",
-    "GraphView": "widgets.graph_view",
-    "CompareView": "widgets.compare_view",
-    "PassStepper": "widgets.pass_stepper",
-    "PatternInspector": "widgets.pattern_inspector",
-    "FusionInspector": "widgets.fusion_inspector",
+    "GraphView": "widgets.graph.view",
+    "CompareView": "widgets.graph.compare",
+    "PassStepper": "widgets.stepper.pass_stepper",
+    "PatternInspector": "widgets.patterns.inspector",
+    "FusionInspector": "widgets.fusion.inspector",
     "Predict": "widgets.predict",
-    "TunePanel": "widgets.tune_panel",
+    "TunePanel": "widgets.tuning.panel",
     "Workbench": "widgets.workbench",
 }
 
@@ -143,11 +143,11 @@ if TYPE_CHECKING:
     from workbench.tune.schedules.tuning import prepared_schedules as prepared_schedules
     from workbench.tune.schedules.tuning import tune_schedules as tune_schedules
     from workbench.tune.space import Space as Space
-    from workbench.widgets.compare_view import CompareView as CompareView
-    from workbench.widgets.fusion_inspector import FusionInspector as FusionInspector
-    from workbench.widgets.graph_view import GraphView as GraphView
-    from workbench.widgets.pass_stepper import PassStepper as PassStepper
-    from workbench.widgets.pattern_inspector import PatternInspector as PatternInspector
+    from workbench.widgets.fusion.inspector import FusionInspector as FusionInspector
+    from workbench.widgets.graph.compare import CompareView as CompareView
+    from workbench.widgets.graph.view import GraphView as GraphView
+    from workbench.widgets.patterns.inspector import PatternInspector as PatternInspector
     from workbench.widgets.predict import Predict as Predict
-    from workbench.widgets.tune_panel import TunePanel as TunePanel
+    from workbench.widgets.stepper.pass_stepper import PassStepper as PassStepper
+    from workbench.widgets.tuning.panel import TunePanel as TunePanel
     from workbench.widgets.workbench import Workbench as Workbench

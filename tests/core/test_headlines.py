@@ -38,9 +38,9 @@ from workbench.tune.result import Result
 from workbench.tune.schedules.result import TunedSchedules
 from workbench.tune.space import Space
 from workbench.tune.trial import Trial
-from workbench.widgets.fusion_lists import _measured
+from workbench.widgets.fusion.tabs import _measured
 from workbench.widgets.passes_panels import AblationPanel, WaterfallPanel
-from workbench.widgets.tune_blocks import best_line
+from workbench.widgets.tuning.blocks import best_line
 
 A, B = "opt 0", "opt 3"
 MESSAGE = (

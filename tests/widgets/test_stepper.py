@@ -16,7 +16,7 @@ from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
-from workbench.widgets.packing import packed
+from workbench.widgets.payload import packed
 from workbench.widgets.states import States, lines
 from workbench.widgets.supply import Supply
 

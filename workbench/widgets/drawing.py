@@ -24,10 +24,10 @@ from workbench.pipeline.trace import Trace
 from workbench.targets import TargetLike, target_text
 from workbench.widgets import page
 from workbench.widgets.background import Background, Task, Throttle
-from workbench.widgets.bundle import Shown
+from workbench.widgets.base import Shown
 from workbench.widgets.checking import Checked
-from workbench.widgets.compare_view import Comparison
-from workbench.widgets.packing import packed
+from workbench.widgets.graph.compare import Comparison
+from workbench.widgets.payload import packed
 from workbench.widgets.real_build import binds, first_preset
 from workbench.widgets.session import Choice, History
 from workbench.widgets.states import printed

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import traitlets
 
 from workbench.errors import WorkbenchError
-from workbench.widgets.bundle import View
+from workbench.widgets.base import View
 from workbench.widgets.payload import MARKS
 
 

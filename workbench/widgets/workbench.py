@@ -29,9 +29,9 @@ from workbench.targets import TargetLike
 from workbench.widgets import messages, page
 from workbench.widgets.checking import Checking
 from workbench.widgets.choosing import Choosing
-from workbench.widgets.compare_view import Comparison
 from workbench.widgets.drawing import WHOLE
 from workbench.widgets.exploring import Exploring
+from workbench.widgets.graph.compare import Comparison
 from workbench.widgets.kernels_panel import KernelsPanel
 from workbench.widgets.measuring import ROW, Measurements
 from workbench.widgets.passes_panels import AblationPanel, WaterfallPanel

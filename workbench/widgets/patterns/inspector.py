@@ -1,8 +1,4 @@
-"""A dataflow pattern on a graph: where it matches, where it nearly does and what stopped it there.
-
-The widget holds traits and turns what is clicked into calls; `wb.match` and `wb.pattern_for` find, `pattern_cards` says it
-in blocks that the page draws. What the page asks for is done beside the notebook.
-"""
+"""A dataflow pattern on a graph: where it matches, where it nearly does and why it fails there."""
 
 from __future__ import annotations
 
@@ -22,11 +18,11 @@ from workbench.graph.diff import diff
 from workbench.graph.model import Graph
 from workbench.pipeline.edits import outline
 from workbench.pipeline.load import load
-from workbench.widgets import pattern_cards
+from workbench.widgets.base import Shown
 from workbench.widgets.blocks import Block, code, entry, row, rows
-from workbench.widgets.bundle import Shown
 from workbench.widgets.inspector import Inspector
-from workbench.widgets.pattern_cards import Finding, findings
+from workbench.widgets.patterns import cards
+from workbench.widgets.patterns.cards import Finding, findings
 from workbench.widgets.payload import encode_graph
 from workbench.widgets.session import History
 from workbench.widgets.shown import known
@@ -206,20 +202,20 @@ class PatternInspector(Inspector):
                 card.append(rows([row(self._problem, sign="!", look="removed")], "problem"))
             if self.report is not None:
                 shown = self.finding
-                card += pattern_cards.said(self.model, self.report, shown, self._legal()) if shown else []
-                card += pattern_cards.tree(self.report, shown)
-            head = pattern_cards.head(self.model.name, self.report, self.place)
+                card += cards.said(self.model, self.report, shown, self._legal()) if shown else []
+                card += cards.tree(self.report, shown)
+            head = cards.head(self.model.name, self.report, self.place)
             self.panels = {"head": head, "card": card, "tab": self._tab()}
-            self.marks = pattern_cards.marks(self.report, self.finding)
+            self.marks = cards.marks(self.report, self.finding)
 
     def _tab(self) -> list[Block]:
         if self.tab == "suggest":
-            return pattern_cards.suggested(self.model, self.selection, self.suggested)
+            return cards.suggested(self.model, self.selection, self.suggested)
         if self.tab == "code":
             made = ["view = wb.PatternInspector(w, pattern)", f"view.place = {self.place}"]
             text = "\n".join([f"pattern = {self.pattern!r}", *made, "print(wb.match(w, pattern))"])
             return [code(text, "python")]
-        return pattern_cards.found_list(self.model, self.report, self.place)
+        return cards.found_list(self.model, self.report, self.place)
 
     # -- the page
 
@@ -263,7 +259,7 @@ class PatternInspector(Inspector):
         """Go to the next finding, and select what it is about."""
         self._go(max(self.place + by, 0))
         if self.report is not None and self.finding is not None:
-            self.selection = list(pattern_cards.place_of(self.report, self.finding))
+            self.selection = list(cards.place_of(self.report, self.finding))
 
     def _use_suggested(self) -> None:
         if self.suggested is None:
@@ -294,4 +290,4 @@ def _graph(source: Workload | Graph) -> Graph:
 def _about(report: PatternReport, finding: Finding) -> set[int]:
     """Nodes that a finding speaks of, so that a click on one of them shows no other."""
     ways = finding.domination.escapes if isinstance(finding, NearMiss) and finding.domination else ()
-    return {finding.root, *pattern_cards.place_of(report, finding), *(n for each in ways for n in each.path)}
+    return {finding.root, *cards.place_of(report, finding), *(n for each in ways for n in each.path)}

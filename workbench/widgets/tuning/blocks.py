@@ -1,8 +1,10 @@
-"""What a TunePanel says of a search: how far it is, its candidates, its winner."""
+"""The blocks of a TunePanel: its buttons, the progress of the search, its candidates, its winner."""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from workbench.pipeline.spec import PassStep, Pipeline
@@ -11,7 +13,8 @@ from workbench.tune.result import Result
 from workbench.tune.run import Run
 from workbench.tune.space import Space
 from workbench.tune.trial import OBJECTIVES, Trial
-from workbench.widgets.blocks import Block, action, row, rows, size, table, words
+from workbench.widgets.blocks import Block, action, entry, row, rows, size, table, words
+from workbench.widgets.tuning.search import AT_WORK, OVER
 
 TITLES = {"time": "Time", "kernels": "Kernels", "bytes": "Between kernels", "build": "Build"}
 FEW = 12
@@ -197,3 +200,98 @@ def state(run: Run) -> str:
     """In a word or two, what a search is doing."""
     said = {"ready": "Not begun", "running": run.doing or "Searching", "paused": "Paused", "stopped": "Stopped"}
     return {**said, "done": "Done", "failed": f"Failed: {run.error}"}[run.status]
+
+
+Objective = str | Sequence[str]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the page may change of a search before it begins."""
+
+    objective: Objective
+    budget: float
+    "seconds"
+    given: Objective
+    "the objective that the panel was made with: one choice on the page even if it is several"
+
+    @property
+    def choices(self) -> dict[str, Objective]:
+        """What the page says -> the objective that it stands for."""
+        return {**{name: name for name in OBJECTIVES}, together(self.given): self.given}
+
+
+def together(objective: Objective) -> str:
+    """One objective or several, in words.
+
+    >>> together(["time", "kernels"])
+    'time, kernels'
+    """
+    return objective if isinstance(objective, str) else ", ".join(objective)
+
+
+def controls(run: Run | None, wish: Wish, busy: str, *, applies: bool) -> list[Block]:
+    """The buttons that do something now, and the fields. `applies`: there is a candidate to apply."""
+    status = "none" if run is None else run.status
+    if status in AT_WORK:
+        return [
+            *_begin_or_pause(run, busy),
+            action("Stop", "tune-stop", title="Give up the candidate in flight, and end"),
+        ]
+    hint = "Make the workload with the winner's passes: panel.applied"
+    return [
+        *_begin_or_pause(run, busy),
+        *([action("Apply", "tune-apply", title=hint)] if applies else []),
+        entry(
+            "select", "tune-objective", "for", together(wish.objective), options=[[name] * 2 for name in wish.choices]
+        ),
+        entry("number", "tune-budget", "seconds", f"{wish.budget:g}", min=1),
+    ]
+
+
+def _begin_or_pause(run: Run | None, busy: str) -> list[Block]:
+    if run is not None and run.status == "running":
+        return [action("Pause", "tune-pause", title="Finish the candidate in flight, and begin no other")]
+    return [
+        action(
+            _begin(run),
+            "tune-start",
+            off=busy if run is not None else "",
+            title="Beside the notebook, which stays free",
+        )
+    ]
+
+
+def _begin(run: Run | None) -> str:
+    """What beginning means now."""
+    if run is None:
+        return "Start"
+    if run.status == "paused":
+        return "Resume"
+    if run.status in OVER:
+        return "Go on"
+    return "Resume from the log" if run.resumed else "Start"
+
+
+MOST_ROWS = 50
+"a notebook keeps them with every save"
+NOT_BEGUN = "A search that was not begun. Run the cell to go on."
+
+
+def still(run: Run | None, target: str, listed: Sequence[Trial]) -> str:
+    """Markup in which every text of the search is only text."""
+    if run is None or not listed:
+        return f"<p>{NOT_BEGUN}</p>"
+    known = run.known
+    best = best_line(known, target, run.space)["text"]
+    found = candidates(listed, run.objectives, known.pareto_for(target), run.space)
+    head, *lines = found["rows"]
+    more = f"<p>And {len(lines) - MOST_ROWS:,} more.</p>" if len(lines) > MOST_ROWS else ""
+    return (
+        f"<p>{html.escape(f'{counts(run, target)}. {best} Run the cell to go on.')}</p>"
+        f"<table><thead>{_line(head, 'th')}</thead><tbody>{''.join(_line(line, 'td') for line in lines[:MOST_ROWS])}</tbody></table>{more}"
+    )
+
+
+def _line(texts: Sequence[str], cell: str) -> str:
+    return f"<tr>{''.join(f'<{cell}>{html.escape(text)}</{cell}>' for text in texts)}</tr>"

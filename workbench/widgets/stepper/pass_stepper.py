@@ -1,7 +1,7 @@
-"""A trace, step by step: the passes in a list, the graph before and after each, the text, and where a node came from.
+"""A trace, step by step: the passes in a list, the graph before and after each, the text, and the origin of a node.
 
-The page keeps the states that it was sent and steps through them by itself, so a step costs no question to the kernel. What
-it lacks it asks for, nearest first; `States` answers in a thread of its own. A saved page has all of it inside.
+The page keeps the states it received and steps through them by itself, so a step needs no request to the kernel. It asks for
+missing states, nearest first; `States` answers in its own thread. A saved page holds all states.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ import traitlets
 from workbench.errors import WorkbenchError
 from workbench.pipeline.trace import Trace
 from workbench.widgets import messages
-from workbench.widgets.bundle import AGAIN, LIVE, Shown
+from workbench.widgets.base import AGAIN, LIVE, Shown
 from workbench.widgets.checking import Checked, Checking
-from workbench.widgets.compare_view import Comparison
-from workbench.widgets.packing import packed
-from workbench.widgets.payload import encode_diff, encode_graph
+from workbench.widgets.graph.compare import Comparison
+from workbench.widgets.payload import encode_diff, encode_graph, packed
 from workbench.widgets.saved_page import to_json
 from workbench.widgets.states import WHOLE, States
 from workbench.widgets.supply import Supply, Wish

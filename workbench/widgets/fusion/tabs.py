@@ -1,4 +1,4 @@
-"""The tabs beneath the graph: the edits in force, branches, chains of constants, the algorithm's decisions."""
+"""The tabs beneath the graph, as blocks and as marks on the graph: edits, branches, chains, decisions, code."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from workbench.analysis.branches import BranchGroup
 from workbench.analysis.chains import ConstantChain
 from workbench.analysis.fusion.decision import Decision
 from workbench.analysis.fusion.reasons import REASONS
+from workbench.analysis.regions import Region
 from workbench.plots.rows import failed, failures
 from workbench.plots.times import headline, spoken
-from workbench.widgets.blocks import Block, action, entry, row, rows, signed, size, table, words
-from workbench.widgets.fusion_bench import Fused
-from workbench.widgets.fusion_source import Edit
-from workbench.widgets.fusion_wording import plainly, tested
+from workbench.widgets.blocks import Block, action, code, entry, row, rows, signed, size, table, words
+from workbench.widgets.fusion.program import Edit, Fused
+from workbench.widgets.fusion.wording import plainly, tested
 
 LISTED = 60
 "rows of a list; more are counted"
@@ -125,7 +125,7 @@ def branches(
         made.append(words("Products and convolutions are combined before LegalizeOps: look at the program without it."))
     if not groups:
         return [*made, words("No sibling branches that are equal, can be combined, or nearly can.", name="branches")]
-    ends, letters, listed = time.monotonic() + patience, marks(groups), []
+    ends, letters, listed = time.monotonic() + patience, branch_signs(groups), []
     for place, group in enumerate(groups[:LISTED]):
         nodes = [n for branch in group.branches for n in branch]
         ops = " → ".join(dict.fromkeys(group.graph.nodes[n].op for n in group.branches[0]))
@@ -149,7 +149,7 @@ def branches(
     return [*made, rows(listed, "branches"), *more]
 
 
-def marks(groups: Sequence[BranchGroup]) -> list[str]:
+def branch_signs(groups: Sequence[BranchGroup]) -> list[str]:
     """The sign of each group: a letter of its own, ? for a near miss, ! for a hazard."""
     letters = count()
     return [SIGNS.get(group.kind) or _letter(next(letters)) for group in groups]
@@ -205,3 +205,80 @@ def player(fused: Fused, shown: Filter, frames: Sequence[Decision], place: int) 
     colours = "On the graph: blue is where it looks, from { to }; green is what has been merged by then."
     test = words(tested(decision), "small", "frame-test")
     return [*made, rows([said], "frame-words"), test, words(colours, "small")]
+
+
+def code_blocks(before: str, edits: Sequence[str], fused: Fused, selection: Sequence[int]) -> list[Block]:
+    """The edits as a Pipeline's text, and Python that makes the same."""
+    pipeline = fused.program.made
+    return [
+        words("The passes and edits as a Pipeline:" if pipeline else "No passes and no edits.", "small"),
+        *([code(pipeline, "pipeline")] if pipeline else []),
+        code(python(before, edits, fused, selection, pipeline), "python"),
+    ]
+
+
+def python(before: str, edits: Sequence[str], fused: Fused, selection: Sequence[int], pipeline: str) -> str:
+    """Python for the view as it stands, and for the same without a page."""
+    changed = fused.settings.changed
+    more = [f", before={before!r}"] if before else []
+    more += [f", edits={list(edits)!r}"] if edits else []
+    more += [f", settings={changed!r}"] if changed else []
+    more += [f", selection={list(selection)!r}"] if 0 < len(selection) <= 20 else []
+    options = "".join(f", {name}={value!r}" for name, value in changed.items())
+    given = "w.graph()" if not pipeline else f"wb.trace(w, {pipeline!r}).end.graph"
+    pair = f"print(report.why({', '.join(map(str, selection))}))\n" if 0 < len(selection) < 3 else ""
+    return (
+        "import workbench as wb\n\nw = wb.load(module, params)\n"
+        f"view = wb.FusionInspector(w{''.join(more)})\n\n"
+        f"report = wb.explain_fusion({given}{options})\n"
+        f"assert len(report.kernels) == {fused.kernels}\n{pair}"
+    )
+
+
+MOST_SIGNS = 2000
+"signs at once"
+
+
+def region_marks(found: Region) -> dict[str, Any]:
+    """The wash of a region."""
+    return {"wash": list(found.nodes), "entry": found.entry, "exit": found.exit}
+
+
+def decision_marks(fused: Fused, frame: Decision) -> dict[str, Any]:
+    """A decision: where it looks, and what has been merged by then."""
+    place = next(i for i, d in enumerate(fused.report.decisions) if d is frame)
+    roots = fused.report.roots_after(place + 1)
+    held: dict[int, int] = {}
+    for root in roots:
+        held[root] = held.get(root, 0) + 1
+    path = [n for n, _ in frame.path]
+    sign = ["+", "added"] if frame.fused else ["!", "removed"]
+    return {
+        "wash": path,
+        "entry": frame.node,
+        "exit": -1 if frame.dominator is None else frame.dominator,
+        "signs": [[frame.node, *sign, False]],
+        "done": [n for n, root in enumerate(roots) if held[root] > 1],
+    }
+
+
+def branch_marks(groups: Sequence[BranchGroup]) -> dict[str, Any]:
+    """The same letter on each branch of a group; the first group that has a node marks it."""
+    signs: dict[int, list[Any]] = {}
+    for group, sign in zip(groups, branch_signs(groups), strict=True):
+        look = "removed" if group.kind == "hazard" else "orange"
+        for node in (n for branch in group.branches for n in branch):
+            signs.setdefault(node, [node, sign, look, group.kind == "near"])
+    return {"signs": list(signs.values())[:MOST_SIGNS]}
+
+
+def chain_marks(found: Sequence[ConstantChain]) -> dict[str, Any]:
+    """The operators of chains that fold, and dotted those of chains that do not."""
+    signs: dict[int, list[Any]] = {}
+    for chain in found:
+        sign, look = (
+            ("c", "orange") if chain.folds and chain.safe else ("!", "removed") if chain.folds else ("?", "orange")
+        )
+        for node in chain.nodes:
+            signs.setdefault(node, [node, sign, look, not chain.folds])
+    return {"signs": list(signs.values())[:MOST_SIGNS]}

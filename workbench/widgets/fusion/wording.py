@@ -1,4 +1,4 @@
-"""How cards put a decision: the nodes on the way with their kinds, the sentence without codes, the test that decided."""
+"""The words of a decision: the nodes on the path with their kinds, the sentence without codes, the test that decided."""
 
 import re
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from workbench.analysis.fusion.decision import Decision
 from workbench.analysis.fusion.forward import OUT_ELEMWISE
 from workbench.graph.nodes import PATTERNS
 from workbench.widgets.blocks import Block, row, rows, words
-from workbench.widgets.fusion_bench import Fused
+from workbench.widgets.fusion.program import Fused
 
 KIND_WORDS = {
     0: "element by element",

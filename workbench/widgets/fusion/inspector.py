@@ -1,9 +1,4 @@
-"""Why these kernels: the graph before fusion with the kernels to be as boxes, why, why not, and what if.
-
-The traits (fusion_traits.py) become a picture and words (fusion_picture.py); what is clicked becomes a call here. `Source`
-and `Fused` know the program, `fusion_cards` and `fusion_lists` say it in words, as blocks that the page draws. What takes
-long is done beside the notebook.
-"""
+"""Why these kernels: the graph before fusion with the kernels to be as boxes, and what an edit would change."""
 
 from __future__ import annotations
 
@@ -14,13 +9,13 @@ from workbench.analysis.fusion.why import Why
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.pipeline.edits import force_step, outline_step
-from workbench.widgets import fusion_acts, page
+from workbench.widgets import page
 from workbench.widgets.background import Background, Task
-from workbench.widgets.fusion_bench import Fused
-from workbench.widgets.fusion_lists import unmeasurable
-from workbench.widgets.fusion_measure import measured
-from workbench.widgets.fusion_picture import FusionPicture
-from workbench.widgets.fusion_source import Edit, Source
+from workbench.widgets.fusion import actions
+from workbench.widgets.fusion.measuring import measured
+from workbench.widgets.fusion.picture import FusionPicture
+from workbench.widgets.fusion.program import Edit, Fused, Source
+from workbench.widgets.fusion.tabs import unmeasurable
 from workbench.widgets.session import History
 from workbench.widgets.shown import known
 
@@ -210,4 +205,4 @@ class FusionInspector(FusionPicture):
     # -- the page
 
     def _do(self, kind: str, fields: dict[str, str]) -> None:
-        fusion_acts.do(self, kind, fields)
+        actions.do(self, kind, fields)

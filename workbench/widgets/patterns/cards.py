@@ -1,4 +1,4 @@
-"""What the PatternInspector says: the pattern as a tree, where it matches, what stopped it elsewhere, and a pattern for a selection."""
+"""The blocks of the PatternInspector: the pattern as a tree, its matches and near misses, a pattern for a selection."""
 
 from __future__ import annotations
 

@@ -12,15 +12,13 @@ from workbench.analysis.fusion.decision import Decision
 from workbench.analysis.fusion.report import FusionReport
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
-from workbench.widgets import fusion_marks
 from workbench.widgets.background import Background, Task
 from workbench.widgets.blocks import Block, sendable, words
-from workbench.widgets.fusion_bench import Fused, Settings
-from workbench.widgets.fusion_cards import card, region_card
-from workbench.widgets.fusion_code import code_blocks
-from workbench.widgets.fusion_lists import Filter, branches, chains, head, player, what_if
-from workbench.widgets.fusion_source import followed
-from workbench.widgets.fusion_traits import FusionTraits
+from workbench.widgets.fusion import tabs
+from workbench.widgets.fusion.card import card, region_card
+from workbench.widgets.fusion.program import Fused, Settings, followed
+from workbench.widgets.fusion.tabs import Filter, branches, chains, code_blocks, head, player, what_if
+from workbench.widgets.fusion.traits import FusionTraits
 from workbench.widgets.payload import encode_graph
 
 State = tuple[str, tuple[str, ...], tuple[tuple[str, Any], ...]]
@@ -164,13 +162,13 @@ class FusionPicture(FusionTraits):
         fused = self.fused
         marks: dict[str, Any] = {}
         if self.tab == "player" and (frames := self.decisions):
-            marks = fusion_marks.decision(fused, frames[min(self.frame, len(frames) - 1)])
+            marks = tabs.decision_marks(fused, frames[min(self.frame, len(frames) - 1)])
         elif self.tab == "branches" and self._knows_branches:
-            marks = fusion_marks.branches(self.branches)
+            marks = tabs.branch_marks(self.branches)
         elif self.tab == "chains":
-            marks = fusion_marks.chains(self.chains)
+            marks = tabs.chain_marks(self.chains)
         nest = fused.nest(self.region) if self.region >= 0 else []
-        self.marks = marks | (fusion_marks.region(nest[min(self.outward, len(nest) - 1)]) if nest else {})
+        self.marks = marks | (tabs.region_marks(nest[min(self.outward, len(nest) - 1)]) if nest else {})
 
     def _say(self, **panels: list[Block]) -> None:
         self.panels = {**dict(self.panels), **{name: sendable(said) for name, said in panels.items()}}

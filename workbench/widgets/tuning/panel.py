@@ -18,15 +18,13 @@ from workbench.tune.result import Result
 from workbench.tune.run import Run, prepared
 from workbench.tune.space import Space
 from workbench.widgets import messages
-from workbench.widgets import tune_blocks as tell
+from workbench.widgets.base import Shown, View
 from workbench.widgets.blocks import Block, sendable, words
-from workbench.widgets.bundle import Shown, View
-from workbench.widgets.compare_view import CompareView
-from workbench.widgets.tune_controls import Wish, controls
-from workbench.widgets.tune_details import Curve, details, python
-from workbench.widgets.tune_looking import Looking
-from workbench.widgets.tune_searching import AT_WORK, Searching
-from workbench.widgets.tune_still import still
+from workbench.widgets.graph.compare import CompareView
+from workbench.widgets.tuning import blocks
+from workbench.widgets.tuning.blocks import Wish, controls, still
+from workbench.widgets.tuning.candidate import Curve, Looking, details, python
+from workbench.widgets.tuning.search import AT_WORK, Searching
 
 FIELDS: dict[str, dict[str, type]] = {"act": {"what": str, "arg": str}, "set": {"name": str, "value": str}}
 "what the page may say"
@@ -202,10 +200,10 @@ class TunePanel(View):
         head += [words(searching.trouble, "bad", "tune-trouble")] if searching.trouble else []
         if run is None:
             return [*head, words(f"{searching.busy} …" if searching.busy else "No search.", name="tune-state")]
-        doing = f"{searching.busy} …" if searching.busy else tell.state(run)
+        doing = f"{searching.busy} …" if searching.busy else blocks.state(run)
         head += [
             words(doing, "bad" if run.status == "failed" else "", "tune-state"),
-            words(tell.counts(run, self._targets[0]), "small", "tune-counts"),
+            words(blocks.counts(run, self._targets[0]), "small", "tune-counts"),
         ]
         if not tried:
             return [*head, words("Start, and each candidate becomes a row here.", "small")]
@@ -216,10 +214,10 @@ class TunePanel(View):
         known = run.known
         marked = known.pareto_for(target)
         return [
-            tell.best_line(known, target, run.space),
-            *tell.failures(run),
-            *tell.more(tried, looking.all),
-            tell.candidates(looking.listed(run), run.objectives, marked, run.space),
+            blocks.best_line(known, target, run.space),
+            *blocks.failures(run),
+            *blocks.more(tried, looking.all),
+            blocks.candidates(looking.listed(run), run.objectives, marked, run.space),
             self._curve.block(known, target, run.status),
             *self._details(run),
         ]

@@ -1,4 +1,4 @@
-"""A search beside the notebook: its log is read, it is begun, and it is followed until it is over."""
+"""A search in background threads: its log is read, it is started, and it is followed until it is over."""
 
 from __future__ import annotations
 

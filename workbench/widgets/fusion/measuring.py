@@ -1,4 +1,4 @@
-"""The time of what a FusionInspector shows, as given and with the edits, and whether both compute the same."""
+"""The time of a program as given and with the edits, and whether both compute the same."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.measure.local import measure_one
 from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.outputs import difference, run_once
 from workbench.process.worker import Progress
-from workbench.widgets.fusion_bench import Fused
+from workbench.widgets.fusion.program import Fused
 
 GIVEN, EDITED = "as given", "with the edits"
 

@@ -1,4 +1,4 @@
-"""What a button, a key or a field of the FusionInspector's page does, as the calls that a person could type."""
+"""The actions of the FusionInspector's page: each button, key and field as a call of the widget."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.pipeline import edits
-from workbench.widgets.fusion_offers import cut_step
+from workbench.widgets.fusion.card import cut_step
 
 if TYPE_CHECKING:
-    from workbench.widgets.fusion_inspector import FusionInspector
+    from workbench.widgets.fusion.inspector import FusionInspector
 
 
 def do(view: FusionInspector, kind: str, fields: Mapping[str, str]) -> None:

@@ -8,10 +8,9 @@ from typing import Any
 import traitlets
 
 from workbench.errors import WorkbenchError
-from workbench.widgets.bundle import Shown
-from workbench.widgets.fusion_bench import Fused, Settings
-from workbench.widgets.fusion_lists import Filter
-from workbench.widgets.fusion_source import Source
+from workbench.widgets.base import Shown
+from workbench.widgets.fusion.program import Fused, Settings, Source
+from workbench.widgets.fusion.tabs import Filter
 from workbench.widgets.inspector import Inspector
 from workbench.widgets.shown import known
 

@@ -10,7 +10,7 @@ import traitlets
 from workbench.dialects.base import Workload
 from workbench.graph.model import Graph
 from workbench.measure.kernels.overlays import Overlay
-from workbench.widgets.bundle import Shown
+from workbench.widgets.base import Shown
 from workbench.widgets.payload import encode_graph
 from workbench.widgets.shown import OneGraph
 

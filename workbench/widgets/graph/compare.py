@@ -13,7 +13,7 @@ from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.layers import layered_pair
 from workbench.graph.model import Graph
 from workbench.measure.kernels.overlays import Overlay
-from workbench.widgets.bundle import Shown
+from workbench.widgets.base import Shown
 from workbench.widgets.payload import encode_diff, encode_graph
 from workbench.widgets.shown import GraphTraits
 
