@@ -33,7 +33,7 @@ from workbench.plots import ablation, cpu_gpu, kernel_count, runtime, tuning_pro
 from workbench.plots.report import _summary
 from workbench.plots.style import LIGHT, to_svg
 from workbench.plots.times import headline
-from workbench.tune.racing import Verdict
+from workbench.tune.final_race import Verdict
 from workbench.tune.result import Result
 from workbench.tune.schedules.result import TunedSchedules
 from workbench.tune.space import Space
