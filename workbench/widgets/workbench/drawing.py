@@ -199,7 +199,7 @@ class Drawing(Comparison):
                 cancelled=task.cancelled,
             )
         total = len(choice.pipeline)
-        busy = Throttle(lambda done: self._push(busy=busy(f"Running passes ({done} of {total})", done / max(total, 1))))
+        show = Throttle(lambda done: self._push(busy=busy(f"Running passes ({done} of {total})", done / max(total, 1))))
         return self._runner.run(choice.pipeline, choice.opt_level, cancelled=task.cancelled, progress=show)
 
     def _show_input(self, choice: Choice) -> None:
