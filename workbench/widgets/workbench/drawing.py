@@ -22,7 +22,7 @@ from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.step import State
 from workbench.pipeline.trace import Trace
 from workbench.targets import TargetLike, target_text
-from workbench.widgets.background import Background, Task, Throttle
+from workbench.widgets.background import Background, Task, Throttle, busy
 from workbench.widgets.base import Shown
 from workbench.widgets.graph.compare import Comparison
 from workbench.widgets.output_checks import Checked
