@@ -33,14 +33,14 @@ from workbench.plots import ablation, cpu_gpu, kernel_count, runtime, tuning_pro
 from workbench.plots.report import _summary
 from workbench.plots.style import LIGHT, to_svg
 from workbench.plots.times import headline
-from workbench.tune.racing import Verdict
+from workbench.tune.final_race import Verdict
 from workbench.tune.result import Result
 from workbench.tune.schedules.result import TunedSchedules
 from workbench.tune.space import Space
 from workbench.tune.trial import Trial
 from workbench.widgets.fusion.tabs import _measured
-from workbench.widgets.passes_panels import AblationPanel, WaterfallPanel
 from workbench.widgets.tuning.blocks import best_line
+from workbench.widgets.workbench.passes_panels import AblationPanel, WaterfallPanel
 
 A, B = "opt 0", "opt 3"
 MESSAGE = (

@@ -17,7 +17,7 @@ from workbench.graph.model import Graph, GraphBuilder
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
 from workbench.widgets.payload import packed
-from workbench.widgets.states import States, lines
+from workbench.widgets.stepper.trace_states import States, lines
 from workbench.widgets.supply import Supply
 
 

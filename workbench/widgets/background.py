@@ -112,6 +112,11 @@ def show_failure(show: Callable[..., None], *given: object) -> None:
         logging.getLogger(__name__).exception("while %r was shown", given[-1])
 
 
+def busy(what: str, fraction: float | None = None) -> dict[str, Any]:
+    """Return the progress of work as the page shows it: what is being done, and how far it is, from 0 to 1."""
+    return {"what": what, "fraction": fraction, "since": time.time()}
+
+
 class Throttle:
     """Passes calls on at most ten times a second: progress is for eyes."""
 

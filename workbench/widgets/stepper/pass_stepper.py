@@ -18,11 +18,11 @@ from workbench.errors import WorkbenchError
 from workbench.pipeline.trace import Trace
 from workbench.widgets import messages
 from workbench.widgets.base import AGAIN, LIVE, Shown
-from workbench.widgets.checking import Checked, Checking
 from workbench.widgets.graph.compare import Comparison
+from workbench.widgets.output_checks import Checked, Checking
 from workbench.widgets.payload import encode_diff, encode_graph, packed
 from workbench.widgets.saved_page import to_json
-from workbench.widgets.states import WHOLE, States
+from workbench.widgets.stepper.trace_states import WHOLE, States
 from workbench.widgets.supply import Supply, Wish
 
 FIELDS: dict[str, dict[str, type]] = {"want": {"items": list}, "check": {}, "cancel": {}}

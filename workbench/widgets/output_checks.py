@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
 from workbench.pipeline.trace import Trace
-from workbench.widgets import page
-from workbench.widgets.background import Background, Task
+from workbench.widgets.background import Background, Task, busy
 
 if TYPE_CHECKING:
     from workbench.pipeline.checks import StepCheck
@@ -63,10 +62,10 @@ class Checking:
             checked[str(row.step)] = {"status": row.status, "text": row.message, "first": first}
             if task.wanted:
                 self._found(dict(checked))
-                self._busy(page.busy(f"Checking outputs: {row.name} ({done} of {len(places)})", done / len(places)))
+                self._busy(busy(f"Checking outputs: {row.name} ({done} of {len(places)})", done / len(places)))
 
         self._found({})
-        self._busy(page.busy("Checking outputs", 0.0))
+        self._busy(busy("Checking outputs", 0.0))
         try:
             trace.check(places, progress=found, cancelled=lambda: not task.wanted)
         except WorkbenchError as error:

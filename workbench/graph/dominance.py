@@ -1,6 +1,6 @@
 """Dominators and post-dominators of a Graph.
 
-A node dominates another if every way from where values enter to the other leads through it. One pass over the topological
+A node dominates another if every path from where values enter to the other leads through it. One pass over the topological
 order finds each node's immediate dominator (workbench.graph.ancestors).
 """
 

@@ -22,16 +22,16 @@ from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.step import State
 from workbench.pipeline.trace import Trace
 from workbench.targets import TargetLike, target_text
-from workbench.widgets import page
-from workbench.widgets.background import Background, Task, Throttle
+from workbench.widgets.background import Background, Task, Throttle, busy
 from workbench.widgets.base import Shown
-from workbench.widgets.checking import Checked
 from workbench.widgets.graph.compare import Comparison
+from workbench.widgets.output_checks import Checked
 from workbench.widgets.payload import packed
-from workbench.widgets.real_build import binds, first_preset
-from workbench.widgets.session import Choice, History
-from workbench.widgets.states import printed
+from workbench.widgets.stepper.trace_states import printed
 from workbench.widgets.supply import Supply, Wish
+from workbench.widgets.workbench import page
+from workbench.widgets.workbench.choice import Choice, History
+from workbench.widgets.workbench.compiler_build import binds, first_preset
 
 WHOLE = -1
 "the step number of the whole pipeline: its input against its result"
@@ -195,14 +195,12 @@ class Drawing(Comparison):
                 choice.required,
                 choice.options,
                 whole=False,
-                progress=lambda what, fraction: self._push(busy=page.busy(what, fraction)),
+                progress=lambda what, fraction: self._push(busy=busy(what, fraction)),
                 cancelled=task.cancelled,
             )
         total = len(choice.pipeline)
-        busy = Throttle(
-            lambda done: self._push(busy=page.busy(f"Running passes ({done} of {total})", done / max(total, 1)))
-        )
-        return self._runner.run(choice.pipeline, choice.opt_level, cancelled=task.cancelled, progress=busy)
+        show = Throttle(lambda done: self._push(busy=busy(f"Running passes ({done} of {total})", done / max(total, 1))))
+        return self._runner.run(choice.pipeline, choice.opt_level, cancelled=task.cancelled, progress=show)
 
     def _show_input(self, choice: Choice) -> None:
         """Show the input alone where nothing is shown yet: TVM folds the constants of a large model for a minute."""

@@ -14,14 +14,13 @@ from workbench.errors import NoServer
 from workbench.measure.remote.tracker import SERVERS
 from workbench.measure.status import FAILED
 from workbench.pipeline.config import Config
-from workbench.tune.book import Book
-from workbench.tune.evaluate import Evaluator
-from workbench.tune.lanes import Answer, Lanes
-from workbench.tune.memory import InFlight
-from workbench.tune.pace import Pace
+from workbench.tune.budget import Pace
+from workbench.tune.evaluate import Evaluator, InFlight
+from workbench.tune.runners import Answer, Lanes
 from workbench.tune.search import Search
 from workbench.tune.space import Assignment, Space
 from workbench.tune.trial import Trial, key_of
+from workbench.tune.trial_log import Book
 
 
 @dataclass

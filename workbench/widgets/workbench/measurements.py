@@ -15,8 +15,7 @@ from workbench.measure.local import failed_row, measure_one
 from workbench.measure.status import FAILED, UNDER_WAY, may_win
 from workbench.measure.timing.race import Race, race
 from workbench.pipeline.config import Config
-from workbench.widgets import page
-from workbench.widgets.background import Background, Task, Throttle
+from workbench.widgets.background import Background, Task, Throttle, busy
 
 ROW = ("config", "target", "status", "message", "kernels", "functions", "median_us", "q1_us", "q3_us")
 "of a row's columns, what the page shows"
@@ -157,14 +156,14 @@ class Measurements:
             self.target,
             origin=self.origin,
             budget=self.budget,
-            progress=Throttle(lambda what, fraction: self._busy(page.busy(f"{what}: {config.label}", fraction))),
+            progress=Throttle(lambda what, fraction: self._busy(busy(f"{what}: {config.label}", fraction))),
             cancelled=task.cancelled,
         )
         self._set(config, row)
         self._busy(None)
 
     def _race(self, a: Config, b: Config, done: Callable[[], None], fail: Callable[[str], None], task: Task) -> None:
-        show = Throttle(lambda what, fraction=None: self._busy(page.busy(f"{what}: {a.label}, {b.label}", fraction)))
+        show = Throttle(lambda what, fraction=None: self._busy(busy(f"{what}: {a.label}, {b.label}", fraction)))
         try:
             found = race(
                 self.origin, a, b, self.target, budget=2 * self.budget, progress=show, cancelled=task.cancelled

@@ -15,8 +15,7 @@ from workbench.pipeline.build_trace import trace_build
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Step
-from workbench.widgets import page
-from workbench.widgets.background import Background, Task, Throttle
+from workbench.widgets.background import Background, Task, Throttle, busy
 
 Told = dict[str, Any]
 
@@ -130,7 +129,7 @@ class RealBuild:
             self._tell({**self._counts.get(opt_level, {}), "why": why})
 
     def _traced(self, opt_level: int, task: Task) -> tuple[Step, ...]:
-        show = Throttle(lambda what, fraction=None: self._busy(page.busy(f"The build's passes: {what}", fraction)))
+        show = Throttle(lambda what, fraction=None: self._busy(busy(f"The build's passes: {what}", fraction)))
         trace = trace_build(
             self._workload, self._target, opt_level, whole=False, progress=show, cancelled=task.cancelled
         )

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.tune.control import Control
+from workbench.tune.background_run import Control
 
 RECENT = 20
 "trials whose mean says how long the next will take"

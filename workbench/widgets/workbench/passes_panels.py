@@ -18,7 +18,7 @@ from workbench.pipeline.spec import Pipeline
 from workbench.plots.ablation import headline
 from workbench.widgets.background import Task
 from workbench.widgets.blocks import Block, action, entry, picture, size, table, words
-from workbench.widgets.panels import Panel
+from workbench.widgets.workbench.panel import Panel
 
 Rows = list[dict[str, Any]]
 WHAT = {"kernels": "kernels", "traffic_bytes": "bytes", "median_us": "time"}

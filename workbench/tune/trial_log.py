@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ from workbench.graph.received import Damaged, fields, parse
 from workbench.measure.store.conditions import conditions
 from workbench.measure.store.store import place
 from workbench.measure.store.workload_hash import workload_hash
-from workbench.tune.trial import Trial
+from workbench.pipeline.config import Config
+from workbench.tune.evaluate import Evaluator
+from workbench.tune.trial import Trial, key_of
 
 FORMAT = 1
 WORTH_SECONDS = 0.2
@@ -132,3 +135,55 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"a trial holds a {type(value).__name__}, which is no number, text or list")
+
+
+class Book:
+    """Written by the run's thread, read by any.
+
+    Parameters
+    ----------
+    log
+        None to keep trials in memory only.
+    trials
+        Those of the log.
+    evaluator
+        Is told of each.
+    """
+
+    def __init__(self, log: Log | None, trials: Sequence[Trial], evaluator: Evaluator) -> None:
+        self._log, self._evaluator = log, evaluator
+        self._lock = threading.Lock()
+        self._trials = {trial.number: trial for trial in trials}
+        self._by_key = {trial.key: trial for trial in trials}
+        self._next = max(self._trials, default=-1) + 1
+        for trial in trials:
+            evaluator.learn(trial)
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """All so far, in the order in which they were begun."""
+        with self._lock:
+            return tuple(self._trials[number] for number in sorted(self._trials))
+
+    def of(self, target: str) -> list[Trial]:
+        """Those of one target."""
+        return [trial for trial in self.trials if trial.target == target]
+
+    def number(self) -> int:
+        """One that no candidate had."""
+        self._next += 1
+        return self._next - 1
+
+    def known(self, target: str, config: Config) -> Trial | None:
+        """What is known of a configuration, if it is enough for what is asked now."""
+        found = self._by_key.get(key_of(target, config))
+        return found if found is not None and self._evaluator.enough(found) else None
+
+    def keep(self, trial: Trial) -> None:
+        """Write a trial down; in the place of another one of that number."""
+        if self._log is not None:
+            self._log.append(trial)
+        with self._lock:
+            self._trials[trial.number] = trial
+        self._by_key[trial.key] = trial
+        self._evaluator.learn(trial)

@@ -11,8 +11,7 @@ from workbench.graph.model import Graph
 from workbench.measure.timing.race import Race
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
-from workbench.widgets import page
-from workbench.widgets.background import Background, Task, Throttle
+from workbench.widgets.background import Background, Task, Throttle, busy
 from workbench.widgets.blocks import Block, sendable, words
 
 
@@ -123,7 +122,7 @@ class Panel:
 
     def progress(self, what: str) -> Callable[..., None]:
         """For work that tells how far it is."""
-        return Throttle(lambda doing, fraction=None: self._busy(page.busy(f"{what}: {doing}", fraction)))
+        return Throttle(lambda doing, fraction=None: self._busy(busy(f"{what}: {doing}", fraction)))
 
     def _run(self, task: Task, work: Callable[[Task], None]) -> None:
         if not task.wanted:

@@ -17,7 +17,7 @@ from workbench.plots import figures, time_unit
 from workbench.plots.rows import conditions
 from workbench.widgets.background import Task
 from workbench.widgets.blocks import Block, action, entry, picture, size, table, words
-from workbench.widgets.panels import Panel
+from workbench.widgets.workbench.panel import Panel
 
 if TYPE_CHECKING:
     from workbench.dialects.base import Workload
