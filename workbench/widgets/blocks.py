@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -216,7 +216,10 @@ def signed(number: int, text: str) -> str:
     return "no change" if number == 0 else f"{'+' if number > 0 else '-'}{text.lstrip('-')}"
 
 
-def sendable(blocks: list[Block]) -> list[Block]:
-    """The blocks without halves of characters, which Python can hold and no message can."""
+T = TypeVar("T")
+
+
+def sendable(blocks: T) -> T:
+    """Return blocks, or panels of blocks, without halves of characters, which Python can hold and no message can."""
     text = json.dumps(blocks, ensure_ascii=False)
     return blocks if text.isascii() else json.loads(text.encode(errors="replace"))

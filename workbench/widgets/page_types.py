@@ -8,20 +8,13 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
+from workbench.widgets.background import Busy
 from workbench.widgets.blocks import Block
 from workbench.widgets.payload import DiffPayload, GraphPayload
 
 Mark = Literal["kept", "changed", "removed", "added", "merged", "split"]
 
 # -- every widget
-
-
-class Busy(TypedDict):
-    """The work under way."""
-
-    what: str
-    fraction: float | None
-    since: float
 
 
 class Failure(TypedDict):
@@ -46,6 +39,10 @@ class Panels(TypedDict, total=False):
     tab: list[Block]
 
 
+Sign = tuple[int, str, str, bool]
+"a node, its sign, the sign's colour, whether the outline is dotted"
+
+
 class Marks(TypedDict, total=False):
     """Marks on the graph's nodes."""
 
@@ -56,8 +53,7 @@ class Marks(TypedDict, total=False):
     "the two ends of a region, between braces; -1 for none"
     done: list[int]
     "nodes that have been merged, or matched"
-    signs: list[tuple[int, str, str, bool]]
-    "a node, its sign, the sign's colour, whether the outline is dotted"
+    signs: list[Sign]
     at: list[int]
     "nodes to bring into view"
 
