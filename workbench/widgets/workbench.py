@@ -24,7 +24,7 @@ from workbench.measure.timing.race import Race
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
-from workbench.plots.times import headline
+from workbench.plots.configurations import headline
 from workbench.targets import TargetLike
 from workbench.widgets import messages, page
 from workbench.widgets.checking import Checking
