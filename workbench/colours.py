@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-
 # Okabe and Ito's palette
 BLUE, ORANGE, GREEN, VERMILION, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#999999"
 SKY, PURPLE, YELLOW = "#56B4E9", "#CC79A7", "#F0E442"

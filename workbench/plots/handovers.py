@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from workbench.colours import GREY, LIGHT, Theme
+from workbench.colours import DTYPES, GREY, LIGHT, Theme
 from workbench.plots.style import axes, byte_unit, complete, cut, dress, empty, figures, label_rows, say
 
 if TYPE_CHECKING:
