@@ -273,7 +273,7 @@ class Workbench(Choosing):
             self._pictures.submit(lambda _task: self._draw_step())
 
     def _on_text(self, seq: int) -> None:
-        self._texts.want([("text", seq)])
+        self._texts.submit_first({seq: lambda _task: self._send_text(seq)}, lambda _seq, error: self._failed(error))
 
     def _on_measure(self) -> None:
         self._measure(again=True)
