@@ -67,7 +67,7 @@ _HOMES = {
     "FusionInspector": "widgets.fusion.inspector",
     "Predict": "widgets.predict",
     "TunePanel": "widgets.tuning.panel",
-    "Workbench": "widgets.workbench",
+    "Workbench": "widgets.workbench.widget",
 }
 
 __all__ = ["WorkbenchError", "__version__", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]  one list, _HOMES
@@ -150,4 +150,4 @@ if TYPE_CHECKING:
     from workbench.widgets.predict import Predict as Predict
     from workbench.widgets.stepper.pass_stepper import PassStepper as PassStepper
     from workbench.widgets.tuning.panel import TunePanel as TunePanel
-    from workbench.widgets.workbench import Workbench as Workbench
+    from workbench.widgets.workbench.widget import Workbench as Workbench

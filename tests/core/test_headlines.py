@@ -40,8 +40,8 @@ from workbench.tune.schedules.result import TunedSchedules
 from workbench.tune.space import Space
 from workbench.tune.trial import Trial
 from workbench.widgets.fusion.tabs import _measured
-from workbench.widgets.passes_panels import AblationPanel, WaterfallPanel
 from workbench.widgets.tuning.blocks import best_line
+from workbench.widgets.workbench.passes_panels import AblationPanel, WaterfallPanel
 
 A, B = "opt 0", "opt 3"
 MESSAGE = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,13 +11,8 @@ from workbench.pipeline.spec import PassStep
 from workbench.pipeline.step import Step
 from workbench.pipeline.trace import Trace
 from workbench.widgets.blocks import Block, picture
-from workbench.widgets.session import Choice
 from workbench.widgets.typed import kind, written
-
-
-def busy(what: str, fraction: float | None) -> dict[str, Any]:
-    """What is being done, and how far it is."""
-    return {"what": what, "fraction": fraction, "since": time.time()}
+from workbench.widgets.workbench.choice import Choice
 
 
 def catalog(infos: Mapping[str, PassInfo], settings: Mapping[str, str]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from workbench.graph.nodes import DIALECTS
 from workbench.graph.received import Damaged, fields, parse, texts
 from workbench.pipeline.spec import Pipeline
 from workbench.widgets.pictures import write
-from workbench.widgets.session import Choice
+from workbench.widgets.workbench.choice import Choice
 
 VERSION = 1
 _TYPES: dict[str, type] = {

@@ -9,10 +9,11 @@ from workbench.dialects.base import PassInfo
 from workbench.errors import LoadError, UnknownName, WorkbenchError
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.widgets import own_presets, typed
-from workbench.widgets.drawing import Drawing
-from workbench.widgets.own_presets import OwnPreset
-from workbench.widgets.session import Choice
+from workbench.widgets import typed
+from workbench.widgets.workbench import presets as own_presets
+from workbench.widgets.workbench.choice import Choice
+from workbench.widgets.workbench.drawing import Drawing
+from workbench.widgets.workbench.presets import OwnPreset
 
 OPT_LEVELS = range(5)
 PRESET_LEVELS = range(4)

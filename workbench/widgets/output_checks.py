@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
 from workbench.pipeline.trace import Trace
-from workbench.widgets import page
-from workbench.widgets.background import Background, Task
+from workbench.widgets.background import Background, Busy, Task
 
 if TYPE_CHECKING:
     from workbench.pipeline.checks import StepCheck
@@ -33,13 +32,12 @@ class Checking:
     def __init__(
         self,
         found: Callable[[Checked], None],
-        busy: Callable[[dict[str, Any] | None], None],
+        busy: Callable[[Busy | None], None],
         failed: Callable[[str, str], None],
     ) -> None:
         self._found = found
-        self._busy = busy
         self._failed = failed
-        self._work = Background("workbench-checks", lambda error: failed("The check failed", f"{error}"))
+        self._work = Background("workbench-checks", lambda error: failed("The check failed", f"{error}"), busy)
 
     def start(self, trace: Trace) -> None:
         """Check a trace, in the place of the one that is being checked."""
@@ -63,14 +61,13 @@ class Checking:
             checked[str(row.step)] = {"status": row.status, "text": row.message, "first": first}
             if task.wanted:
                 self._found(dict(checked))
-                self._busy(page.busy(f"Checking outputs: {row.name} ({done} of {len(places)})", done / len(places)))
+                share = done / len(places)
+                task.report(f"Checking outputs: {row.name} ({done} of {len(places)})", share, at_once=True)
 
         self._found({})
-        self._busy(page.busy("Checking outputs", 0.0))
+        task.report("Checking outputs", 0.0, at_once=True)
         try:
             trace.check(places, progress=found, cancelled=lambda: not task.wanted)
         except WorkbenchError as error:
             if task.wanted:
                 self._failed("The outputs cannot be checked", str(error))
-        finally:
-            self._busy(None)

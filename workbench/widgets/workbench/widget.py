@@ -26,17 +26,18 @@ from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.plots.configurations import headline
 from workbench.targets import TargetLike
-from workbench.widgets import messages, page
-from workbench.widgets.checking import Checking
-from workbench.widgets.choosing import Choosing
-from workbench.widgets.drawing import WHOLE
-from workbench.widgets.exploring import Exploring
+from workbench.widgets import messages
 from workbench.widgets.graph.compare import Comparison
-from workbench.widgets.kernels_panel import KernelsPanel
-from workbench.widgets.measuring import ROW, Measurements
-from workbench.widgets.passes_panels import AblationPanel, WaterfallPanel
-from workbench.widgets.real_build import RealBuild
-from workbench.widgets.session import Choice
+from workbench.widgets.output_checks import Checking
+from workbench.widgets.workbench import page
+from workbench.widgets.workbench.choice import Choice
+from workbench.widgets.workbench.compiler_build import RealBuild
+from workbench.widgets.workbench.drawing import WHOLE
+from workbench.widgets.workbench.exploration import Exploring
+from workbench.widgets.workbench.kernels_panel import KernelsPanel
+from workbench.widgets.workbench.measurements import ROW, Measurements
+from workbench.widgets.workbench.pass_list import Choosing
+from workbench.widgets.workbench.passes_panels import AblationPanel, WaterfallPanel
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -272,7 +273,7 @@ class Workbench(Choosing):
             self._pictures.submit(lambda _task: self._draw_step())
 
     def _on_text(self, seq: int) -> None:
-        self._texts.want([("text", seq)])
+        self._texts.submit_first({seq: lambda _task: self._send_text(seq)}, lambda _seq, error: self._failed(error))
 
     def _on_measure(self) -> None:
         self._measure(again=True)
