@@ -17,8 +17,8 @@ from workbench.measure.kernels.final import look
 from workbench.pipeline.config import Config
 from workbench.process.host import allowed
 from workbench.tune import evaluate
+from workbench.tune.run import prepared
 from workbench.tune.search import Guided
-from workbench.tune.tuning import prepared
 
 QUICK = {"each": 0.02, "race": 0, "store": False}
 

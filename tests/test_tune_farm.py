@@ -16,7 +16,7 @@ from workbench.errors import NoServer
 from workbench.measure.remote.tracker import REQUEST
 from workbench.process.worker import Worker, worker
 from workbench.tune import evaluate
-from workbench.tune.tuning import prepared
+from workbench.tune.run import prepared
 
 QUICK = {"each": 0.02, "race": 0, "store": False, "prune": None, "method": "exhaustive"}
 

@@ -16,7 +16,7 @@ from workbench.dialects.schedule_search import Effort, Tried, search
 from workbench.dialects.scheduling import asked, opened, schedules_of
 from workbench.measure.kernels.counting import counted
 from workbench.process.backend import resolved_target
-from workbench.tune.schedules.place import done, locked, mend, note_done
+from workbench.tune.schedules.database import done, locked, mend, note_done
 
 Progress = Callable[..., None]
 _modules: weakref.WeakKeyDictionary[Workload, dict[tuple[str, str], dict[str, Any]]] = weakref.WeakKeyDictionary()
