@@ -18,7 +18,6 @@ from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
 from workbench.widgets.payload import packed
 from workbench.widgets.stepper.trace_states import States, lines
-from workbench.widgets.supply import Supply
 
 
 def chain(*ops: str) -> Graph:
@@ -65,7 +64,7 @@ def stepper(trace, monkeypatch):
 
 
 def ask(stepper, *items):
-    stepper._on_message(None, {"type": "want", "items": [list(item) for item in items]}, [])
+    stepper._handle_custom_msg({"type": "want", "items": [list(item) for item in items]}, [])
     assert stepper.wait(10)
     return stepper.sent
 
@@ -145,7 +144,7 @@ def test_what_there_is_not_is_answered_in_words(stepper, item):
 
 @pytest.mark.parametrize("items", [5, [5], ["state"], [[None]], [[["state"]]]])
 def test_a_message_of_another_form_is_answered_in_words(stepper, items):
-    stepper._on_message(None, {"type": "want", "items": items}, [])
+    stepper._handle_custom_msg({"type": "want", "items": items}, [])
     assert stepper.status["error"]["text"]
 
 
@@ -155,7 +154,7 @@ def test_a_state_that_is_lost_leaves_the_others(trace, monkeypatch):
     stepper = wb.PassStepper(broken)
     sent = []
     monkeypatch.setattr(stepper, "send", lambda content, _buffers=None: sent.append(content))
-    stepper._on_message(None, {"type": "want", "items": [["state", 1], ["state", 0]]}, [])
+    stepper._handle_custom_msg({"type": "want", "items": [["state", 1], ["state", 0]]}, [])
     assert stepper.wait(10)
     assert [message["type"] for message in sent] == ["lost", "state"]
     assert "has ended" in sent[0]["text"]
@@ -173,7 +172,7 @@ def test_a_nodes_history_is_what_lineage_says(stepper):
 def test_a_trace_without_modules_cannot_be_checked_and_says_so(stepper):
     with pytest.raises(WorkbenchError, match="run it again"):
         stepper.check()
-    stepper._on_message(None, {"type": "check"}, [])
+    stepper._handle_custom_msg({"type": "check"}, [])
     assert "run it again" in stepper.status["error"]["text"]
 
 
@@ -227,42 +226,3 @@ def test_bytes_are_put_beside_a_message_wherever_they_are():
     message, buffers = packed({"a": [b"1", {"b": b"2"}], "c": "text", "d": None})
     assert message == {"a": [{"buffer": 0}, {"b": {"buffer": 1}}], "c": "text", "d": None}
     assert buffers == [b"1", b"2"]
-
-
-def test_a_failure_that_can_not_be_shown_does_not_end_the_thread(caplog: pytest.LogCaptureFixture) -> None:
-    made: list[str] = []
-
-    def make(wish: tuple[str]) -> None:
-        if wish == ("bad",):
-            raise ValueError("bad")
-        made.append(wish[0])
-
-    def failed(wish: tuple[str], error: Exception) -> None:
-        raise RuntimeError("the notebook is gone")
-
-    supply = Supply("test", make, failed)
-    for wish in ("bad", "good"):
-        supply.want([(wish,)])
-        assert supply.wait(10)
-    assert made == ["good"]
-    assert "the notebook is gone" in caplog.text
-
-
-def test_the_newest_wish_goes_first_and_none_is_forgotten():
-    import threading
-
-    begun, go, made = threading.Event(), threading.Event(), []
-
-    def make(wish):
-        begun.set()
-        assert go.wait(10)
-        made.append(wish[0])
-
-    supply = Supply("test", make, lambda wish, error: None)
-    supply.want([("first",), ("old",)])
-    assert begun.wait(10)
-    supply.want([("new",), ("old",)])
-    supply.want([("newest",)])
-    go.set()
-    assert supply.wait(10)
-    assert made == ["first", "newest", "new", "old"]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
 from workbench.pipeline.trace import Trace
-from workbench.widgets.background import Background, Task, busy
+from workbench.widgets.background import Background, Busy, Task
+from workbench.widgets.page_types import CheckState
 
 if TYPE_CHECKING:
     from workbench.pipeline.checks import StepCheck
 
-Checked = dict[str, dict[str, Any]]
-"place of a step, as text -> status in trace.check, what differs, and the first node that does, before and after"
+Checked = dict[str, CheckState]
+"by the place of the step, as text"
 
 
 class Checking:
@@ -32,13 +33,12 @@ class Checking:
     def __init__(
         self,
         found: Callable[[Checked], None],
-        busy: Callable[[dict[str, Any] | None], None],
+        busy: Callable[[Busy | None], None],
         failed: Callable[[str, str], None],
     ) -> None:
         self._found = found
-        self._busy = busy
         self._failed = failed
-        self._work = Background("workbench-checks", lambda error: failed("The check failed", f"{error}"))
+        self._work = Background("workbench-checks", lambda error: failed("The check failed", f"{error}"), busy)
 
     def start(self, trace: Trace) -> None:
         """Check a trace, in the place of the one that is being checked."""
@@ -58,18 +58,17 @@ class Checking:
 
         def found(row: StepCheck) -> None:
             done = places.index(row.step) + 1
-            first = None if row.first is None else [row.first.before, row.first.after]
+            first = None if row.first is None else (row.first.before, row.first.after)
             checked[str(row.step)] = {"status": row.status, "text": row.message, "first": first}
             if task.wanted:
                 self._found(dict(checked))
-                self._busy(busy(f"Checking outputs: {row.name} ({done} of {len(places)})", done / len(places)))
+                share = done / len(places)
+                task.report(f"Checking outputs: {row.name} ({done} of {len(places)})", share, at_once=True)
 
         self._found({})
-        self._busy(busy("Checking outputs", 0.0))
+        task.report("Checking outputs", 0.0, at_once=True)
         try:
             trace.check(places, progress=found, cancelled=lambda: not task.wanted)
         except WorkbenchError as error:
             if task.wanted:
                 self._failed("The outputs cannot be checked", str(error))
-        finally:
-            self._busy(None)

@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import traitlets
 
 from workbench.errors import WorkbenchError
-from workbench.widgets.background import Background, Task, busy
+from workbench.widgets.background import Background, Busy, Task
 from workbench.widgets.messages import Cancel, Handlers, Message, Set
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from workbench.widgets.fusion.inspector import FusionInspector
     from workbench.widgets.page_types import Status
-
-
-class Inspector(Protocol):
-    """A widget with a status, whose page sends requests."""
-
-    status: traitlets.TraitType[Status, Status]
-
-    def cancel(self) -> None: ...
-
-    def on_msg(self, callback: Any) -> None: ...
+    from workbench.widgets.patterns.inspector import PatternInspector
 
 
 class Requests:
@@ -39,12 +31,12 @@ class Requests:
         The function for each message; a WorkbenchError of a function is shown, and nothing has changed then.
     """
 
-    def __init__(self, view: Inspector, handlers: Handlers) -> None:
+    def __init__(self, view: FusionInspector | PatternInspector, handlers: Handlers) -> None:
         self._view = view
         self._handlers = handlers.on(Cancel, lambda _: view.cancel())
         self._lock = threading.RLock()
         self._waiting: deque[Message] = deque()
-        self.work = Background(f"workbench-{type(view).__name__}", self.show_failure)
+        self.work = Background(f"workbench-{type(view).__name__}", self.show_failure, self.show_busy)
         view.on_msg(self._receive)
 
     def cancel(self) -> None:
@@ -57,6 +49,10 @@ class Requests:
         """Change the status on the page."""
         with self._lock:
             self._view.status = {**self._view.status, **status}
+
+    def show_busy(self, busy: Busy | None) -> None:
+        """Show the work under way; None at its end."""
+        self.show(busy=busy)
 
     def show_failure(self, error: Exception) -> None:
         """Show an error of background work."""
@@ -90,13 +86,12 @@ class Requests:
                 if not self._waiting:
                     return
                 message = self._waiting.popleft()
-            self.show(busy=busy("Working", None), error=None)
+            self.show(error=None)
+            task.report("Working", at_once=True)
             try:
                 self._handlers.run(message)
             except (WorkbenchError, traitlets.TraitError) as error:
                 self._refuse(error)
-            finally:
-                self.show(busy=None)
 
     def _refuse(self, error: Exception) -> None:
         """Show on the page what was wrong; everything stays as it was."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.analysis.branches import BranchGroup, parallel_branches
@@ -12,7 +13,7 @@ from workbench.analysis.chains import ConstantChain, constant_chains
 from workbench.analysis.fusion.decision import Decision
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
-from workbench.widgets.background import Background, Task, busy
+from workbench.widgets.background import Background, Task
 from workbench.widgets.blocks import Block, sendable, words
 from workbench.widgets.fusion import tabs
 from workbench.widgets.fusion.card import card, region_card
@@ -53,7 +54,7 @@ class Contents:
         self._lock = threading.RLock()
         self._trying = Background("workbench-fusion-cards", requests.show_failure)
         self._listing = Background("workbench-fusion-branches", requests.show_failure)
-        self._measuring = Background("workbench-fusion-times", requests.show_failure)
+        self._measuring = Background("workbench-fusion-times", requests.show_failure, requests.show_busy)
         self.work = (requests.work, self._trying, self._listing, self._measuring)
 
     def remake(self) -> None:
@@ -198,12 +199,8 @@ class Contents:
         self._measuring.submit(lambda task: self._measure(task, fused, base, budget))
 
     def _measure(self, task: Task, fused: Fused, base: Fused, budget: float) -> None:
-        show = self._requests.show
-        show(error=None)
-        try:
-            found = measure(fused, base, budget, lambda what, part: show(busy=busy(what, part)), task.cancelled)
-        finally:
-            show(busy=None)
+        self._requests.show(error=None)
+        found = measure(fused, base, budget, partial(task.report, at_once=True), task.cancelled)
         if task.wanted and self.fused is fused:
             self.measured = found
             self.show_tab()

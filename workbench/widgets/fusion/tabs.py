@@ -12,8 +12,8 @@ from workbench.analysis.chains import ConstantChain
 from workbench.analysis.fusion.decision import Decision
 from workbench.analysis.fusion.reasons import REASONS
 from workbench.analysis.regions import Region
+from workbench.plots.configurations import headline, spoken
 from workbench.plots.rows import Row, failed, failures
-from workbench.plots.times import headline, spoken
 from workbench.widgets.blocks import Block, Line, action, code, entry, row, rows, signed, size, table, words
 from workbench.widgets.fusion.measuring import Measured
 from workbench.widgets.fusion.program import Edit, Fused

@@ -15,7 +15,7 @@ from workbench.pipeline.build_trace import trace_build
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Step
-from workbench.widgets.background import Background, Task, Throttle, busy
+from workbench.widgets.background import Background, Busy, Task
 
 Told = dict[str, Any]
 
@@ -51,20 +51,19 @@ class RealBuild:
         target: str,
         presets: Sequence[Preset],
         tell: Callable[[Told], None],
-        busy: Callable[[Told | None], None],
+        busy: Callable[[Busy | None], None],
         failed: Callable[[Exception], None],
     ) -> None:
         self._workload = workload
         self._target = target
         self._makes_constants = bool(workload.params) and any(binds(preset.pipeline) for preset in presets)
         self._tell = tell
-        self._busy = busy
         self._lock = threading.Lock()
         self._counts: dict[int, Told] = {}
         self._listing: Told | None = None
         "the count of the build that is being explained"
         self._steps: dict[int, tuple[Step, ...]] = {}
-        self._work = Background("workbench-real-build", failed)
+        self._work = Background("workbench-real-build", failed, busy)
 
     def count(self, opt_level: int) -> None:
         """Show the kernels of the build at that opt level, without the passes that explain them."""
@@ -121,17 +120,19 @@ class RealBuild:
             why = list(self._differences(pipeline, self._steps[opt_level]))
         except WorkbenchError as error:
             why = [f"The build's passes are not known: {error}"]
-        finally:
-            self._busy(None)
         if task.wanted:
             with self._lock:
                 self._listing = None
             self._tell({**self._counts.get(opt_level, {}), "why": why})
 
     def _traced(self, opt_level: int, task: Task) -> tuple[Step, ...]:
-        show = Throttle(lambda what, fraction=None: self._busy(busy(f"The build's passes: {what}", fraction)))
         trace = trace_build(
-            self._workload, self._target, opt_level, whole=False, progress=show, cancelled=task.cancelled
+            self._workload,
+            self._target,
+            opt_level,
+            whole=False,
+            progress=task.report_as("The build's passes"),
+            cancelled=task.cancelled,
         )
         if trace.failed is not None:
             raise WorkbenchError(f"{trace.failed.name} failed: {trace.failed.error}")

@@ -22,13 +22,12 @@ from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.step import State
 from workbench.pipeline.trace import Trace
 from workbench.targets import TargetLike, target_text
-from workbench.widgets.background import Background, Task, Throttle, busy
+from workbench.widgets.background import Background, Busy, Task
 from workbench.widgets.base import Shown
 from workbench.widgets.graph.compare import Comparison
 from workbench.widgets.output_checks import Checked
 from workbench.widgets.payload import packed
 from workbench.widgets.stepper.trace_states import printed
-from workbench.widgets.supply import Supply, Wish
 from workbench.widgets.workbench import page
 from workbench.widgets.workbench.choice import Choice, History
 from workbench.widgets.workbench.compiler_build import binds, first_preset
@@ -80,8 +79,8 @@ class Drawing(Comparison):
         self._states: tuple[State, State] | None = None
         "the states whose graphs are shown"
         self._step = WHOLE
-        self._pictures = Background("workbench-pictures", self._failed)
-        self._texts = Supply("workbench-texts", self._send_text, lambda _, error: self._failed(error))
+        self._pictures = Background("workbench-pictures", self._failed, self._busy)
+        self._texts = Background("workbench-texts", self._failed)
         self.catalog = page.catalog(self._infos, self._settings)
 
     @property
@@ -155,14 +154,11 @@ class Drawing(Comparison):
             self._retitle(RUNNING, NOT_RUN)
             if task.wanted:
                 self._fail("The passes were not run", str(error))
-            else:
-                self._push(busy=None)
             return
         with self._lock:
             # another function of the module takes both away when it has cancelled this
             if not task.wanted:
                 self._retitle(RUNNING, NOT_RUN)
-                self._push(busy=None)
                 return
             self._trace, self._traced_choice = trace, choice
         self._step = min(self._step, len(trace.steps) - 1)
@@ -171,9 +167,8 @@ class Drawing(Comparison):
         passes = page.pass_states(choice, trace, self._infos)
         with self._lock:
             if self.choice != choice or not task.wanted:
-                self._push(busy=None)
                 return
-            self._push(passes=passes, busy=None)
+            self._push(passes=passes)
         if not self._picture_of_page:
             # no page has sent a picture: the notebook may run without one
             self._show_still()
@@ -195,12 +190,16 @@ class Drawing(Comparison):
                 choice.required,
                 choice.options,
                 whole=False,
-                progress=lambda what, fraction: self._push(busy=busy(what, fraction)),
+                progress=task.report,
                 cancelled=task.cancelled,
             )
         total = len(choice.pipeline)
-        show = Throttle(lambda done: self._push(busy=busy(f"Running passes ({done} of {total})", done / max(total, 1))))
-        return self._runner.run(choice.pipeline, choice.opt_level, cancelled=task.cancelled, progress=show)
+        return self._runner.run(
+            choice.pipeline,
+            choice.opt_level,
+            cancelled=task.cancelled,
+            progress=lambda done: task.report(f"Running passes ({done} of {total})", done / max(total, 1)),
+        )
 
     def _show_input(self, choice: Choice) -> None:
         """Show the input alone where nothing is shown yet: TVM folds the constants of a large model for a minute."""
@@ -276,13 +275,13 @@ class Drawing(Comparison):
 
     # -- text
 
-    def _send_text(self, wish: Wish) -> None:
+    def _send_text(self, seq: int) -> None:
         with self._lock:
             # the page asks again when the picture that it did not know of yet is there
-            states = self._states if wish == ("text", self.seq) else None
+            states = self._states if seq == self.seq else None
         if states is not None:
             sides = [printed(state) for state in states]
-            self.send(*packed({"type": "text", "seq": wish[1], "sides": sides}))
+            self.send(*packed({"type": "text", "seq": seq, "sides": sides}))
 
     # -- the state that the page shows
 
@@ -290,7 +289,7 @@ class Drawing(Comparison):
         with self._lock:
             self.state = {**self.state, **changes}
 
-    def _busy(self, what: dict[str, Any] | None) -> None:
+    def _busy(self, what: Busy | None) -> None:
         self._push(busy=what)
 
     def _fail(self, title: str, text: str) -> None:

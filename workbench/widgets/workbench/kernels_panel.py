@@ -86,8 +86,13 @@ class KernelsPanel(Panel):
         self._lay(graph)
 
     def _counted(self, program: Workload, config: Config, task: Task) -> Kernels:
-        progress = self.progress("Counting kernels")
-        return kernels_config(program, config, self.bench.target, progress=progress, cancelled=task.cancelled)
+        return kernels_config(
+            program,
+            config,
+            self.bench.target,
+            progress=task.report_as("Counting kernels"),
+            cancelled=task.cancelled,
+        )
 
     def _time(self, task: Task) -> None:
         config, program = self.bench.chosen()
@@ -102,7 +107,7 @@ class KernelsPanel(Panel):
             check=False,
             per_kernel=True,
             store=False,
-            progress=self.progress("Timing kernels"),
+            progress=task.report_as("Timing kernels"),
             cancelled=task.cancelled,
         )
         if not row["per_kernel"]:

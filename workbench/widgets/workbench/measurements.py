@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -15,7 +14,7 @@ from workbench.measure.local import failed_row, measure_one
 from workbench.measure.status import FAILED, UNDER_WAY, may_win
 from workbench.measure.timing.race import Race, race
 from workbench.pipeline.config import Config
-from workbench.widgets.background import Background, Task, Throttle, busy
+from workbench.widgets.background import Background, Busy, Task, wait_all
 
 ROW = ("config", "target", "status", "message", "kernels", "functions", "median_us", "q1_us", "q3_us")
 "of a row's columns, what the page shows"
@@ -44,21 +43,20 @@ class Measurements:
         target: str,
         budget: float,
         changed: Callable[[], None],
-        busy: Callable[[dict[str, Any] | None], None],
+        busy: Callable[[Busy | None], None],
         failed: Callable[[Exception], None],
     ) -> None:
         self.origin = origin
         self.target = target
         self.budget = budget
         self._changed = changed
-        self._busy = busy
         self._lock = threading.RLock()
         self._rows: dict[Config, dict[str, Any]] = {}
         self._before: dict[Config, dict[str, Any]] = {}
         "what stood in the row of a pending request"
         self._races: list[tuple[Config, Config, Race]] = []
-        self._work = Background("workbench-measures", failed)
-        self._racing = Background("workbench-races", failed)
+        self._work = Background("workbench-measures", failed, busy)
+        self._racing = Background("workbench-races", failed, busy)
 
     def ask(self, config: Config, module: Callable[[], Workload | None], again: bool) -> None:
         """Measure a configuration that has no row yet, or that is asked for again; `module` gives what is compiled.
@@ -132,8 +130,7 @@ class Measurements:
 
     def wait(self, timeout: float) -> bool:
         """Wait until everything is measured; whether that was in time."""
-        ends = time.monotonic() + timeout
-        return all(work.wait(max(0.0, ends - time.monotonic())) for work in (self._work, self._racing))
+        return wait_all((self._work, self._racing), timeout)
 
     def all(self) -> dict[Config, dict[str, Any]]:
         """The rows as they stand."""
@@ -156,24 +153,26 @@ class Measurements:
             self.target,
             origin=self.origin,
             budget=self.budget,
-            progress=Throttle(lambda what, fraction: self._busy(busy(f"{what}: {config.label}", fraction))),
+            progress=lambda what, fraction: task.report(f"{what}: {config.label}", fraction),
             cancelled=task.cancelled,
         )
         self._set(config, row)
-        self._busy(None)
 
     def _race(self, a: Config, b: Config, done: Callable[[], None], fail: Callable[[str], None], task: Task) -> None:
-        show = Throttle(lambda what, fraction=None: self._busy(busy(f"{what}: {a.label}, {b.label}", fraction)))
         try:
             found = race(
-                self.origin, a, b, self.target, budget=2 * self.budget, progress=show, cancelled=task.cancelled
+                self.origin,
+                a,
+                b,
+                self.target,
+                budget=2 * self.budget,
+                progress=lambda what, fraction=None: task.report(f"{what}: {a.label}, {b.label}", fraction),
+                cancelled=task.cancelled,
             )
         except WorkbenchError as error:
             if not task.cancelled():
                 fail(str(error))
             return
-        finally:
-            self._busy(None)
         self.keep_race(a, b, found)
         done()
 

@@ -11,7 +11,7 @@ from workbench.graph.model import Graph
 from workbench.measure.timing.race import Race
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
-from workbench.widgets.background import Background, Task, Throttle, busy
+from workbench.widgets.background import Background, Busy, Task
 from workbench.widgets.blocks import Block, sendable, words
 
 
@@ -65,15 +65,12 @@ class Panel:
 
     name = ""
 
-    def __init__(
-        self, bench: Bench, tell: Callable[[list[Block]], None], busy: Callable[[dict[str, Any] | None], None]
-    ) -> None:
+    def __init__(self, bench: Bench, tell: Callable[[list[Block]], None], busy: Callable[[Busy | None], None]) -> None:
         self.bench = bench
         self._tell = tell
-        self._busy = busy
         self.open = False
         self.trouble = ""
-        self._work = Background(f"workbench-{self.name}", self._failed)
+        self._work = Background(f"workbench-{self.name}", self._failed, busy)
 
     def opened(self, name: str) -> None:
         """A tab was opened: this one or another."""
@@ -120,10 +117,6 @@ class Panel:
         said = [words(self.trouble, "bad", f"{self.name}-trouble")] if self.trouble else []
         self._tell(sendable([*said, *self.blocks()]))
 
-    def progress(self, what: str) -> Callable[..., None]:
-        """For work that tells how far it is."""
-        return Throttle(lambda doing, fraction=None: self._busy(busy(f"{what}: {doing}", fraction)))
-
     def _run(self, task: Task, work: Callable[[Task], None]) -> None:
         if not task.wanted:
             return
@@ -132,8 +125,6 @@ class Panel:
             work(task)
         except WorkbenchError as error:
             self.trouble = "" if task.cancelled() else str(error)
-        finally:
-            self._busy(None)
         if task.wanted or not task.cancelled():
             self.show()
 

@@ -95,7 +95,7 @@ class WaterfallPanel(PassesPanel):
             budget=0.5,
             check=False,
             store=False,
-            progress=self.progress("Waterfall"),
+            progress=task.report_as("Waterfall"),
             cancelled=lambda: not task.wanted,
         )
 
@@ -167,7 +167,7 @@ class AblationPanel(PassesPanel):
             directions=("without",),
             timed=timed,
             budget=1.0,
-            progress=self.progress("Ablation"),
+            progress=task.report_as("Ablation"),
             cancelled=lambda: not task.wanted,
             raced=lambda *found: self._keep(*found) if task.wanted else None,
         )

@@ -24,7 +24,7 @@ from workbench.measure.timing.race import Race
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
-from workbench.plots.times import headline
+from workbench.plots.configurations import headline
 from workbench.targets import TargetLike
 from workbench.widgets import messages
 from workbench.widgets.graph.compare import Comparison
@@ -273,7 +273,7 @@ class Workbench(Choosing):
             self._pictures.submit(lambda _task: self._draw_step())
 
     def _on_text(self, seq: int) -> None:
-        self._texts.want([("text", seq)])
+        self._texts.submit_first({seq: lambda _task: self._send_text(seq)}, lambda _seq, error: self._failed(error))
 
     def _on_measure(self) -> None:
         self._measure(again=True)
