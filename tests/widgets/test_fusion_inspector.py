@@ -229,7 +229,7 @@ def test_branches_have_letters_and_chains_are_listed(view: wb.FusionInspector) -
     b.outputs = [b.node("op", "add", casts, pattern=1, type="Tensor[(4), int8]")]
     view = wb.FusionInspector(b.build(), tab="branches")
     assert view.wait(30)
-    assert view.marks["signs"] == [[casts[0], "a", "orange", False], [casts[1], "a", "orange", False]]
+    assert view.marks["signs"] == [(casts[0], "a", "orange", False), (casts[1], "a", "orange", False)]
     act(view, "branch", "0")
     assert view.selection == casts
     assert "kernel" in said(view, "tab")

@@ -135,5 +135,5 @@ def test_a_question_is_not_saved_as_a_picture(tmp_path):
 def test_a_message_that_lacks_its_guess_is_refused(message):
     view = wb.Predict("How many?", Counted(3))
     with pytest.raises(WorkbenchError):
-        view._handle_custom_msg(message, [])
+        view._receive(None, message, [])
     assert view.shown == {"stage": "asked"}

@@ -149,7 +149,7 @@ def test_what_the_page_sets_is_used_and_what_is_wrong_is_told(workload, space):
     assert panel.wait(60)
     assert panel.run is not None
     with pytest.raises(WorkbenchError, match="takes a str"):
-        panel._handle_custom_msg({"type": "set", "name": "tune-budget", "value": 3}, [])
+        panel._receive(None, {"type": "set", "name": "tune-budget", "value": 3}, [])
 
 
 def test_a_log_of_something_else_is_told_in_words(workload, space, tmp_path):

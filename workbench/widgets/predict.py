@@ -76,7 +76,7 @@ class Predict(View):
         self._asking = Background("workbench-predict", self._failed)
         super().__init__(question=question, unit=unit, choices=list(choices), shown={"stage": "asked"})
         self._handlers = Handlers().on(Reveal, self._reveal)
-        self.on_msg(lambda _, content, __: self._handlers.run(self._handlers.read(content)))
+        self.on_msg(self._receive)
 
     @property
     def answer(self) -> Any:
@@ -119,6 +119,9 @@ class Predict(View):
         raise WorkbenchError(
             f"{Path(path).name!r} was not written: a question has no picture; a saved notebook keeps it"
         )
+
+    def _receive(self, _: Any, content: object, __: Any) -> None:
+        self._handlers.run(self._handlers.read(content))
 
     def _reveal(self, message: Reveal) -> None:
         self.shown = {"stage": "busy"}

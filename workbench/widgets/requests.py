@@ -48,7 +48,8 @@ class Requests:
     def show(self, **status: Unpack[Status]) -> None:
         """Change the status on the page."""
         with self._lock:
-            self._view.status = {**self._view.status, **status}
+            shown: Status = {**self._view.status, **status}
+            self._view.status = shown
 
     def show_busy(self, busy: Busy | None) -> None:
         """Show the work under way; None at its end."""
