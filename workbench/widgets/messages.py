@@ -253,7 +253,7 @@ class ClearRows(Message):
     """Forget the measured rows."""
 
 
-# -- every view of graphs; Python reads only `Still`
+# -- every view
 
 
 @dataclass(frozen=True)
@@ -261,31 +261,6 @@ class Still(Message):
     """The picture that a notebook keeps without its kernel, as a URL."""
 
     picture: str
-
-
-@dataclass(frozen=True)
-class Select(Message):
-    """Nodes were selected by hand; `t` is the page's time in milliseconds."""
-
-    ids: list[int]
-    t: float
-    side: str = ""
-
-
-@dataclass(frozen=True)
-class Painted(Message):
-    """The picture with the number `seq` is on the screen, after so many milliseconds."""
-
-    seq: int
-    ms: float
-
-
-@dataclass(frozen=True)
-class Exported(Message):
-    """The answer to `export`: the view as SVG, None where there is no picture."""
-
-    id: str | None
-    svg: str | None
 
 
 M = TypeVar("M", bound=Message)

@@ -224,7 +224,7 @@ class ShowSideMessage(ShowMessage):
 # -- the Workbench
 
 
-class Field(TypedDict):
+class FieldSpec(TypedDict):
     """An option of a pass or a key of PassContext's config, with its default as typed."""
 
     name: str
@@ -243,25 +243,32 @@ class PassChoice(TypedDict):
     locked: str
     reason: str
     ours: bool
-    options: list[Field]
+    options: list[FieldSpec]
 
 
 class Catalog(TypedDict, total=False):
     """Everything that can be chosen."""
 
     passes: list[PassChoice]
-    settings: list[Field]
+    settings: list[FieldSpec]
 
 
-class PassState(TypedDict, total=False):
-    """A pass of the list."""
+class PassOfList(TypedDict):
+    """A pass with a switch."""
 
     name: str
-    text: str
     enabled: bool
     locked: bool
     reason: str
     doc: str
+
+
+class PassState(PassOfList, total=False):
+    """A pass of our own pipeline, or of the compiler's."""
+
+    opt_level: int | None
+    "the least one at which the compiler runs it"
+    text: str
     options: dict[str, str]
     "as typed"
     status: str
@@ -276,17 +283,6 @@ class PassState(TypedDict, total=False):
     changed: int
 
 
-class SwitchState(TypedDict):
-    """A pass of the compiler's own pipeline."""
-
-    name: str
-    enabled: bool
-    locked: bool
-    reason: str
-    doc: str
-    opt_level: int | None
-
-
 class ContextState(TypedDict, total=False):
     """The PassContext."""
 
@@ -294,7 +290,7 @@ class ContextState(TypedDict, total=False):
     disabled: list[str]
     required: list[str]
     options: dict[str, str]
-    toggles: list[SwitchState]
+    toggles: list[PassState]
 
 
 class PresetState(TypedDict):
@@ -328,14 +324,20 @@ class StateCounts(TypedDict, total=False):
     split: int
 
 
-class RowState(TypedDict, total=False):
-    """A measured configuration."""
+class RowOfList(TypedDict):
+    """A configuration to measure."""
 
     id: int
     config: str
-    target: str
     status: str
     "as in measure/status.py, or under way"
+    current: bool
+
+
+class RowState(RowOfList, total=False):
+    """A measured configuration."""
+
+    target: str
     message: str
     said: str
     "the sentence of a row that failed"
@@ -345,7 +347,6 @@ class RowState(TypedDict, total=False):
     q1_us: float | None
     q3_us: float | None
     samples: int
-    current: bool
 
 
 class Headline(TypedDict, total=False):

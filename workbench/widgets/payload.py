@@ -60,8 +60,8 @@ class GraphPayload(TypedDict, total=False):
     strings: list[str]
 
 
-class DiffPayload(TypedDict, total=False):
-    """The marks of the nodes of two graphs, and the pairs of nodes that belong together; {} before there is a comparison."""
+class DiffPayload(TypedDict):
+    """The marks of the nodes of two graphs, and the pairs of nodes that belong together."""
 
     before_mark: bytes
     after_mark: bytes
