@@ -21,8 +21,8 @@ from workbench.measure.local import measure_one
 from workbench.measure.timing.ratio import Ratio, compared
 from workbench.measure.timing.sampling import sample
 from workbench.pipeline.config import Config
-from workbench.process import memory
-from workbench.process.worker import Worker, worker
+from workbench.worker import limits
+from workbench.worker.parent import Worker, worker
 
 ROUNDS = 25
 NOTHING = "benchmarks.timing_nothing:nothing"
@@ -81,7 +81,7 @@ def parameters(bert: wb.Workload) -> tuple[float, float]:
 
 def growth(action: Callable[[], object]) -> float:
     """Bytes that this process holds at most while an action runs, beyond what it held before."""
-    before = memory.resident()
+    before = limits.resident()
     with _watched() as most:
         action()
     return max(most) - before
@@ -93,7 +93,7 @@ def _watched() -> Iterator[list[int]]:
 
     def watch() -> None:
         while not done.wait(0.01):
-            most[0] = max(most[0], memory.resident())
+            most[0] = max(most[0], limits.resident())
 
     thread = threading.Thread(target=watch)
     thread.start()

@@ -15,7 +15,7 @@ import workbench as wb
 from workbench.dialects import parts, registry
 from workbench.errors import LoadError, ParseError, WorkbenchError, from_data, to_data
 from workbench.pipeline.load import Allowance
-from workbench.process.worker import worker
+from workbench.worker.parent import worker
 
 
 def small(dialect: str) -> wb.Workload:
@@ -94,7 +94,7 @@ def test_graph_only_needs_no_child(dialect: str, monkeypatch: pytest.MonkeyPatch
     def refused(*_: object, **__: object) -> None:
         raise AssertionError("a child was asked")
 
-    monkeypatch.setattr("workbench.process.worker.Worker.run", refused)
+    monkeypatch.setattr("workbench.worker.parent.Worker.run", refused)
     assert wb.load(small(dialect).graph().to_json()).graph().nodes
 
 

@@ -20,7 +20,7 @@ import workbench as wb
 from workbench.cli import main
 from workbench.dialects.parts import dialect as door
 from workbench.measure.status import may_win
-from workbench.process.worker import Progress, worker
+from workbench.worker.parent import Progress, worker
 
 MIB = 1 << 20
 

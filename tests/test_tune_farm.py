@@ -14,9 +14,9 @@ from rpc_park import LOADING, Overheard
 import workbench as wb
 from workbench.errors import NoServer
 from workbench.measure.remote.tracker import REQUEST
-from workbench.process.worker import Worker, worker
 from workbench.tune import evaluate
 from workbench.tune.tuning import prepared
+from workbench.worker.parent import Worker, worker
 
 QUICK = {"each": 0.02, "race": 0, "store": False, "prune": None, "method": "exhaustive"}
 

@@ -12,9 +12,9 @@ from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
-from workbench.process.reporting import reported
-from workbench.process.worker import Progress, never, worker
 from workbench.targets import TargetLike, target_text
+from workbench.worker.parent import Progress, never, worker
+from workbench.worker.reporting import reported
 
 
 def trace_build(

@@ -13,7 +13,7 @@ from workbench.dialects.base import Workload, dialect_of
 from workbench.errors import MeasureError, PipelineError, WorkerLost
 from workbench.pipeline.apply import Applied
 from workbench.pipeline.spec import PassStep, is_rewriter
-from workbench.process.worker import worker
+from workbench.worker.parent import worker
 
 
 def applied_in_child(

@@ -10,7 +10,7 @@ from uuid import uuid4
 from workbench.dialects.base import Dialect, Workload
 from workbench.dialects.parts import dialect
 from workbench.errors import MeasureError, last_line
-from workbench.process.backend import build_of, resolved_target
+from workbench.worker.backend import build_of, resolved_target
 
 Progress = Callable[..., None]
 

@@ -22,9 +22,9 @@ from workbench.dialects.parts import dialect_here
 from workbench.dialects.registry import HERE, Params
 from workbench.errors import LoadError, MeasureError, OutOfMemory, WorkerLost, from_data, to_data
 from workbench.graph.model import Graph
-from workbench.process.memory import in_words, limit
-from workbench.process.reporting import reported, under_way
-from workbench.process.worker import Progress, worker
+from workbench.worker.limits import in_words, limit
+from workbench.worker.parent import Progress, worker
+from workbench.worker.reporting import reported, under_way
 
 STARTING = 600.0
 "seconds for the child process to start with TVM"

@@ -25,7 +25,7 @@ from workbench.dialects.importers.files import importer
 from workbench.dialects.parts import dialect_here
 from workbench.dialects.registry import HERE
 from workbench.errors import LoadError, WorkbenchError, sentence, to_data
-from workbench.process.memory import ran_out
+from workbench.worker.limits import ran_out
 
 Progress = Callable[..., None]
 Answer = dict[str, Any]

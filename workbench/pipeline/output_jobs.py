@@ -9,7 +9,7 @@ from workbench.dialects import arrays
 from workbench.dialects.base import Workload
 from workbench.dialects.parts import dialect, part
 from workbench.pipeline.jobs import module_of
-from workbench.process.backend import built_here
+from workbench.worker.backend import built_here
 
 Progress = Callable[..., None]
 

@@ -14,8 +14,8 @@ from workbench.dialects import arrays
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError
 from workbench.pipeline.config import Config
-from workbench.process.reporting import reported
-from workbench.process.worker import Progress, never, silent, worker
+from workbench.worker.parent import Progress, never, silent, worker
+from workbench.worker.reporting import reported
 
 TOLERANCE = {
     "float64": 1e-9,

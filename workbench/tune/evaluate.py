@@ -16,10 +16,10 @@ from workbench.measure.remote.tracker import Tracker
 from workbench.measure.status import CANCELLED, NO_SERVER, NOT_MEASURED, OK, status_of
 from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check as legal
-from workbench.process.worker import Progress, never, silent
 from workbench.tune.memory import MEASURED, InFlight, Memory
 from workbench.tune.space import Assignment
 from workbench.tune.trial import COUNTED, ILLEGAL, PRUNED, Trial
+from workbench.worker.parent import Progress, never, silent
 
 WEIGHED = ("kernels", "traffic_bytes")
 "counts that pruning looks at"

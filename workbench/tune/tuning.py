@@ -10,8 +10,6 @@ from typing import Any
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.measure.remote.tracker import Tracker
-from workbench.process.reporting import reported
-from workbench.process.worker import Progress, silent
 from workbench.targets import TargetLike, target_texts
 from workbench.tune.evaluate import Effort
 from workbench.tune.log import Log, default_path
@@ -20,6 +18,8 @@ from workbench.tune.result import Result
 from workbench.tune.run import Run
 from workbench.tune.space import Space
 from workbench.tune.trial import objectives_of
+from workbench.worker.parent import Progress, silent
+from workbench.worker.reporting import reported
 
 
 def tune(

@@ -11,7 +11,7 @@ from workbench.dialects.base import Built, Workload
 from workbench.dialects.parts import dialect, part
 from workbench.graph.model import Graph
 from workbench.measure.timing import builds
-from workbench.process.backend import resolved_target
+from workbench.worker.backend import resolved_target
 
 Progress = Callable[..., None]
 

@@ -11,9 +11,9 @@ from workbench.dialects.counted import OK
 from workbench.dialects.entries import Shapes, chosen
 from workbench.pipeline.config import Config, context_of
 from workbench.pipeline.legal import check
-from workbench.process.reporting import reported
-from workbench.process.worker import Progress, never, worker
 from workbench.targets import TargetLike, target_text
+from workbench.worker.parent import Progress, never, worker
+from workbench.worker.reporting import reported
 
 
 @dataclass(frozen=True)

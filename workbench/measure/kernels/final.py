@@ -16,8 +16,8 @@ from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.legal import check
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
-from workbench.process.worker import worker
 from workbench.targets import TargetLike, target_text
+from workbench.worker.parent import worker
 
 _GRAPH_ONLY = ("relay.FuseOps.", "relax.FuseOps.")
 "settings that no pass on TIR asks for, so that all they do is in the final module"

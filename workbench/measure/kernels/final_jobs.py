@@ -10,7 +10,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.parts import dialect, part
 from workbench.measure.timing.builds import program_of
 from workbench.pipeline.config import Config
-from workbench.process.backend import build_of, resolved_target
+from workbench.worker.backend import build_of, resolved_target
 
 Progress = Callable[..., None]
 

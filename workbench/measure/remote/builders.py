@@ -17,7 +17,7 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, WorkerLost, sentence
-from workbench.process.worker import worker
+from workbench.worker.parent import worker
 
 LIBRARY, COUNTED = "library.tar", "counted.json"
 "files of a build"

@@ -12,7 +12,7 @@ from workbench.dialects.cuda_code import compiled_for_elsewhere
 from workbench.measure.kernels.counting import counted
 from workbench.measure.remote.builders import COUNTED, LIBRARY
 from workbench.measure.timing import builds
-from workbench.process.backend import resolved_target
+from workbench.worker.backend import resolved_target
 
 
 def target_here(workload: Workload, *, target: str, progress: Callable[..., None]) -> str:

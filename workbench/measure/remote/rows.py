@@ -20,7 +20,7 @@ from workbench.measure.status import status_of
 from workbench.measure.timing.reference import reference
 from workbench.measure.timing.subject import Limits, Subject, measured
 from workbench.pipeline.legal import check
-from workbench.process.worker import Worker, worker
+from workbench.worker.parent import Worker, worker
 
 POLL_SECONDS = 0.1
 ELSEWHERE = ("cpu", "cpu_features", "cores", "threads", "gpu", "gpu_clock_mhz", "driver", "machine")

@@ -18,7 +18,7 @@ from workbench.errors import MeasureError
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
-from workbench.process.backend import build_of, resolved_target
+from workbench.worker.backend import build_of, resolved_target
 
 KEPT = 2
 "builds kept: the two of a race; each may hold a copy of the parameters"

@@ -16,8 +16,8 @@ from workbench.measure.kernels.per_kernel import kernel_rows
 from workbench.measure.timing import builds
 from workbench.measure.timing.sampling import HEATS, TURNS, Run, interleave, sample, turns
 from workbench.pipeline.outputs import AS_IT_STANDS, difference
-from workbench.process.backend import built_here
-from workbench.process.cuda_probe import gpu, look
+from workbench.worker.backend import built_here
+from workbench.worker.cuda import gpu, look
 
 Progress = Callable[..., None]
 RACE_METHOD = f"in turn, in one process, loaded anew {HEATS} times"

@@ -19,10 +19,10 @@ from workbench.measure.timing.subject import JOBS, Limits, no_device
 from workbench.measure.timing.verdict import Outcome, Side, judge
 from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check as legal
-from workbench.process.reporting import reported
-from workbench.process.worker import Progress, never, worker
 from workbench.targets import TargetLike, target_text
 from workbench.terminal import visible
+from workbench.worker.parent import Progress, never, worker
+from workbench.worker.reporting import reported
 
 
 @dataclass(frozen=True)

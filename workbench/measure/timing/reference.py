@@ -17,7 +17,7 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError
-from workbench.process.worker import worker
+from workbench.worker.parent import worker
 
 _found: weakref.WeakKeyDictionary[Workload, dict[int, Path | str]] = weakref.WeakKeyDictionary()
 _root: list[Path] = []

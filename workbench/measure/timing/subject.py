@@ -17,8 +17,8 @@ from workbench.measure.status import status_of
 from workbench.measure.timing.reference import reference
 from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check
-from workbench.process.cuda import CudaFacts, why_not
-from workbench.process.worker import Progress, never, silent, worker
+from workbench.worker.cuda import CudaFacts, why_not
+from workbench.worker.parent import Progress, never, silent, worker
 
 JOBS = "workbench.measure.timing.jobs"
 

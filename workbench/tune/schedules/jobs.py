@@ -15,8 +15,8 @@ from workbench.dialects.base import Workload
 from workbench.dialects.schedule_search import Effort, Tried, search
 from workbench.dialects.scheduling import asked, opened, schedules_of
 from workbench.measure.kernels.counting import counted
-from workbench.process.backend import resolved_target
 from workbench.tune.schedules.place import done, locked, mend, note_done
+from workbench.worker.backend import resolved_target
 
 Progress = Callable[..., None]
 _modules: weakref.WeakKeyDictionary[Workload, dict[tuple[str, str], dict[str, Any]]] = weakref.WeakKeyDictionary()

@@ -17,8 +17,6 @@ from workbench.measure.status import CANCELLED, OK, status_of
 from workbench.measure.store.conditions import conditions
 from workbench.measure.timing.subject import Limits, no_device
 from workbench.pipeline.config import Config
-from workbench.process.host import allowed
-from workbench.process.worker import worker
 from workbench.terminal import visible
 from workbench.tune.beside import Beside
 from workbench.tune.pace import RECENT
@@ -27,6 +25,8 @@ from workbench.tune.schedules.link import selected, tasks_of
 from workbench.tune.schedules.place import begun, folder_for
 from workbench.tune.schedules.result import Task, TunedSchedules
 from workbench.tune.standing import Best
+from workbench.worker.host import allowed
+from workbench.worker.parent import worker
 
 if TYPE_CHECKING:
     import pandas as pd

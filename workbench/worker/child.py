@@ -20,8 +20,7 @@ from typing import Any
 from workbench.dialects.base import Workload
 from workbench.dialects.parts import dialect
 from workbench.errors import WorkbenchError, sentence
-from workbench.process.forks import end_copies
-from workbench.process.memory import limited
+from workbench.worker.limits import end_copies, limited
 
 KEPT = 4
 "workloads kept between jobs: a toggled configuration compiles the same workload again"

@@ -7,8 +7,8 @@ from typing import Any
 
 from workbench.dialects.base import Built, Workload
 from workbench.dialects.parts import part
-from workbench.process.host import mcpu
 from workbench.targets import target_fields, with_option
+from workbench.worker.host import mcpu
 
 
 def build_of(workload: Workload) -> Any:

@@ -1,6 +1,6 @@
 """The parent of the child process: ends it with everything that it started.
 
-Run as `python -m workbench.process.keeper PID`, with the process id of the notebook. It forks, and the copy becomes the child
+Run as `python -m workbench.worker.keeper PID`, with the process id of the notebook. It forks, and the copy becomes the child
 process (child.py). The keeper itself loads no TVM and runs no job: it also acts while the child is in a long C++ call. On Linux it
 is the subreaper of all processes below it: one that loses its parent becomes its own child, whatever session it is in.
 It ends them when the child ends, on SIGTERM, and when the notebook has ended, also by SIGKILL.
@@ -45,7 +45,7 @@ def _serve(keeper: int) -> None:
     # For a keeper that is killed. The signal comes when the thread that forked ends; the keeper has one thread only.
     _prctl(_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() == keeper:
-        from workbench.process import child
+        from workbench.worker import child
 
         child.main()
 
