@@ -14,7 +14,7 @@ import workbench as wb
 from workbench.errors import MeasureError, WorkerLost
 from workbench.worker.parent import Worker, worker
 
-KERNELS = "workbench.measure.kernels.counting:kernels"
+KERNELS = "kernels"
 CRASHES = "llvm -mtriple=foo-bar"
 
 

@@ -52,7 +52,7 @@ def trace_build(
     arguments = {"target": target_text(target), "config": how.to_data(), "whole": whole}
     with reported(progress, f"Tracing the build of {workload.name}") as report:
         answer = worker().run(
-            "workbench.pipeline.jobs:trace_build",
+            "trace_build",
             workload,
             arguments,
             timeout=timeout,
@@ -83,6 +83,6 @@ def _state(workload: Workload, trace: str, place: int) -> State:
 
     @cache
     def fetched() -> dict[str, Any]:
-        return worker().run("workbench.pipeline.jobs:state", workload, {"trace": trace, "place": place})
+        return worker().run("state", workload, {"trace": trace, "place": place})
 
     return State(None, lambda: Graph.from_data(fetched()["graph"]), lambda: fetched()["text"], (trace, place))

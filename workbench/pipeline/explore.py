@@ -144,7 +144,7 @@ class Exploration:
         }
         try:
             found = worker("trials").run(
-                "workbench.pipeline.explore_jobs:effect",
+                "effect",
                 self.workload,
                 arguments,
                 timeout=self.timeout,

@@ -36,9 +36,8 @@ def applied_in_child(
             "opt_level": opt_level,
             "folder": folder,
         }
-        job = "workbench.pipeline.isolated_jobs:apply"
         try:
-            found = worker("trials").run(job, workload, arguments, timeout=timeout, cancelled=cancelled)
+            found = worker("trials").run("apply", workload, arguments, timeout=timeout, cancelled=cancelled)
         except WorkerLost as error:
             if cancelled():
                 raise

@@ -127,8 +127,7 @@ def run_once(
             "kept": kept,
             "nodes": nodes,
         }
-        job = "workbench.pipeline.output_jobs:values"
-        worker().run(job, workload, arguments, timeout=timeout, progress=progress, cancelled=cancelled)
+        worker().run("values", workload, arguments, timeout=timeout, progress=progress, cancelled=cancelled)
         values = arrays.load(path)
     outputs = [array for name, array in values.items() if name.startswith("output")]
     found = {int(name.removeprefix("node")): array for name, array in values.items() if name.startswith("node")}

@@ -21,6 +21,8 @@ from workbench.worker import limits
 from workbench.worker.host import allowed
 from workbench.worker.keeper import END_SECONDS
 
+PROGRAM = "workbench.jobs"
+"the package whose `__main__` is the child process"
 START_SECONDS = 60.0
 
 
@@ -51,7 +53,7 @@ class Child:
         self.stderr: Any = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115  it lives as long as the child
         with Listener(authkey=key) as listener:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "workbench.worker.keeper", str(os.getpid())],
+                [sys.executable, "-m", PROGRAM, str(os.getpid())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=self.stderr,

@@ -60,7 +60,7 @@ class Worker:
         Parameters
         ----------
         job
-            `module:function` of `workbench`, called there as `function(workload, progress=..., **arguments)`.
+            A name in `workbench.jobs.table`; the function is called as `function(workload, progress=..., **arguments)`.
         workload
             None for a job that takes none, `function(progress=..., **arguments)`.
         memory

@@ -78,4 +78,4 @@ def count_config(workload: Workload, config: Config, target: TargetLike = "llvm"
     """The same for a Config; the pipeline of one that has a pipeline has run, and `workload` is what it made."""
     check(workload, config)
     arguments = {"target": target_text(target), "config": config.context().to_data()}
-    return Counts(**worker().run("workbench.measure.kernels.counting:count", workload, arguments, **how))
+    return Counts(**worker().run("count", workload, arguments, **how))

@@ -234,7 +234,7 @@ def kernels_config(workload: Workload, config: Config, target: TargetLike = "llv
     asked = {"target": target_text(target), "config": config.context().to_data()}
 
     def run(job: str, **more: Any) -> dict[str, Any]:
-        return worker().run(f"workbench.measure.kernels.counting:{job}", workload, {**asked, **more}, **how)
+        return worker().run(job, workload, {**asked, **more}, **how)
 
     codes: dict[str, str] = {}
 

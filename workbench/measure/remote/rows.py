@@ -139,9 +139,7 @@ def _ordered(executor: Executor, part: Part, how: Limits, folder: Path) -> Futur
     folder.mkdir()
     target = part.target
     if how.tracker is None:
-        target = worker().run(
-            "workbench.measure.remote.exported:target_here", subject.program, {"target": target}, **how.of_a_job
-        )
+        target = worker().run("resolve_target", subject.program, {"target": target}, **how.of_a_job)
     written = worker().written(subject.program)
     return submitted(executor, subject.program, written, str(target), subject.build.to_data(), folder, how.timeout)
 

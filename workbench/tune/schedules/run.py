@@ -31,7 +31,6 @@ from workbench.worker.parent import worker
 if TYPE_CHECKING:
     import pandas as pd
 
-JOBS = "workbench.tune.schedules.jobs"
 ROLE = "tuning"
 "the child process of its own in which schedules are searched"
 PAUSED = "Waiting to be resumed"
@@ -239,7 +238,7 @@ class ScheduleRun(Beside[TunedSchedules]):
 
     def _job(self, name: str, folder: Path, **more: Any) -> dict[str, Any]:
         arguments = {"target": self.target, "config": self.base.to_data(), "folder": str(folder), **more}
-        return worker(ROLE).run(f"{JOBS}:{name}", self.workload, arguments, **self._limits)
+        return worker(ROLE).run(name, self.workload, arguments, **self._limits)
 
     def _ended(self, task: Task, folder: Path) -> Task:
         """A kernel after its search, and how that ended."""

@@ -1,4 +1,4 @@
-"""The child process's part of `wb.load`: makes TVM's objects of what was received, each time in a fork of its own.
+"""Jobs of `wb.load`: make TVM's objects of received text and files, each time in a fork.
 
 A fork starts in milliseconds, with TVM imported. So a text that ends TVM costs no new start of the child, and nothing that
 a text does to TVM's registries outlives it.
