@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import time
 from collections.abc import Callable
@@ -85,7 +86,8 @@ def test_child_that_ends_is_named_in_the_error(dialect: str, tmp_path: Path, mon
         return usual(f"jobs_that_fail:{job}", *given, **how)
 
     monkeypatch.setattr(worker("loads"), "run", run)
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    places = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(places))
     worker("loads").stop()
     try:
         with pytest.raises(LoadError, match="the child process ended with SIGSEGV"):
