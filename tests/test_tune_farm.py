@@ -15,7 +15,7 @@ import workbench as wb
 from workbench.errors import NoServer
 from workbench.measure.remote.tracker import REQUEST
 from workbench.tune import evaluate
-from workbench.tune.tuning import prepared
+from workbench.tune.run import prepared
 from workbench.worker.parent import Worker, worker
 
 QUICK = {"each": 0.02, "race": 0, "store": False, "prune": None, "method": "exhaustive"}

@@ -15,7 +15,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.schedule_search import Effort, Tried, search
 from workbench.dialects.scheduling import asked, opened, schedules_of
 from workbench.jobs.build import counted, resolved_target
-from workbench.tune.schedules.place import done, locked, mend, note_done
+from workbench.tune.schedules.database import done, locked, mend, note_done
 
 Progress = Callable[..., None]
 _modules: weakref.WeakKeyDictionary[Workload, dict[tuple[str, str], dict[str, Any]]] = weakref.WeakKeyDictionary()

@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.dialects.base import SAFE_DEPTH, Workload, dialect_of
 from workbench.errors import Cancelled, TooDeep, WorkerLost
-from workbench.graph.walk import depth
+from workbench.graph.model import depth
 from workbench.pipeline.apply import Applied, applied, made
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import State, Step

@@ -18,13 +18,12 @@ from workbench.measure.store.conditions import conditions
 from workbench.measure.timing.subject import Limits, no_device
 from workbench.pipeline.config import Config
 from workbench.terminal import visible
-from workbench.tune.beside import Beside
-from workbench.tune.pace import RECENT
-from workbench.tune.schedules.compared import measured, with_and_without
-from workbench.tune.schedules.link import selected, tasks_of
-from workbench.tune.schedules.place import begun, folder_for
+from workbench.tune.background_run import Beside
+from workbench.tune.budget import RECENT
+from workbench.tune.schedules.database import begun, folder_for
 from workbench.tune.schedules.result import Task, TunedSchedules
-from workbench.tune.standing import Best
+from workbench.tune.schedules.tasks import measured, selected, tasks_of, with_and_without
+from workbench.tune.trial import Best
 from workbench.worker.host import allowed
 from workbench.worker.parent import worker
 
