@@ -124,7 +124,7 @@ class Graph:
 
     def kernels(self) -> int:
         """Count the kernels: fused and offloaded groups that compute, and every operator outside one that is work."""
-        from workbench.graph.launches import is_work
+        from workbench.graph.nodes import is_work
 
         works = is_work(self)
         computing = {self.kernel_of(node.id) for node in self.nodes if node.kind == "call" or works(node)}
@@ -256,3 +256,28 @@ class GraphBuilder:
         return Graph(
             tuple(self.nodes), tuple(self.edges), tuple(self.groups), tuple(self.outputs), self.name, self.dialect
         )
+
+
+def depth(graph: Graph) -> int:
+    """Return how deep a recursive visitor of the program goes: the longest path, and the functions around it."""
+    deepest = [1] * len(graph.nodes)
+    # nodes stand in topological order, so each node's depth is final before it is used
+    for id, inputs in enumerate(graph.inputs):
+        if inputs:
+            deepest[id] = 1 + max(deepest[source] for source in inputs)
+    return max(deepest, default=0) + _nesting(graph)
+
+
+def _nesting(graph: Graph) -> int:
+    """Return how many functions are inside each other."""
+    levels: dict[int | None, int] = {None: 0}
+    for group in graph.groups:
+        above: list[int] = []
+        at: int | None = group.id
+        while at not in levels:
+            assert at is not None, "None has a level"
+            above.append(at)
+            at = graph.groups[at].parent
+        for inner in reversed(above):
+            levels[inner] = levels[graph.groups[inner].parent] + 1
+    return max(levels.values())

@@ -22,7 +22,7 @@ from workbench.dialects.relax.expressions import CALLERS, callee_name, operands_
 from workbench.dialects.relax.merged import Drawn
 from workbench.dialects.relax.types import type_text
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.graph.paths import modules
+from workbench.graph.scopes import modules
 
 IN_PLACE = ("Primitive", "Composite", "Codegen")
 "A function with one of these attributes is a kernel or an offloaded region, and is drawn where it is called."

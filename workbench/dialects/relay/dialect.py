@@ -30,8 +30,7 @@ from workbench.dialects.relay.scalars import share_scalars
 from workbench.dialects.relay.text import parse
 from workbench.dialects.type_sizes import refuse_large_types
 from workbench.errors import LoadError, PipelineError, TooDeep, UnknownName, WorkbenchError, last_line
-from workbench.graph.model import Graph
-from workbench.graph.walk import depth
+from workbench.graph.model import Graph, depth
 
 _ESCAPED = re.compile(r'[=,\[]\s*"[^"\\]*\\')
 "a string with a backslash, which TVM's parser takes as it is"

@@ -9,15 +9,14 @@ from workbench.analysis.fusion.why import Why
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.pipeline.edits import force_step, outline_step
-from workbench.widgets import page
-from workbench.widgets.background import Background, Task
+from workbench.widgets.background import Background, Task, busy
 from workbench.widgets.fusion import actions
 from workbench.widgets.fusion.measuring import measured
 from workbench.widgets.fusion.picture import FusionPicture
 from workbench.widgets.fusion.program import Edit, Fused, Source
 from workbench.widgets.fusion.tabs import unmeasurable
-from workbench.widgets.session import History
-from workbench.widgets.shown import known
+from workbench.widgets.graph.traits import known
+from workbench.widgets.workbench.choice import History
 
 
 class FusionInspector(FusionPicture):
@@ -193,9 +192,7 @@ class FusionInspector(FusionPicture):
     def _measure(self, task: Task, fused: Fused, base: Fused, budget: float) -> None:
         self._tell(error=None)
         try:
-            found = measured(
-                fused, base, budget, lambda what, part: self._tell(busy=page.busy(what, part)), task.cancelled
-            )
+            found = measured(fused, base, budget, lambda what, part: self._tell(busy=busy(what, part)), task.cancelled)
         finally:
             self._tell(busy=None)
         if task.wanted and self.fused is fused:

@@ -11,8 +11,8 @@ from workbench.errors import WorkbenchError
 from workbench.widgets.base import Shown
 from workbench.widgets.fusion.program import Fused, Settings, Source
 from workbench.widgets.fusion.tabs import Filter
+from workbench.widgets.graph.traits import known
 from workbench.widgets.inspector import Inspector
-from workbench.widgets.shown import known
 
 TABS = ("", "edits", "branches", "chains", "player", "code")
 

@@ -14,8 +14,8 @@ from workbench.graph.layers import layered_pair
 from workbench.graph.model import Graph
 from workbench.measure.kernels.overlays import Overlay
 from workbench.widgets.base import Shown
+from workbench.widgets.graph.traits import GraphTraits
 from workbench.widgets.payload import encode_diff, encode_graph
-from workbench.widgets.shown import GraphTraits
 
 SIDES = ("before", "after")
 

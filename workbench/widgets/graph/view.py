@@ -11,8 +11,8 @@ from workbench.dialects.base import Workload
 from workbench.graph.model import Graph
 from workbench.measure.kernels.overlays import Overlay
 from workbench.widgets.base import Shown
+from workbench.widgets.graph.traits import OneGraph
 from workbench.widgets.payload import encode_graph
-from workbench.widgets.shown import OneGraph
 
 
 class GraphView(OneGraph):

@@ -20,12 +20,12 @@ from workbench.pipeline.edits import outline
 from workbench.pipeline.load import load
 from workbench.widgets.base import Shown
 from workbench.widgets.blocks import Block, code, entry, row, rows
+from workbench.widgets.graph.traits import known
 from workbench.widgets.inspector import Inspector
 from workbench.widgets.patterns import cards
 from workbench.widgets.patterns.cards import Finding, findings
 from workbench.widgets.payload import encode_graph
-from workbench.widgets.session import History
-from workbench.widgets.shown import known
+from workbench.widgets.workbench.choice import History
 
 LONGEST = 20_000
 "characters of a pattern that the page may send; patterns of whole layers have about 3,000"

@@ -10,6 +10,8 @@ import base64
 import gzip
 import html
 import threading
+from collections.abc import Hashable
+from functools import partial
 from typing import Any
 
 import traitlets
@@ -17,13 +19,13 @@ import traitlets
 from workbench.errors import WorkbenchError
 from workbench.pipeline.trace import Trace
 from workbench.widgets import messages
+from workbench.widgets.background import Background, Task, wait_all
 from workbench.widgets.base import AGAIN, LIVE, Shown
-from workbench.widgets.checking import Checked, Checking
 from workbench.widgets.graph.compare import Comparison
+from workbench.widgets.output_checks import Checked, Checking
 from workbench.widgets.payload import encode_diff, encode_graph, packed
 from workbench.widgets.saved_page import to_json
-from workbench.widgets.states import WHOLE, States
-from workbench.widgets.supply import Supply, Wish
+from workbench.widgets.stepper.trace_states import WHOLE, States
 
 FIELDS: dict[str, dict[str, type]] = {"want": {"items": list}, "check": {}, "cancel": {}}
 "what the page may say"
@@ -79,7 +81,9 @@ class PassStepper(Comparison):
         self.trace = trace
         self._states = States(trace)
         self._lock = threading.Lock()
-        self._supply = Supply("workbench-states", self._answer, self._lost)
+        self._answers = Background(
+            "workbench-states", lambda error: self._failed("The page was not answered", f"{error}")
+        )
         self._checking = Checking(self._checked, lambda busy: self._tell(busy=busy), self._failed)
         interesting = (place for place, step in enumerate(trace.steps) if step.error or step.changed)
         first = next(interesting, WHOLE)
@@ -98,7 +102,7 @@ class PassStepper(Comparison):
 
     def wait(self, timeout: float = 120) -> bool:
         """Wait until the page has been sent what it asked for, and checks are done; whether that happened in time."""
-        return self._supply.wait(timeout) and self._checking.wait(timeout)
+        return wait_all((self._answers, self._checking), timeout)
 
     @property
     def shown(self) -> tuple[int, int]:
@@ -160,12 +164,13 @@ class PassStepper(Comparison):
     def _on_want(self, items: list[Any]) -> None:
         if not all(isinstance(item, list) and all(isinstance(part, (str, int)) for part in item) for item in items):
             raise WorkbenchError("the page asked for something that is no state, text or difference")
-        self._supply.want(tuple(item) for item in items)
+        wishes = [tuple(item) for item in items]
+        self._answers.submit_first({wish: partial(self._answer, wish) for wish in wishes}, self._lost)
 
-    def _answer(self, wish: Wish) -> None:
+    def _answer(self, wish: tuple[Hashable, ...], _: Task) -> None:
         self.send(*packed(self._states.message(wish)))
 
-    def _lost(self, wish: Wish, error: Exception) -> None:
+    def _lost(self, wish: tuple[Hashable, ...], error: Exception) -> None:
         said = str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
         self.send({"type": "lost", "wish": list(wish), "text": said})
 

@@ -15,9 +15,8 @@ from workbench.dialects.base import Workload
 from workbench.errors import UnknownKeyword, WorkbenchError
 from workbench.targets import TargetLike, target_texts
 from workbench.tune.result import Result
-from workbench.tune.run import Run
+from workbench.tune.run import Run, prepared
 from workbench.tune.space import Space
-from workbench.tune.tuning import prepared
 from workbench.widgets import messages
 from workbench.widgets.base import Shown, View
 from workbench.widgets.blocks import Block, sendable, words

@@ -15,7 +15,7 @@ from workbench.dialects.importers.unsupported import refuse
 from workbench.dialects.parts import dialect
 from workbench.dialects.relax.importers.origins import Origins
 from workbench.errors import LoadError
-from workbench.graph.paths import modules
+from workbench.graph.scopes import modules
 
 
 def workload(source: Any, name: str, inputs: Inputs) -> Workload:
