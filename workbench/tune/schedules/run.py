@@ -20,7 +20,7 @@ from workbench.pipeline.config import Config
 from workbench.process.host import allowed
 from workbench.process.worker import worker
 from workbench.terminal import visible
-from workbench.tune.background_run import Beside
+from workbench.tune.background_run import BackgroundRun
 from workbench.tune.budget import RECENT
 from workbench.tune.schedules.database import begun, folder_for
 from workbench.tune.schedules.result import Task, TunedSchedules
@@ -69,7 +69,7 @@ class Order:
     seed: int = 0
 
 
-class ScheduleRun(Beside[TunedSchedules]):
+class ScheduleRun(BackgroundRun[TunedSchedules]):
     """One search, in this thread (`run`) or beside it (`start`). Everything else may be asked from any thread."""
 
     def __init__(self, workload: Workload, base: Config, target: str, order: Order, limits: dict[str, Any]) -> None:
