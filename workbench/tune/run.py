@@ -11,8 +11,6 @@ from typing import Any
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError, WorkerLost
 from workbench.measure.remote.tracker import Tracker
-from workbench.process.reporting import reported
-from workbench.process.worker import Progress, silent
 from workbench.targets import TargetLike, target_texts
 from workbench.tune.background_run import BackgroundRun
 from workbench.tune.budget import RECENT, Budget, Limit
@@ -25,6 +23,8 @@ from workbench.tune.search import search
 from workbench.tune.space import Space
 from workbench.tune.trial import Best, Trial, best_of, failures, objectives_of
 from workbench.tune.trial_log import Log, Trials, default_log_path
+from workbench.worker.parent import Progress, silent
+from workbench.worker.reporting import reported
 
 
 @dataclass(frozen=True)

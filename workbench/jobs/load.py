@@ -1,4 +1,4 @@
-"""The child process's part of `wb.load`: makes TVM's objects of what was received, each time in a fork of its own.
+"""Jobs of `wb.load`: make TVM's objects of received text and files, each time in a fork.
 
 A fork starts in milliseconds, with TVM imported. So a text that ends TVM costs no new start of the child, and nothing that
 a text does to TVM's registries outlives it.
@@ -25,7 +25,7 @@ from workbench.dialects.importers.files import importer
 from workbench.dialects.parts import dialect_here
 from workbench.dialects.registry import HERE
 from workbench.errors import LoadError, WorkbenchError, sentence, to_data
-from workbench.process.memory import ran_out
+from workbench.worker.limits import ran_out
 
 Progress = Callable[..., None]
 Answer = dict[str, Any]
