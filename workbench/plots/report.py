@@ -34,8 +34,8 @@ from workbench.plots.roofline import roofline
 from workbench.plots.rows import conditions, failures, kind
 from workbench.plots.style import byte_unit, figures, time_unit, to_both
 from workbench.plots.waterfall import waterfall
-from workbench.process.worker import Progress, never
 from workbench.targets import TargetLike, target_texts
+from workbench.worker.parent import Progress, never
 
 WIDE = ("samples", "per_kernel")
 "columns of lists: the samples go to a file of their own"

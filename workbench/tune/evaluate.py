@@ -17,9 +17,9 @@ from workbench.measure.remote.tracker import Tracker
 from workbench.measure.status import CANCELLED, NO_SERVER, NOT_MEASURED, OK, status_of
 from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check as legal
-from workbench.process.worker import Progress, never, silent
 from workbench.tune.space import Assignment
 from workbench.tune.trial import COUNTED, ILLEGAL, PRUNED, Trial
+from workbench.worker.parent import Progress, never, silent
 
 MEASURED = ("median_us", "q1_us", "q3_us", "build_seconds")
 "values that trials with equal final modules share"

@@ -10,8 +10,6 @@ from typing import Any
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError, WorkerLost
 from workbench.measure.remote.tracker import Tracker
-from workbench.process.reporting import reported
-from workbench.process.worker import Progress, silent
 from workbench.targets import TargetLike, target_texts
 from workbench.tune.background_run import Beside
 from workbench.tune.budget import RECENT, Limit, Pace
@@ -24,6 +22,8 @@ from workbench.tune.search import search
 from workbench.tune.space import Space
 from workbench.tune.trial import Best, Trial, best_of, failures, objectives_of
 from workbench.tune.trial_log import Book, Log, default_path
+from workbench.worker.parent import Progress, silent
+from workbench.worker.reporting import reported
 
 
 class Run(Beside[Result]):

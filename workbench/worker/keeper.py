@@ -1,6 +1,6 @@
 """The parent of the child process: ends it with everything that it started.
 
-Run as `python -m workbench.process.keeper PID`, with the process id of the notebook. It forks, and the copy becomes the child
+Run by `python -m workbench.jobs PID`, with the process id of the notebook. It forks, and the copy becomes the child
 process (child.py). The keeper itself loads no TVM and runs no job: it also acts while the child is in a long C++ call. On Linux it
 is the subreaper of all processes below it: one that loses its parent becomes its own child, whatever session it is in.
 It ends them when the child ends, on SIGTERM, and when the notebook has ended, also by SIGKILL.
@@ -14,7 +14,7 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,28 +26,32 @@ _DEATH_SIGNAL, _SUBREAPER = 1, 36
 "options of Linux's prctl"
 
 
-def main() -> None:
-    """Start the child process, wait for its end or the notebook's, and end all that is left."""
+def main(serve: Callable[[], None]) -> None:
+    """Start the child process, wait for its end or the notebook's, and end all that is left.
+
+    Parameters
+    ----------
+    serve
+        The work of the child process.
+    """
     notebook, keeper = int(sys.argv[1]), os.getpid()
     _prctl(_SUBREAPER, 1)
     child = os.fork()
     if child == 0:
-        _serve(keeper)
+        _be_child(keeper, serve)
         return
     status = _watch(child, notebook)
     _end_all(child)
     _end_like(status)
 
 
-def _serve(keeper: int) -> None:
+def _be_child(keeper: int, serve: Callable[[], None]) -> None:
     """Be the child process."""
     os.setsid()
     # For a keeper that is killed. The signal comes when the thread that forked ends; the keeper has one thread only.
     _prctl(_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() == keeper:
-        from workbench.process import child
-
-        child.main()
+        serve()
 
 
 def _watch(child: int, notebook: int) -> int:
@@ -119,7 +123,3 @@ def _end_like(status: int) -> None:
 def _prctl(option: int, value: int) -> None:
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
-
-
-if __name__ == "__main__":
-    main()

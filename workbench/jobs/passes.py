@@ -1,23 +1,45 @@
-"""What the child process does for `wb.explore`: runs one pass over a workload and counts what it made."""
+"""Jobs that run one pass over a workload: isolated for `wb.trace`, or tried and counted for `wb.explore`."""
 
 from __future__ import annotations
 
+import base64
 import weakref
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload, dialect_of
 from workbench.errors import MeasureError, WorkbenchError
 from workbench.graph.model import Graph
+from workbench.pipeline.apply import applied, made
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import State
 
 Progress = Callable[..., None]
-
 LEVEL = 4
 "the opt_level at which TVM runs every pass"
 _runners: weakref.WeakKeyDictionary[Workload, Runner] = weakref.WeakKeyDictionary()
+
+
+def apply(
+    workload: Workload, *, text: str, pickled: str, opt_level: int, folder: str, progress: Progress
+) -> dict[str, Any]:
+    """Run one pass, by its text or as its notebook packed it."""
+    dialect = dialect_of(workload)
+    if pickled:
+        import cloudpickle
+
+        # our own notebook sent it, over a connection with a key
+        run = cloudpickle.loads(base64.b64decode(pickled))
+    else:
+        (step,) = Pipeline.parse(text)
+        run = made(dialect, step, workload.params)
+    progress("Running a pass")
+    found = applied(dialect, run, workload.module, opt_level)
+    if found.status == "changed":
+        dialect.dump(Workload(found.module, {}, workload.name, workload.dialect), Path(folder))
+    return {"status": found.status, "seconds": found.seconds, "error": found.error, "detail": found.detail}
 
 
 def effect(

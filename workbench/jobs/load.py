@@ -1,4 +1,4 @@
-"""The child process's part of `wb.load`: makes TVM's objects of what was received, each time in a fork of its own.
+"""Jobs of `wb.load`: make TVM's objects of received text and files, each time in a fork.
 
 A fork starts in milliseconds, with TVM imported. So a text that ends TVM costs no new start of the child, and nothing that
 a text does to TVM's registries outlives it.
@@ -25,7 +25,7 @@ from workbench.dialects.importers.files import importer
 from workbench.dialects.parts import dialect_here
 from workbench.dialects.registry import HERE
 from workbench.errors import LoadError, WorkbenchError, sentence, to_data
-from workbench.process.memory import ran_out
+from workbench.worker.limits import ran_out
 
 Progress = Callable[..., None]
 Answer = dict[str, Any]
@@ -110,8 +110,9 @@ def _written(workload: Workload, folder: Path) -> Answer:
     dialect = dialect_of(workload)
     has_kernels = any(type(function).__name__ == "PrimFunc" for function in workload.module.functions.values())
     answer = {"notes": workload.notes, "has_kernels": has_kernels}
-    _ = workload.graph().answers  # TVM is asked here, where it may end the process
-    (folder / "graph.json").write_text(workload.graph().to_json(), encoding="utf-8")
+    graph = workload.graph()
+    _ = graph.answers, graph.products  # TVM is asked here, where it may end the process
+    (folder / "graph.json").write_text(graph.to_json(), encoding="utf-8")
     try:
         dialect.dump(workload, folder)
     except Exception:  # noqa: BLE001  TVM cannot save every module; the notebook makes it again

@@ -1,4 +1,4 @@
-"""What the child process does to check a pass: runs a module once, and writes what it gave."""
+"""The job that runs a module once and writes its outputs, to check a pass."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from workbench.dialects import arrays
 from workbench.dialects.base import Workload
 from workbench.dialects.parts import dialect, part
-from workbench.pipeline.jobs import module_of
-from workbench.process.backend import built_here
+from workbench.jobs.build import built_here
+from workbench.jobs.trace import module_of
 
 Progress = Callable[..., None]
 

@@ -6,12 +6,12 @@ crash here is a row with a reason there. Messages are JSON; the workload itself 
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import sys
 import traceback
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
@@ -20,15 +20,23 @@ from typing import Any
 from workbench.dialects.base import Workload
 from workbench.dialects.parts import dialect
 from workbench.errors import WorkbenchError, sentence
-from workbench.process.forks import end_copies
-from workbench.process.memory import limited
+from workbench.worker.limits import end_copies, limited
 
 KEPT = 4
 "workloads kept between jobs: a toggled configuration compiles the same workload again"
 
 
-def main() -> None:
-    """Serve jobs until the notebook hangs up."""
+Job = Callable[..., Any]
+
+
+def serve(find_job: Callable[[str], Job]) -> None:
+    """Do jobs until the notebook closes the connection.
+
+    Parameters
+    ----------
+    find_job
+        Returns the function of a job's name.
+    """
     hello = json.loads(sys.stdin.readline())
     if hello["cores"]:
         # TVM ties a notebook's thread to one core, and a process that it starts begins with that
@@ -38,7 +46,7 @@ def main() -> None:
     workloads: OrderedDict[str, Workload] = OrderedDict()
     with suppress(EOFError):
         while True:
-            _serve(line, line.receive(), workloads)
+            _do(line, line.receive(), find_job, workloads)
 
 
 class Line:
@@ -64,15 +72,19 @@ class Line:
         self._connection.send_bytes(json.dumps(stamped).encode())
 
 
-def _serve(line: Line, message: dict[str, Any], workloads: OrderedDict[str, Workload]) -> None:
+def _do(
+    line: Line,
+    message: dict[str, Any],
+    find_job: Callable[[str], Job],
+    workloads: OrderedDict[str, Workload],
+) -> None:
     def progress(what: str, fraction: float | None = None) -> None:
         line.send({"event": "progress", "what": what, "fraction": fraction})
 
     try:
         progress("Starting TVM")
         given = () if message["workload"] is None else (_workload(message["workload"], workloads),)
-        module, function = message["job"].split(":")
-        job = getattr(importlib.import_module(module), function)
+        job = find_job(message["job"])
         with limited(message["memory"]), end_copies():
             result = job(*given, progress=progress, **message["arguments"])
         answer = {"event": "done", "result": result}

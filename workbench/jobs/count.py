@@ -1,4 +1,4 @@
-"""In the child: a configuration's counts and the hash of its final module, its pipeline run first where it has one."""
+"""Jobs that run the passes of a build and generate no code: counts, and the final module with its fingerprint."""
 
 from __future__ import annotations
 
@@ -8,30 +8,36 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.dialects.parts import dialect, part
-from workbench.measure.timing.builds import program_of
+from workbench.jobs.build import build_of, program_of, resolved_target
 from workbench.pipeline.config import Config
-from workbench.process.backend import build_of, resolved_target
 
 Progress = Callable[..., None]
 
 
-def looked(
+def count(workload: Workload, *, target: str, config: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Count what a build calls, from the passes alone."""
+    progress("Counting")
+    target = resolved_target(workload, target)
+    return {"target": target, **part(workload.dialect, "kernels").count(workload, target, config)}
+
+
+def look(
     workload: Workload, *, target: str, config: Mapping[str, Any], final: bool, progress: Progress
 ) -> dict[str, Any]:
-    """The job of `look`."""
+    """Count what a configuration calls, and hash its final module; its pipeline is run first."""
     progress("Counting")
     target = resolved_target(workload, target)
     chosen = Config.of(dict(config))
     program, context = program_of(workload, chosen, progress), chosen.context().to_data()
-    counts = _of(workload, "kernels").count(program, target, context)
-    hashed = _of(workload, "fingerprint").fingerprint(program, target, context) if final else ""
+    counts = part(workload.dialect, "kernels").count(program, target, context)
+    hashed = part(workload.dialect, "fingerprint").fingerprint(program, target, context) if final else ""
     return {"counts": {**counts, "target": target}, "fingerprint": hashed}
 
 
-def written(
+def write_final(
     workload: Workload, *, target: str, config: Mapping[str, Any], folder: str, progress: Progress
 ) -> dict[str, Any]:
-    """The job of `final_workload`: writes the module in which the compiler has decided on its kernels."""
+    """Write the module in which the compiler has decided on its kernels."""
     progress("Running passes")
     module = build_of(workload).optimized(workload, resolved_target(workload, target), config)
     here = dialect(workload.dialect)
@@ -40,7 +46,3 @@ def written(
     left = {name: value for name, value in workload.params.items() if name in names}
     here.dump(Workload(module, left, workload.name, workload.dialect), Path(folder))
     return {}
-
-
-def _of(workload: Workload, name: str) -> Any:
-    return part(workload.dialect, name)

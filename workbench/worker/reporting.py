@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
-from workbench.process.worker import Progress, silent
 from workbench.terminal import visible
+from workbench.worker.parent import Progress, silent
 
 DELAY = 1.0
 "seconds before anything is shown"

@@ -15,8 +15,8 @@ from typing import Any
 
 from workbench.dialects.base import Workload, dialect_of
 from workbench.errors import MeasureError, NoDevice, NoServer, OutOfMemory, WorkerLost
-from workbench.process import memory as amounts
-from workbench.process.launch import Child
+from workbench.worker import limits as amounts
+from workbench.worker.launch import Child
 
 Progress = Callable[[str, "float | None"], None]
 POLL_SECONDS = 0.05
@@ -60,7 +60,7 @@ class Worker:
         Parameters
         ----------
         job
-            `module:function` of `workbench`, called there as `function(workload, progress=..., **arguments)`.
+            A name in `workbench.jobs.table`; the function is called as `function(workload, progress=..., **arguments)`.
         workload
             None for a job that takes none, `function(progress=..., **arguments)`.
         memory

@@ -1,6 +1,6 @@
-"""In the child `tuning`: which kernels a build would look up, and a search for one of them, a candidate at a time.
+"""Jobs of `wb.tune_schedules`: list the kernels that a build looks up, and try one candidate for a kernel.
 
-So it may be paused between two, and whoever waits sees each as it ends.
+A job is one candidate, so that a search can be paused between two, and each is reported when it ends.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import Any
 from workbench.dialects.base import Workload
 from workbench.dialects.schedule_search import Effort, Tried, search
 from workbench.dialects.scheduling import asked, opened, schedules_of
-from workbench.measure.kernels.counting import counted
-from workbench.process.backend import resolved_target
+from workbench.jobs.build import counted, resolved_target
 from workbench.tune.schedules.database import done, locked, mend, note_done
 
 Progress = Callable[..., None]

@@ -1,4 +1,4 @@
-"""What the child process does for `wb.trace_build`: runs the compiler under an instrument, and keeps the modules it saw."""
+"""Jobs of `wb.trace_build`: run the compiler under an instrument, and keep the modules that it saw."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uuid import uuid4
 from workbench.dialects.base import Dialect, Workload
 from workbench.dialects.parts import dialect
 from workbench.errors import MeasureError, last_line
-from workbench.process.backend import build_of, resolved_target
+from workbench.jobs.build import build_of, resolved_target
 
 Progress = Callable[..., None]
 
@@ -61,7 +61,7 @@ def state(workload: Workload, *, trace: str, place: int, progress: Progress) -> 
     here = dialect(workload.dialect)
     module = here.typed(module_of(trace, place))
     graph = here.graph(module, workload.name)
-    _ = graph.answers  # TVM is asked here, where it may end the process
+    _ = graph.answers, graph.products  # TVM is asked here, where it may end the process
     return {"graph": graph.to_data(), "text": here.text(module)}
 
 

@@ -1,4 +1,4 @@
-"""In the child: a library sent to a device that a tracker lends, and what is done there, again on another if it goes away."""
+"""A session on a device of a tracker: send a library, run it, and take another device if the server goes away."""
 
 from __future__ import annotations
 
