@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks.bar import read, table  # noqa: E402  benchmarks/ is no package of the project
+from benchmarks.bar import read, table
 
 
 def test_row_without_a_figure_is_reported() -> None:
