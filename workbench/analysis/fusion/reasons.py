@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from workbench.analysis.fusion.forward import (
@@ -55,7 +56,7 @@ WORDS = {
 
 def sentence(decision: Decision) -> str:
     """The decision in words."""
-    return _SAY[decision.code](decision)
+    return _SENTENCES[decision.code](decision)
 
 
 def _fused(d: Decision) -> str:
@@ -208,4 +209,25 @@ def _list(d: Decision, nodes: list[int]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-_SAY = {code: globals()[f"_{code}"] for code in REASONS}
+_SENTENCES: dict[str, Callable[[Decision], str]] = {
+    "fused": _fused,
+    "postponed": _postponed,
+    "together": _together,
+    "level": _level,
+    "lacking": _lacking,
+    "kernel": _kernel,
+    "opaque": _opaque,
+    "unannotated": _unannotated,
+    "held": _held,
+    "unused": _unused,
+    "apart": _apart,
+    "max_depth": _max_depth,
+    "max_function_args": _max_function_args,
+    "tuple": _tuple,
+    "tuple_kind": _tuple_kind,
+    "reduction": _reduction,
+    "phase": _phase,
+    "dominator_kind": _dominator_kind,
+    "path_kind": _path_kind,
+    "late_anchor": _late_anchor,
+}
