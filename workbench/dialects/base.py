@@ -8,8 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from workbench.graph.model import Graph, Options
-from workbench.graph.walk import depth
+from workbench.graph.model import Graph, Options, depth
 
 if TYPE_CHECKING:
     import numpy as np
