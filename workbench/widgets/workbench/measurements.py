@@ -16,9 +16,6 @@ from workbench.measure.timing.race import Race, race
 from workbench.pipeline.config import Config
 from workbench.widgets.background import Background, Busy, Task, wait_all
 
-ROW = ("config", "target", "status", "message", "kernels", "functions", "median_us", "q1_us", "q3_us")
-"of a row's columns, what the page shows"
-
 
 class Measurements:
     """Rows by configuration.

@@ -1,18 +1,130 @@
-"""What the Workbench's page is told: choices, traces and rows as the small JSON of the `state` trait."""
+"""The page of a Workbench: the door through which a session shows results, and choices, traces and rows as small JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Protocol
 
 from workbench.dialects.base import Option, PassInfo, Preset
+from workbench.graph.diff import GraphDiff
+from workbench.measure.kernels.overlays import Overlay
+from workbench.measure.status import failure
 from workbench.measure.timing.race import Race
+from workbench.pipeline.config import Config
 from workbench.pipeline.spec import PassStep
-from workbench.pipeline.step import Step
+from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
+from workbench.widgets.background import Busy
 from workbench.widgets.blocks import Block, picture
 from workbench.widgets.typed import kind, written
 from workbench.widgets.workbench.choice import Choice
+
+WHOLE = -1
+"the step number of the whole pipeline: its input against its result"
+ROW = ("config", "target", "status", "message", "kernels", "functions", "median_us", "q1_us", "q3_us")
+"the columns of a row that the page shows"
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """Two states of a trace, side by side."""
+
+    first: State
+    last: State
+    titles: tuple[str, str]
+    changes: GraphDiff
+    step: int = WHOLE
+    preview: str | None = None
+    "the pass that is tried and not chosen"
+    finished: bool = True
+    "whether the passes have run"
+
+    @cached_property
+    def counts(self) -> dict[str, int | None]:
+        """Nodes and kernels of both sides, and the nodes of each mark."""
+        before, after = self.first.graph, self.last.graph
+        return {
+            "before_kernels": before.kernels(),
+            "after_kernels": after.kernels() if self.finished else None,
+            "before_nodes": len(before.nodes),
+            "after_nodes": len(after.nodes) if self.finished else None,
+            **self.changes.counts(),
+        }
+
+
+class Page(Protocol):
+    """The widget as a session and its panels see it."""
+
+    def push(self, **changes: object) -> None:
+        """Change keys of the `state` trait."""
+        ...
+
+    def show(self, **traits: object) -> None:
+        """Set traits."""
+        ...
+
+    def draw(self, picture: Picture) -> None:
+        """Show two graphs."""
+        ...
+
+    def retitle(self, old: str, new: str) -> None:
+        """Give the side after another title, where it has that one."""
+        ...
+
+    def drawn(self, *, complete: bool) -> None:
+        """Go on after the picture of a choice; `complete` where all its passes ran."""
+        ...
+
+    def overlay_after(self, overlay: Overlay | None) -> None:
+        """Lay values over the graph after; None takes them away."""
+        ...
+
+    def selected(self) -> set[int]:
+        """Return the nodes that are selected in the graph after."""
+        ...
+
+    def select(self, nodes: list[int]) -> None:
+        """Select nodes of the graph after and bring them into view."""
+        ...
+
+
+class Reports:
+    """The progress and the errors of a session's parts, as the page shows them."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._lock = threading.Lock()
+        self._progress: dict[str, Busy] = {}
+        self.error = ""
+        "the sentence on the page"
+
+    def busy(self, part: str) -> Callable[[Busy | None], None]:
+        """Return the function that shows the progress of that part, and takes it away."""
+        return partial(self._show, part)
+
+    def fail(self, title: str, text: str) -> None:
+        """Show an error."""
+        self.error = text
+        self._page.push(error={"title": title, "text": text})
+
+    def report(self, error: Exception) -> None:
+        """Show an exception that no part expected."""
+        self.fail("The workbench itself failed", f"{type(error).__name__}: {error}")
+
+    def clear(self) -> None:
+        """Take the error away."""
+        self.error = ""
+        self._page.push(error=None, refused=None)
+
+    def _show(self, part: str, progress: Busy | None) -> None:
+        with self._lock:
+            self._progress.pop(part, None)
+            if progress is not None:
+                self._progress[part] = progress
+            self._page.push(busy=next(reversed(self._progress.values()), None))
 
 
 def catalog(infos: Mapping[str, PassInfo], settings: Mapping[str, str]) -> dict[str, Any]:
@@ -111,6 +223,20 @@ def code(choice: Choice, presets: Sequence[Preset], target: str) -> str:
         f"{start}t = wb.trace(w, wb.Pipeline.parse({str(choice.pipeline)!r}), opt_level={choice.opt_level})\n"
         f"df = wb.measure(w, [{measured!r}], [{target!r}])\n"
     )
+
+
+def row_states(rows: Mapping[Config, dict[str, Any]], current: Config) -> list[dict[str, Any]]:
+    """The measured rows as the page lists them."""
+    return [
+        {
+            **{name: row.get(name) for name in ROW},
+            "said": failure(row["status"], row.get("message")),
+            "samples": len(row.get("samples") or ()),
+            "id": i,
+            "current": config == current,
+        }
+        for i, (config, row) in enumerate(rows.items())
+    ]
 
 
 def plots(rows: list[dict[str, Any]], races: Sequence[Race]) -> list[Block]:
