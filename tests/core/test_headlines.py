@@ -23,6 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
+from workbench.colours import LIGHT
 from workbench.dialects.base import Workload
 from workbench.measure.status import BROKEN, WRONG
 from workbench.measure.timing.race import Race
@@ -30,9 +31,9 @@ from workbench.measure.timing.ratio import Ratio
 from workbench.measure.timing.verdict import NOISE, RACED
 from workbench.pipeline.config import Config
 from workbench.plots import ablation, cpu_gpu, kernel_count, runtime, tuning_progress, waterfall
+from workbench.plots.configurations import headline
 from workbench.plots.report import _summary
-from workbench.plots.style import LIGHT, to_svg
-from workbench.plots.times import headline
+from workbench.plots.style import to_svg
 from workbench.tune.final_race import Verdict
 from workbench.tune.result import Result
 from workbench.tune.schedules.result import TunedSchedules

@@ -13,7 +13,7 @@ from workbench.dialects.base import Workload, dialect_of
 from workbench.errors import MeasureError, PipelineError, WorkerLost
 from workbench.pipeline.apply import Applied
 from workbench.pipeline.spec import PassStep, is_rewriter
-from workbench.process.worker import worker
+from workbench.worker.parent import worker
 
 
 def applied_in_child(
@@ -36,9 +36,8 @@ def applied_in_child(
             "opt_level": opt_level,
             "folder": folder,
         }
-        job = "workbench.pipeline.isolated_jobs:apply"
         try:
-            found = worker("trials").run(job, workload, arguments, timeout=timeout, cancelled=cancelled)
+            found = worker("trials").run("apply", workload, arguments, timeout=timeout, cancelled=cancelled)
         except WorkerLost as error:
             if cancelled():
                 raise

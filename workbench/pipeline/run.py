@@ -18,7 +18,7 @@ from workbench.pipeline.apply import Applied, applied, made
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
-from workbench.process.reporting import reported
+from workbench.worker.reporting import reported
 
 RUN_KERNELS = frozenset({"FoldConstant", "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR"})
 "passes that compile kernels of the module and run them"

@@ -10,8 +10,8 @@ from workbench.errors import WorkbenchError
 from workbench.measure.local import measure_one
 from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.outputs import difference, run_once
-from workbench.process.worker import Progress
 from workbench.widgets.fusion.program import Fused
+from workbench.worker.parent import Progress
 
 GIVEN, EDITED = "as given", "with the edits"
 

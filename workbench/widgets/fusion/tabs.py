@@ -13,8 +13,8 @@ from workbench.analysis.chains import ConstantChain
 from workbench.analysis.fusion.decision import Decision
 from workbench.analysis.fusion.reasons import REASONS
 from workbench.analysis.regions import Region
+from workbench.plots.configurations import headline, spoken
 from workbench.plots.rows import failed, failures
-from workbench.plots.times import headline, spoken
 from workbench.widgets.blocks import Block, action, code, entry, row, rows, signed, size, table, words
 from workbench.widgets.fusion.program import Edit, Fused
 from workbench.widgets.fusion.wording import plainly, tested

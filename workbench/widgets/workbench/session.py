@@ -19,7 +19,7 @@ from workbench.measure.timing.race import Race
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Trace
-from workbench.plots.times import headline
+from workbench.plots.configurations import headline
 from workbench.widgets.background import Background, wait_all
 from workbench.widgets.output_checks import Checking
 from workbench.widgets.workbench import pass_list
@@ -28,7 +28,8 @@ from workbench.widgets.workbench.compiler_build import RealBuild
 from workbench.widgets.workbench.drawing import Drawing, Setup
 from workbench.widgets.workbench.exploration import Exploring
 from workbench.widgets.workbench.measurements import Measurements
-from workbench.widgets.workbench.page import WHOLE, Page, Reports, code, context_state, plots, row_states
+from workbench.widgets.workbench.page import WHOLE, Page, Reports
+from workbench.widgets.workbench.page_state import code, context_state, plots, row_states
 from workbench.widgets.workbench.presets import Presets
 
 

@@ -6,7 +6,6 @@ a widget; its panels are the tabs that Python fills.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -16,9 +15,6 @@ import traitlets
 from workbench.dialects.base import Workload
 from workbench.dialects.entries import chosen
 from workbench.errors import UnknownName, WorkbenchError
-from workbench.graph.diff import GraphDiff
-from workbench.graph.model import Graph
-from workbench.measure.kernels.overlays import Overlay
 from workbench.measure.status import UNDER_WAY
 from workbench.pipeline.config import Config
 from workbench.pipeline.load import load
@@ -31,12 +27,12 @@ from workbench.widgets.base import Shown
 from workbench.widgets.graph.compare import Comparison
 from workbench.widgets.payload import packed
 from workbench.widgets.stepper.trace_states import printed
-from workbench.widgets.workbench import page
+from workbench.widgets.workbench import page_state
 from workbench.widgets.workbench.choice import Choice, History
 from workbench.widgets.workbench.compiler_build import first_preset
 from workbench.widgets.workbench.drawing import Setup
 from workbench.widgets.workbench.kernels_panel import KernelsPanel
-from workbench.widgets.workbench.page import WHOLE, Picture
+from workbench.widgets.workbench.page import WHOLE, WidgetPage
 from workbench.widgets.workbench.panel import Panel
 from workbench.widgets.workbench.pass_list import Catalog
 from workbench.widgets.workbench.passes_panels import AblationPanel, WaterfallPanel
@@ -99,7 +95,7 @@ class Workbench(Comparison):
         catalog = Catalog.of(program)
         first = first_preset(program, catalog.presets).pipeline if pipeline is None else pipeline
         choice = Choice("pipeline", Pipeline([first] if isinstance(first, str) else first), opt_level)
-        self.catalog = page.catalog(catalog.infos, catalog.settings)
+        self.catalog = page_state.catalog(catalog.infos, catalog.settings)
         self._open(Setup(program, target_text(target), catalog, History(choice), budget))
         self._texts = Background("workbench-texts", lambda error: self.session.reports.report(error))
         self.on_msg(self._receive)
@@ -402,87 +398,6 @@ class Workbench(Comparison):
         picture = self._live_page.picture
         states = () if picture is None else (picture.first, picture.last)
         return {**super()._saved(), "texts": [printed(state) for state in states]}
-
-
-class WidgetPage:
-    """The traits of a Workbench as one session sets them; a closed page drops late results.
-
-    Parameters
-    ----------
-    widget
-        The Workbench.
-    put
-        Shows two graphs and their difference.
-    drawn
-        Called after a picture.
-    """
-
-    def __init__(
-        self, widget: Workbench, put: Callable[[Graph, Graph, GraphDiff], None], drawn: Callable[..., None]
-    ) -> None:
-        self._widget, self._put, self._drawn = widget, put, drawn
-        self.lock = threading.RLock()
-        self._open = True
-        self.picture: Picture | None = None
-
-    def close(self) -> None:
-        """Show nothing more."""
-        with self.lock:
-            self._open = False
-
-    def picture_of(self, seq: int) -> Picture | None:
-        """Return the picture of that number; None where another one is on the page."""
-        with self.lock:
-            return self.picture if seq == self._widget.seq else None
-
-    def push(self, **changes: object) -> None:
-        """Change keys of the `state` trait."""
-        with self.lock:
-            if self._open:
-                self._widget.state = {**self._widget.state, **changes}
-
-    def show(self, **traits: object) -> None:
-        """Set traits."""
-        with self.lock:
-            if self._open:
-                for name, value in traits.items():
-                    self._widget.set_trait(name, value)
-
-    def draw(self, picture: Picture) -> None:
-        """Show two graphs."""
-        with self.lock, self._widget.hold_sync():
-            if self._open:
-                self.picture = picture
-                self._put(picture.first.graph, picture.last.graph, picture.changes)
-                self._widget.titles = list(picture.titles)
-                self.push(counts=picture.counts, step=picture.step, preview=picture.preview)
-                self._widget.seq += 1
-
-    def retitle(self, old: str, new: str) -> None:
-        """Give the side after another title, where it has that one."""
-        with self.lock:
-            if self._open and list(self._widget.titles[1:]) == [old]:
-                self._widget.titles = [self._widget.titles[0], new]
-
-    def drawn(self, *, complete: bool) -> None:
-        """Go on after the picture of a choice; `complete` where all its passes ran."""
-        if self._open:
-            self._drawn(complete=complete)
-
-    def overlay_after(self, overlay: Overlay | None) -> None:
-        """Lay values over the graph after; None takes them away."""
-        with self.lock:
-            if self._open:
-                self._widget.overlay(after=overlay)
-
-    def selected(self) -> set[int]:
-        """Return the nodes that are selected in the graph after."""
-        return set(self._widget.selection["after"])
-
-    def select(self, nodes: list[int]) -> None:
-        """Select nodes of the graph after and bring them into view."""
-        self.show(selection={"before": [], "after": nodes})
-        self._widget.show(nodes)
 
 
 def _with_main(workload: Workload) -> Workload:
