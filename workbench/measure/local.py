@@ -12,7 +12,8 @@ from workbench.dialects.entries import Shapes, chosen
 from workbench.errors import WorkbenchError, WorkerLost
 from workbench.measure.remote.rows import Part, measured_with
 from workbench.measure.remote.tracker import Tracker
-from workbench.measure.rows import COLUMNS, begun, finished, new_run, table
+from workbench.measure.rows import COLUMNS, begun, new_run, table
+from workbench.measure.store.store import append
 from workbench.measure.status import FAILED, INTERRUPTED, status_of
 from workbench.measure.timing.subject import Limits, Subject, measured
 from workbench.pipeline.config import Config
@@ -111,6 +112,13 @@ def measure(
         for place, (given, target) in enumerate(asked):
             rows.setdefault(place, _interrupted(begun(workload, given[0], target, run)))
     return table([rows[place] for place in range(len(asked))])
+
+
+def finished(row: dict[str, Any], store: bool) -> dict[str, Any]:
+    """Return a row that is complete; it is kept at once, so that a killed notebook does not lose it."""
+    if store:
+        append(row)
+    return row
 
 
 def raise_interrupt(rows: pd.DataFrame) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from workbench.dialects.base import Workload
 from workbench.measure.kernels.whole import column, fits
 from workbench.measure.status import OK, WRONG
-from workbench.measure.store import store as kept
 from workbench.measure.store.conditions import CONDITIONS, conditions
 from workbench.measure.store.workload_hash import workload_hash
 from workbench.measure.timing.sampling import quartiles
@@ -143,10 +142,3 @@ def _summed(kernels: list[dict[str, Any]] | None, total_us: float) -> dict[str, 
         return {}
     together = sum(row["median_us"] for row in kernels)
     return {"kernels_sum_us": together, "overhead_us": total_us - together}
-
-
-def finished(row: dict[str, Any], store: bool) -> dict[str, Any]:
-    """The row, and nothing more will come to it: it is kept at once, so that no killed notebook loses it."""
-    if store:
-        kept.append(row)
-    return row
