@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from workbench.errors import MeasureError, NoDevice, NoServer
-from workbench.measure.timing.race import Race, race
+from workbench.measurement.race import Race, race
 from workbench.pipeline.config import Config
 from workbench.tune.budget import Pace
 from workbench.tune.evaluate import Clock, Evaluator
