@@ -44,15 +44,15 @@ _HOMES = {
     "cut": "pipeline.edits",
     "force": "pipeline.edits",
     "outline": "pipeline.edits",
-    "kernels": "measure.kernels.kernels",
-    "count": "measure.kernels.counts",
-    "measure": "measure.local",
-    "race": "measure.timing.race",
-    "history": "measure.store.history",
-    "Tracker": "measure.remote.tracker",
-    "overlay_of": "measure.kernels.overlays",
-    "waterfall": "measure.waterfall",
-    "ablate": "measure.ablate",
+    "kernels": "measurement.kernels",
+    "count": "measurement.count",
+    "measure": "measurement.measure",
+    "race": "measurement.race",
+    "history": "measurement.store",
+    "Tracker": "measurement.remote.tracker",
+    "overlay_of": "measurement.overlay",
+    "waterfall": "measurement.waterfall",
+    "ablate": "measurement.ablation",
     "tune": "tune.run",
     "Space": "tune.space",
     "tune_schedules": "tune.schedules.tuning",
@@ -83,7 +83,7 @@ def __getattr__(name: str) -> Any:
 
 
 class _Interface(ModuleType):
-    """The package, whose public names win over its folders: `wb.measure` is the function, whatever was imported before."""
+    """The package, whose public names win over its folders: `wb.tune` is the function, whatever was imported before."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         # the import system sets a folder's module on the package when anything below it is first imported
