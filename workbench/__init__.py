@@ -55,8 +55,8 @@ _HOMES = {
     "ablate": "measurement.ablation",
     "tune": "tune.run",
     "Space": "tune.space",
-    "tune_schedules": "tune.schedules.tuning",
-    "prepared_schedules": "tune.schedules.tuning",
+    "tune_schedules": "tune.schedules.run",
+    "prepared_schedules": "tune.schedules.run",
     "compare_outputs": "pipeline.outputs",
     "plots": "plots",
     "report": "plots.report",
@@ -140,8 +140,8 @@ if TYPE_CHECKING:
     from workbench.pipeline.trace import Trace as Trace
     from workbench.plots.report import report as report
     from workbench.tune.run import tune as tune
-    from workbench.tune.schedules.tuning import prepared_schedules as prepared_schedules
-    from workbench.tune.schedules.tuning import tune_schedules as tune_schedules
+    from workbench.tune.schedules.run import prepared_schedules as prepared_schedules
+    from workbench.tune.schedules.run import tune_schedules as tune_schedules
     from workbench.tune.space import Space as Space
     from workbench.widgets.fusion.inspector import FusionInspector as FusionInspector
     from workbench.widgets.graph.compare import CompareView as CompareView

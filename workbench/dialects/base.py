@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, Options, depth
 
 if TYPE_CHECKING:
     import numpy as np
@@ -364,3 +365,18 @@ def dialect_of(workload: Workload) -> Dialect:
 
     _ = workload.module  # a GraphOnly's own reason says more than that this TVM lacks a dialect
     return dialect(workload.dialect)
+
+
+def runnable(graph: Graph, dialect: Dialect, module: Any) -> Graph:
+    """Return the graph of a module with `ask_after`, which runs a pass on that module."""
+    return replace(graph, ask_after=cache(partial(_graph_after, graph, dialect, module)))
+
+
+def _graph_after(graph: Graph, dialect: Dialect, module: Any, name: str, options: Options) -> Graph | None:
+    if depth(graph) > SAFE_DEPTH:
+        return None
+    try:
+        after = dialect.apply(dialect.make(name, dict(options)), dialect.copied(module), 4)
+        return dialect.graph(after, graph.name)
+    except Exception:  # noqa: BLE001  a pass raises errors of many classes
+        return None

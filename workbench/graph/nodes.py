@@ -96,6 +96,30 @@ class Answers:
     "why FuseOps raises, whatever its settings; empty where nothing in the functions makes it"
 
 
+@dataclass(frozen=True)
+class Joined:
+    """Products of one value that CombineParallelMatmul makes one product of."""
+
+    left: int
+    "the node of the first factor, which they share"
+    right: tuple[int, ...]
+    "the nodes of their second factors; those that an earlier round has joined are listed one by one"
+    bias: tuple[int, ...] = ()
+    "the nodes that are added to them; empty where the pass takes the bare products"
+
+
+@dataclass(frozen=True)
+class Products:
+    """The result of TVM's CombineParallelMatmul on a Relax module."""
+
+    joined: tuple[Joined, ...] = ()
+    "in the order in which the pass joins them; where it raises, the last it came to is among them"
+    parts: frozenset[int] = frozenset()
+    "nodes whose value is a part of a split after the pass"
+    failure: str = ""
+    "the error that the pass raises; empty where it raises none"
+
+
 _BOOKKEEPING = re.compile(
     # marks and memory; `vm.builtin` has library calls too, so those that lowering makes are listed
     r"on_device|memory\..*|vm\.(shape_of|shape_func|reshape_tensor|bind)"

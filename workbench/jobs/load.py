@@ -110,8 +110,9 @@ def _written(workload: Workload, folder: Path) -> Answer:
     dialect = dialect_of(workload)
     has_kernels = any(type(function).__name__ == "PrimFunc" for function in workload.module.functions.values())
     answer = {"notes": workload.notes, "has_kernels": has_kernels}
-    _ = workload.graph().answers  # TVM is asked here, where it may end the process
-    (folder / "graph.json").write_text(workload.graph().to_json(), encoding="utf-8")
+    graph = workload.graph()
+    _ = graph.answers, graph.products  # TVM is asked here, where it may end the process
+    (folder / "graph.json").write_text(graph.to_json(), encoding="utf-8")
     try:
         dialect.dump(workload, folder)
     except Exception:  # noqa: BLE001  TVM cannot save every module; the notebook makes it again

@@ -61,7 +61,7 @@ def state(workload: Workload, *, trace: str, place: int, progress: Progress) -> 
     here = dialect(workload.dialect)
     module = here.typed(module_of(trace, place))
     graph = here.graph(module, workload.name)
-    _ = graph.answers  # TVM is asked here, where it may end the process
+    _ = graph.answers, graph.products  # TVM is asked here, where it may end the process
     return {"graph": graph.to_data(), "text": here.text(module)}
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects import registry
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, runnable
 from workbench.dialects.entries import Shapes
 from workbench.dialects.importers.shapes import Inputs
 from workbench.dialects.parts import dialect_here
@@ -174,7 +174,8 @@ def _made(
         if "error" in answer:
             raise from_data(answer["error"])
         workload = dialect.restore(Path(folder)) if answer["saved"] else again()
-        workload._graph = Graph.from_json((Path(folder) / "graph.json").read_text(encoding="utf-8"))  # noqa: SLF001
+        graph = Graph.from_json((Path(folder) / "graph.json").read_text(encoding="utf-8"))
+        workload._graph = runnable(graph, dialect, workload.module)  # noqa: SLF001
     workload.name, workload.notes, workload.trusted = name, answer["notes"], not answer["has_kernels"]
     return workload
 

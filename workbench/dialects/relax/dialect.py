@@ -15,12 +15,13 @@ from tvm import relax
 from tvm.relax.frontend.nn import Parameter
 
 from workbench.dialects import arrays, compat
-from workbench.dialects.base import Dialect, PassInfo, Preset, Workload
+from workbench.dialects.base import Dialect, PassInfo, Preset, Workload, runnable
 from workbench.dialects.relax import catalog, constants, entries, names
 from workbench.dialects.relax.fusing import fusion_failure
 from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.merged import SAFE_NESTING, Drawn, merged_nodes, nested_depth
 from workbench.dialects.relax.presets import PRESETS, TOGGLES
+from workbench.dialects.relax.products import joined_products
 from workbench.dialects.relax.saved import load_json, load_metadata
 from workbench.dialects.relax.source import Source, find_program
 from workbench.dialects.relax.traps import noted
@@ -28,7 +29,7 @@ from workbench.dialects.relax.types import type_parts
 from workbench.dialects.type_sizes import refuse_large_types
 from workbench.errors import LoadError, PipelineError, UnknownName, first_line
 from workbench.graph.model import Graph
-from workbench.graph.nodes import Answers
+from workbench.graph.nodes import Answers, Products
 
 
 class Relax:
@@ -102,7 +103,11 @@ class Relax:
                 return Answers()
             return Answers(merged_nodes(module, graph, drawn), fusion_failure(module))
 
-        return replace(graph, ask=cache(ask))
+        def ask_products() -> Products | None:
+            return None if nested_depth(graph) > SAFE_NESTING else joined_products(module, graph, drawn)
+
+        asked = replace(graph, ask=cache(ask), ask_products=cache(ask_products))
+        return runnable(asked, self, module)
 
     def passes(self) -> tuple[PassInfo, ...]:
         return catalog.passes()

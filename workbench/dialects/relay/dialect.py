@@ -14,7 +14,7 @@ import tvm
 from tvm import relay
 
 from workbench.dialects import arrays
-from workbench.dialects.base import SAFE_DEPTH, PassInfo, Preset, Workload
+from workbench.dialects.base import SAFE_DEPTH, PassInfo, Preset, Workload, runnable
 from workbench.dialects.relay import catalog, constants, entries
 from workbench.dialects.relay.compat import give_old_names
 from workbench.dialects.relay.diagnostics import told
@@ -121,7 +121,8 @@ class Relay:
         parsed = parse(printed.text)
         share_scalars(module, parsed)
         digests = constant_digests(module, parsed) if "meta[relay.Constant]" in printed.text else {}
-        return build_graph(parsed, name, pattern_of, digests, {**printed.names, **parameter_names(printed, parsed)})
+        graph = build_graph(parsed, name, pattern_of, digests, {**printed.names, **parameter_names(printed, parsed)})
+        return runnable(graph, self, module)
 
     def passes(self) -> tuple[PassInfo, ...]:
         return catalog.passes()

@@ -17,14 +17,14 @@ from workbench.measurement.count import Final
 from workbench.pipeline.config import Config
 from workbench.tune import evaluate, runners
 from workbench.tune.background_run import Control
-from workbench.tune.budget import Limit, Pace
+from workbench.tune.budget import Budget, Limit
 from workbench.tune.evaluate import Effort, Evaluator
-from workbench.tune.runners import Devices, done
-from workbench.tune.scheduler import Flight
+from workbench.tune.runners import RPCRunner, attempt
+from workbench.tune.scheduler import Scheduler, SearchContext
 from workbench.tune.search import Exhaustive, Guided
 from workbench.tune.space import Space
 from workbench.tune.trial import key_of
-from workbench.tune.trial_log import Book
+from workbench.tune.trial_log import Trials
 
 SPACE = Space(toggles=("A", "B", "C"), opt_levels=(3, 2))
 TARGET = "llvm"
@@ -62,35 +62,35 @@ class World:
 
 
 class Shuffled:
-    """Lanes whose tasks run here and now, in whatever order and number at once the test says."""
+    """A runner whose jobs run here and now, in an order and number that the test chooses."""
 
     def __init__(self, draw_width, draw_place):
-        self.waited, self.wide = 0.0, 0
+        self.waited, self.capacity = 0.0, 0
         self.draw_width, self.draw_place, self.begun, self.ready = draw_width, draw_place, [], []
 
-    def width(self):
-        self.wide = self.draw_width()
-        return self.wide
+    def find_capacity(self):
+        self.capacity = self.draw_width()
+        return self.capacity
 
-    def begin(self, number, task):
+    def submit(self, number, task):
         self.begun.append((number, task))
 
-    def answer(self):
-        # what was tried, and which answer is read, are two decisions: an answer may lie there while others end
+    def next_outcome(self):
+        # which job runs and which outcome is read are two decisions: an outcome may wait while others end
         while self.begun and (not self.ready or self.draw_place(2)):
             number, task = self.begun.pop(self.draw_place(len(self.begun)))
-            self.ready.append(done(number, task))
+            self.ready.append(attempt(number, task))
         return self.ready.pop(self.draw_place(len(self.ready)))
 
-    def lost(self):
+    def count_again(self):
         pass
 
     def close(self):
         self.begun.clear()
 
 
-def flown(world, over, search=None, trials=None, **how):
-    """The book after a flight."""
+def search_all(world, over, search=None, trials=None, **how):
+    """The trials after a search."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evaluate, "look", world.look)
         patch.setattr(evaluate, "measure", world.measure)
@@ -98,10 +98,11 @@ def flown(world, over, search=None, trials=None, **how):
         control = Control()
         workload = Workload(None, {}, "made up", "relay")
         evaluator = Evaluator(workload, ("time",), Effort(prune=None), control.stopped)
-        book, pace = Book(None, [], evaluator), Pace(Limit(60, trials), [TARGET], control)
-        pace.rested = lambda: True
-        pace.begin()
-        Flight(TARGET, SPACE, search or Exhaustive(SPACE), evaluator, over, book, pace, lambda underway: None).fly()
+        book, budget = Trials(None, [], evaluator), Budget(Limit(60, trials), [TARGET], control)
+        budget.rest = lambda: True
+        budget.begin()
+        context = SearchContext(evaluator, over, book, budget)
+        Scheduler(TARGET, SPACE, search or Exhaustive(SPACE), context, lambda underway: None).run()
         return book
 
 
@@ -113,18 +114,18 @@ def test_no_candidate_is_lost_or_measured_twice_whatever_ends_first(data, guided
     wide = data.draw(st.lists(st.integers(0, 5), max_size=30))
     widths = iter(wide)
     over = Shuffled(lambda: next(widths, 3), lambda most: data.draw(st.integers(0, most - 1)))
-    book = flown(world, over, Guided(SPACE, 1, 0) if guided else None)
-    configs = [trial.config for trial in book.trials]
+    book = search_all(world, over, Guided(SPACE, 1, 0) if guided else None)
+    configs = [trial.config for trial in book.all]
     wanted = {key_of(TARGET, SPACE.config_for(chosen)) for chosen in SPACE.assignments()}
     assert {key_of(TARGET, config) for config in configs} == wanted
     assert len(configs) == len(wanted)
-    assert [trial.number for trial in book.trials] == list(range(len(wanted)))
-    lost_for_good = sum(trial.status == "failed" for trial in book.trials)
+    assert [trial.number for trial in book.all] == list(range(len(wanted)))
+    lost_for_good = sum(trial.status == "failed" for trial in book.all)
     assert all(count == 1 for count in world.finished.values()), "a program is measured once"
     assert lost_for_good <= 2, "each takes three losses, of at most six"
-    for trial in book.trials:
+    for trial in book.all:
         if trial.like is not None:
-            twin = book.trials[trial.like]
+            twin = book.all[trial.like]
             assert (twin.fingerprint, twin.values) == (trial.fingerprint, trial.values)
             assert twin.like is None
 
@@ -133,7 +134,7 @@ def test_no_candidate_is_lost_or_measured_twice_whatever_ends_first(data, guided
 @settings(max_examples=30, deadline=None)
 def test_a_limit_of_trials_counts_those_under_way(trials, wide, data):
     over = Shuffled(lambda: wide, lambda most: data.draw(st.integers(0, most - 1)))
-    assert len(flown(World(), over, trials=trials).trials) == trials
+    assert len(search_all(World(), over, trials=trials).all) == trials
 
 
 @pytest.mark.parametrize("error", [NoDevice("none"), ZeroDivisionError()])
@@ -141,14 +142,14 @@ def test_what_no_other_device_can_mend_ends_the_search(error):
     world = World()
     world.loses = lambda: (_ for _ in ()).throw(error)
     with pytest.raises(type(error)):
-        flown(world, Shuffled(lambda: 2, lambda most: 0))
+        search_all(world, Shuffled(lambda: 2, lambda most: 0))
 
 
 def test_a_candidate_that_takes_its_devices_with_it_is_out_after_three():
     world = World()
     world.loses = lambda: "3 True" in world.building
-    book = flown(world, Shuffled(lambda: 2, lambda most: 0))
-    out = [trial for trial in book.trials if not trial.ok]
+    book = search_all(world, Shuffled(lambda: 2, lambda most: 0))
+    out = [trial for trial in book.all if not trial.ok]
     assert {World.program(trial.config) for trial in out} == {"3 True"}
     assert world.built["3 True"] == 3 * len(out)
     assert all("3 times" in trial.reason for trial in out)
@@ -166,21 +167,21 @@ class Servers:
         return ["one"] * self.count
 
 
-def test_lanes_are_as_many_as_the_tracker_has_servers_now(monkeypatch):
+def test_capacity_is_the_number_of_servers_now(monkeypatch):
     monkeypatch.setattr(runners, "LOOK_SECONDS", 0.0)
     tracker = Servers(2)
-    over = Devices(tracker)
-    assert over.width() == 2
+    over = RPCRunner(tracker)
+    assert over.find_capacity() == 2
     tracker.count = 3
-    assert over.width() == 3
+    assert over.find_capacity() == 3
     tracker.count = None
-    assert over.width() == 0
+    assert over.find_capacity() == 0
     tracker.count = 100
-    assert over.width() == runners.MOST
+    assert over.find_capacity() == runners.MOST
 
 
 def test_devices_work_at_the_same_time_and_closing_waits_for_them():
-    over, together, go = Devices(Servers(2)), threading.Barrier(2, timeout=10), threading.Event()
+    over, together, go = RPCRunner(Servers(2)), threading.Barrier(2, timeout=10), threading.Event()
 
     def task():
         together.wait()
@@ -188,8 +189,8 @@ def test_devices_work_at_the_same_time_and_closing_waits_for_them():
         raise WorkerLost("cancelled", "cancelled")
 
     for number in range(2):
-        over.begin(number, task)
-    assert over.width() == 2
+        over.submit(number, task)
+    assert over.find_capacity() == 2
     go.set()
     over.close()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("tune ")]
@@ -198,26 +199,26 @@ def test_devices_work_at_the_same_time_and_closing_waits_for_them():
 def test_the_default_is_tried_first_and_once():
     begun = []
     over = Shuffled(lambda: 3, lambda most: 0)
-    usual = over.begin
-    over.begin = lambda number, task: (begun.append(number), usual(number, task))
-    book = flown(World(), over)
+    usual = over.submit
+    over.submit = lambda number, task: (begun.append(number), usual(number, task))
+    book = search_all(World(), over)
     assert begun[0] == 0
-    assert book.trials[0].config == Config()
-    assert sum(trial.config == Config() for trial in book.trials) == 1
+    assert book.all[0].config == Config()
+    assert sum(trial.config == Config() for trial in book.all) == 1
 
 
-def test_the_clock_of_a_run_stands_still_in_a_pause(monkeypatch):
+def test_pause_does_not_count_as_time(monkeypatch):
     now = iter(range(1, 100))
     monkeypatch.setattr("time.perf_counter", lambda: float(next(now)))
     control = Control()
-    pace = Pace(Limit(60, None), [TARGET], control)
-    pace.begin()
+    budget = Budget(Limit(60, None), [TARGET], control)
+    budget.begin()
     control.pause()
-    spent = pace.elapsed
-    assert pace.elapsed == pace.elapsed == spent
+    spent = budget.elapsed
+    assert budget.elapsed == budget.elapsed == spent
     control.resume()
-    assert spent < pace.elapsed < spent + 3
+    assert spent < budget.elapsed < spent + 3
     control.pause()
     control.stop()
-    pace.end()
-    assert pace.elapsed == pace.elapsed
+    budget.end()
+    assert budget.elapsed == budget.elapsed
