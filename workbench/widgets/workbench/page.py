@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from workbench.graph.diff import GraphDiff
 from workbench.graph.model import Graph
-from workbench.measure.kernels.overlays import Overlay
+from workbench.measurement.overlay import Overlay
 from workbench.pipeline.step import State
 from workbench.widgets.background import Busy
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.dialects.base import Option, PassInfo, Preset
-from workbench.measure.status import failure
-from workbench.measure.timing.race import Race
+from workbench.measurement.race import Race
+from workbench.measurement.row import failure
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import PassStep
 from workbench.pipeline.step import Step

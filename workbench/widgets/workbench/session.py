@@ -14,8 +14,8 @@ from typing import Any
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
-from workbench.measure.status import UNDER_WAY
-from workbench.measure.timing.race import Race
+from workbench.measurement.race import Race
+from workbench.measurement.row import UNDER_WAY
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Trace

@@ -15,7 +15,7 @@ import traitlets
 from workbench.dialects.base import Workload
 from workbench.dialects.entries import chosen
 from workbench.errors import UnknownName, WorkbenchError
-from workbench.measure.status import UNDER_WAY
+from workbench.measurement.row import UNDER_WAY
 from workbench.pipeline.config import Config
 from workbench.pipeline.load import load
 from workbench.pipeline.spec import Pipeline
