@@ -11,9 +11,9 @@ import traitlets
 
 from workbench.analysis.branches import BranchGroup
 from workbench.analysis.chains import ConstantChain
-from workbench.analysis.fusion.decision import Decision
+from workbench.analysis.fusion.reasons import Decision
 from workbench.analysis.fusion.report import FusionReport
-from workbench.analysis.fusion.why import Why
+from workbench.analysis.fusion.what_if import Why
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.pipeline.edits import force_step, outline_step

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from workbench.dialects.base import dialect_of
 from workbench.errors import WorkbenchError
-from workbench.measure.local import measure_one
+from workbench.measurement.measure import measure_one
 from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.outputs import difference, run_once
 from workbench.plots.rows import Row

@@ -9,8 +9,7 @@ from itertools import count
 
 from workbench.analysis.branches import BranchGroup
 from workbench.analysis.chains import ConstantChain
-from workbench.analysis.fusion.decision import Decision
-from workbench.analysis.fusion.reasons import REASONS
+from workbench.analysis.fusion.reasons import REASONS, Decision
 from workbench.analysis.regions import Region
 from workbench.plots.configurations import headline, spoken
 from workbench.plots.rows import Row, failed, failures
