@@ -45,7 +45,7 @@ def built(name: str, bound: bool, recorded: bool) -> dict[str, float]:
     from tvm import relay
 
     from workbench.dialects.capture import Capture
-    from workbench.dialects.parts import dialect
+    from workbench.dialects.registry import dialect
     from workbench.pipeline.jobs import Record, is_shown
 
     module, params = model(name)
@@ -144,7 +144,7 @@ def timed(work: Callable[[], Any]) -> float:
 
 def steps() -> list[Bar]:
     import workbench as wb
-    from workbench.dialects.parts import dialect
+    from workbench.dialects.registry import dialect
     from workbench.graph.diff import diff
     from workbench.pipeline.run import Runner
     from workbench.widgets.payload import encode_diff, encode_graph

@@ -29,7 +29,7 @@ def main() -> None:
 
 def looked_at() -> list[Bar]:
     import workbench as wb
-    from workbench.dialects.parts import dialect
+    from workbench.dialects.registry import dialect
 
     w = wb.samples.load("bert", layers=12)
     annotated = wb.load(wb.trace(w, KERNELS).result, name="bert")
@@ -68,7 +68,7 @@ def built(name: str, recorded: bool) -> float:
 
     import workbench as wb
     from workbench.dialects.capture import Capture
-    from workbench.dialects.parts import dialect
+    from workbench.dialects.registry import dialect
     from workbench.dialects.relax.target import make_target
     from workbench.pipeline.jobs import Record, is_shown
 

@@ -16,7 +16,7 @@ os.environ |= {"TVM_WORKBENCH_STORE": "off", "TOPHUB_LOCATION": "NONE"}
 
 import workbench as wb
 from benchmarks.bar import Bar, show
-from workbench.dialects.relay import build
+from workbench.dialects.relay.compiler import build
 from workbench.measure.local import measure_one
 from workbench.measure.timing.ratio import Ratio, compared
 from workbench.measure.timing.sampling import sample

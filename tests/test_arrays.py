@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from workbench.dialects import arrays
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 
 TYPES = ("float32", "float64", "float16", "int8", "int32", "int64", "uint8", "bool")
 

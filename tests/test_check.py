@@ -9,7 +9,7 @@ import pytest
 from onnx_models import dense
 
 import workbench as wb
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 
 
 @pytest.mark.parametrize("name", ["parallel_cast", "conv_bias_batch_norm", "branches"])

@@ -9,7 +9,7 @@ from dialect_facts import Facts
 
 import workbench as wb
 from workbench.cli import main
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 
 # it looks for nodes of another module
 FAILS = "CutFusion{edges=[(0, 1, 0)],ops=['none', 'none']}"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 
 SMALL: dict[str, dict[str, int]] = {
     "attention": {"seq": 8, "heads": 2, "head": 4},

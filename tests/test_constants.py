@@ -12,7 +12,7 @@ from dialect_facts import Facts
 import workbench as wb
 from workbench.dialects import arrays
 from workbench.dialects.base import SAFE_DEPTH
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 
 TYPES = ("float32", "float16", "float64", "int8", "int64", "uint8", "bool", "bfloat16", "int4")
 SMALL_JSON = 40_000

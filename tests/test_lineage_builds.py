@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 
 SIZES = {"attention": {"seq": 8, "heads": 2, "head": 4}}
 

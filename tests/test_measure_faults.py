@@ -18,7 +18,7 @@ import pytest
 
 import workbench as wb
 from workbench.cli import main
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 from workbench.measure.status import may_win
 from workbench.process.worker import Progress, worker
 

@@ -13,8 +13,8 @@ import pytest
 
 import workbench as wb
 from workbench.cli import main
-from workbench.dialects import registry
-from workbench.dialects.parts import dialect as door
+from workbench.dialects import readers
+from workbench.dialects.registry import dialect as door
 from workbench.errors import LoadError, UnknownName
 from workbench.pipeline.outputs import run_once
 
@@ -318,7 +318,7 @@ def test_weights_outside_the_models_folder_are_not_read(tmp_path: Path, dialect:
 def test_without_onnx_the_message_names_the_extra(twelve: Path, dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(LoadError, match=r"pip install 'tvm-workbench\[onnx\]'"):
-        registry.load(twelve)
+        readers.load(twelve)
 
 
 def test_the_command_line_takes_onnx_files(

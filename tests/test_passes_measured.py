@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 import workbench as wb
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 from workbench.errors import UnknownName
 from workbench.measure.timing.race import judged
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.dialects.parts import part
+from workbench.dialects.registry import part
 from workbench.errors import WorkbenchError
 from workbench.targets import kind_of, target_text
 

@@ -10,7 +10,7 @@ import time
 import pytest
 
 import workbench as wb
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 from workbench.errors import NoDevice, WorkbenchError
 from workbench.measure.kernels.counts import count_config
 from workbench.measure.kernels.final import look

@@ -8,8 +8,7 @@ import pytest
 from tvm import relax
 
 import workbench as wb
-from workbench.dialects.relax.catalog import LOCKED, constructors
-from workbench.dialects.relax.presets import PRESETS, TOGGLES
+from workbench.dialects.relax.passes.catalog import LOCKED, PRESETS, TOGGLES, constructors
 
 NAMES = {info.name: info for info in wb.passes("relax")}
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
-from workbench.dialects.relax import kernels, legalized
+from workbench.dialects.relax import legalized
+from workbench.dialects.relax.compiler import kernels
 from workbench.pipeline.config import Config
 
 TOGGLES = [(), ("FoldConstant",), ("FuseOps",), ("LegalizeOps",), ("DeadCodeElimination",), ("DispatchSortScan",)]

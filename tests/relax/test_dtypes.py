@@ -11,7 +11,7 @@ from tvm import relax
 
 import workbench as wb
 from workbench.dialects import arrays, compat
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 
 BUILT = (
     *("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu"),

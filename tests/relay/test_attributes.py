@@ -13,7 +13,7 @@ from tvm import relay
 
 import workbench as wb
 from workbench.dialects.relay import dialect
-from workbench.dialects.relay.attribute_types import UNREGISTERED, attribute_type
+from workbench.dialects.relay.object_types import UNREGISTERED, attribute_type
 from workbench.dialects.relay.paste.reading import read_all
 from workbench.errors import LoadError
 

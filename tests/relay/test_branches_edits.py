@@ -12,7 +12,7 @@ from tvm import relay
 import workbench as wb
 from workbench.analysis import legality
 from workbench.analysis.legality import IllegalEdit
-from workbench.dialects.parts import dialect
+from workbench.dialects.registry import dialect
 from workbench.dialects.relay.passes.nodes import located
 from workbench.errors import PipelineError, WorkbenchError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
-from workbench.dialects.parts import dialect
+from workbench.dialects.registry import dialect
 from workbench.errors import PipelineError, UnknownName
 
 PASSES = {info.name: info for info in wb.passes("relay")}

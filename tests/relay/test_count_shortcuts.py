@@ -12,7 +12,7 @@ from tvm import relay
 import workbench as wb
 from workbench.dialects.base import dialect_of
 from workbench.dialects.relay import folding
-from workbench.dialects.relay.kernels import program_of_module
+from workbench.dialects.relay.compiler.kernels import program_of_module
 from workbench.dialects.relay.shortcuts import quickly_optimized
 from workbench.errors import MeasureError
 

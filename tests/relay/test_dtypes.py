@@ -11,7 +11,7 @@ from tvm import relay
 
 import workbench as wb
 from workbench.dialects import arrays
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 
 TYPES = (
     *("bool", "uint1", "float16", "bfloat16", "float32", "float64", "e4m3_float8", "e5m2_float8"),

@@ -106,7 +106,7 @@ def test_an_unknown_sample_offers_near_names():
 
 
 def test_dump_and_restore_give_the_same_workload(tmp_path):
-    from workbench.dialects.parts import dialect
+    from workbench.dialects.registry import dialect
 
     workload = wb.samples.load("mlp")
     dialect("relay").dump(workload, tmp_path)

@@ -8,7 +8,7 @@ import tvm
 from tvm import relay
 
 import workbench as wb
-from workbench.dialects.parts import dialect
+from workbench.dialects.registry import dialect
 from workbench.dialects.relay.passes import OURS, CombineParallelOps, MergeIdenticalKernels
 from workbench.errors import PipelineError
 

@@ -14,7 +14,7 @@ from small_samples import SMALL
 from tvm import relay
 
 import workbench as wb
-from workbench.dialects.parts import dialect
+from workbench.dialects.registry import dialect
 from workbench.dialects.relay.diagnostics import told
 from workbench.dialects.relay.objects import module_of
 from workbench.dialects.relay.paste import read_all

@@ -100,7 +100,7 @@ class _RelayMatcher(_GraphMatcher):
     """Matches with what TVM says of its expressions."""
 
     def match(self, pattern: Any) -> PatternReport:
-        from workbench.dialects.relay.patterns import paired
+        from workbench.dialects.relay.patterns.pairs import paired
 
         both = paired(pattern)
         for program in self.programs:
@@ -112,8 +112,8 @@ class _RelaxMatcher(_GraphMatcher):
     """Matches with what TVM says of its expressions; `dominates`, which Relax's language lacks, on the graph."""
 
     def match(self, pattern: Any) -> PatternReport:
-        from workbench.dialects.relax.patterns import paired
-        from workbench.dialects.relax.patterns_tried import tried
+        from workbench.dialects.relax.patterns.attempts import tried
+        from workbench.dialects.relax.patterns.pairs import paired
 
         both = paired(pattern)
         if both.ours:
@@ -126,11 +126,11 @@ class _RelaxMatcher(_GraphMatcher):
 def _matcher(source: Workload | Graph) -> _GraphMatcher:
     graph = _graph(source)
     if isinstance(source, Workload) and source.dialect == "relax":
-        from workbench.dialects.relax.patterns_program import programs as relax_programs
+        from workbench.dialects.relax.patterns.program import programs as relax_programs
 
         return _RelaxMatcher(graph, relax_programs(source.module, source.name))
     if isinstance(source, Workload) and source.dialect == "relay":
-        from workbench.dialects.relay.patterns_program import programs
+        from workbench.dialects.relay.patterns.program import programs
 
         return _RelayMatcher(graph, programs(source.module, source.name))
     return _GraphMatcher(graph, of_graph(graph))
@@ -150,11 +150,11 @@ def _read(pattern: Any) -> Pattern:
     if isinstance(pattern, str):
         return parse(pattern)
     if type(pattern).__module__ == "tvm.relay.dataflow_pattern":
-        from workbench.dialects.relay.patterns import paired
+        from workbench.dialects.relay.patterns.pairs import paired
 
         return paired(pattern).pattern
     if type(pattern).__module__.startswith("tvm.relax.dpl"):
-        from workbench.dialects.relax.patterns import paired as relax_paired
+        from workbench.dialects.relax.patterns.pairs import paired as relax_paired
 
         return relax_paired(pattern).pattern
     raise PatternError(f'a {type(pattern).__name__} is no pattern; give its text, such as is_op("nn.relu")(wildcard())')

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from workbench.dialects.base import Built, Workload
-from workbench.dialects.parts import part
+from workbench.dialects.registry import part
 from workbench.errors import MeasureError
 
 WORKLOADS, RECORDS = "database_workload.json", "database_tuning_record.json"

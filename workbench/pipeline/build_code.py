@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.dialects.base import Workload
-from workbench.dialects.parts import part
+from workbench.dialects.registry import part
 from workbench.errors import WorkbenchError
 from workbench.pipeline.code import build_text, compiler_code
 from workbench.pipeline.config import Config

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from workbench.dialects.parts import part
+from workbench.dialects.registry import part
 from workbench.errors import WorkbenchError
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.spec import PassStep, Pipeline

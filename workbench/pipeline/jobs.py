@@ -8,7 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 from workbench.dialects.base import Dialect, Workload
-from workbench.dialects.parts import dialect
+from workbench.dialects.registry import dialect
 from workbench.errors import MeasureError, last_line
 from workbench.process.backend import build_of, resolved_target
 

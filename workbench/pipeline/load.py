@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects import registry
+from workbench.dialects import readers
 from workbench.dialects.base import Workload
 from workbench.dialects.entries import Shapes
-from workbench.dialects.importers.shapes import Inputs
-from workbench.dialects.parts import dialect_here
-from workbench.dialects.registry import HERE, Params
+from workbench.dialects.importers.converting import Inputs
+from workbench.dialects.readers import HERE, Params
+from workbench.dialects.registry import dialect_here
 from workbench.errors import LoadError, MeasureError, OutOfMemory, WorkerLost, from_data, to_data
 from workbench.graph.model import Graph
 from workbench.process.memory import in_words, limit
@@ -104,7 +104,7 @@ def load(
         There is no function `entry`, or no symbolic dimension or input that `shapes` names.
     """
     with reported(None, f"Loading {_title(source, name)}"):
-        return registry.load(source, params, name=name, inputs=inputs, entry=entry, shapes=shapes, reader=InChild())
+        return readers.load(source, params, name=name, inputs=inputs, entry=entry, shapes=shapes, reader=InChild())
 
 
 def load_all(source: Any, params: Mapping[str, Any] | None = None, *, name: str | None = None) -> list[Workload]:
@@ -113,7 +113,7 @@ def load_all(source: Any, params: Mapping[str, Any] | None = None, *, name: str 
     Takes what `load` takes, and raises what it raises; a source that is not text gives one Workload.
     """
     with reported(None, f"Loading {_title(source, name)}"):
-        return registry.load_all(source, params, name=name, reader=InChild())
+        return readers.load_all(source, params, name=name, reader=InChild())
 
 
 def _title(source: Any, name: str | None) -> str:

@@ -22,8 +22,8 @@ import numpy as np
 
 from workbench.dialects.base import Workload, dialect_of
 from workbench.dialects.importers.files import importer
-from workbench.dialects.parts import dialect_here
-from workbench.dialects.registry import HERE
+from workbench.dialects.readers import HERE
+from workbench.dialects.registry import dialect_here
 from workbench.errors import LoadError, WorkbenchError, sentence, to_data
 from workbench.process.memory import ran_out
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.dialects import arrays
 from workbench.dialects.base import Workload
-from workbench.dialects.parts import dialect, part
+from workbench.dialects.registry import dialect, part
 from workbench.pipeline.jobs import module_of
 from workbench.process.backend import built_here
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.dialects.base import Built, Workload
-from workbench.dialects.parts import part
+from workbench.dialects.registry import part
 from workbench.process.host import mcpu
 from workbench.targets import target_fields, with_option
 

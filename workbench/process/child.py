@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.parts import dialect
+from workbench.dialects.registry import dialect
 from workbench.errors import WorkbenchError, sentence
 from workbench.process.forks import end_copies
 from workbench.process.memory import limited

@@ -7,7 +7,7 @@ import pkgutil
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.parts import dialect, installed
+from workbench.dialects.registry import dialect, installed
 from workbench.errors import LoadError, UnknownName
 from workbench.graph.nodes import DIALECTS
 

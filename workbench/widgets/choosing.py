@@ -216,7 +216,7 @@ class Choosing(Drawing):
         self._or_refuse("setting", name, lambda: self._set(name, text))
 
     def _set(self, name: str, text: str) -> None:
-        from workbench.dialects.settings import refusal  # it loads TVM, which this module must not
+        from workbench.dialects.capture import refusal  # it loads TVM, which this module must not
 
         if name not in self._settings:
             raise UnknownName("PassContext config of this TVM", name, self._settings)

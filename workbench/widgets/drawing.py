@@ -62,7 +62,7 @@ class Drawing(Comparison):
         self.workload = _with_main(load(workload))
         self.target = target_text(target)
         self._dialect = dialect_of(self.workload)
-        from workbench.dialects.settings import settings  # it loads TVM, which this module must not
+        from workbench.dialects.capture import settings  # it loads TVM, which this module must not
 
         # TVM 0.17 has the keys of both
         other = "relax." if self.workload.dialect == "relay" else "relay."

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects.base import Reader, Workload
-from workbench.dialects.graph_only import GraphOnly
+from workbench.dialects.base import GraphOnly, Reader, Workload
 from workbench.dialects.importers import executor_json, onnx_model, onnx_simpler, tflite_model, torch_model
-from workbench.dialects.importers.shapes import Inputs
-from workbench.dialects.parts import part
+from workbench.dialects.importers.converting import Inputs
+from workbench.dialects.registry import part
 from workbench.errors import LoadError
 from workbench.graph.json import FORMAT
 from workbench.graph.model import Graph

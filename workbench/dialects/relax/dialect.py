@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -16,14 +16,16 @@ from tvm.relax.frontend.nn import Parameter
 
 from workbench.dialects import arrays, compat
 from workbench.dialects.base import Dialect, PassInfo, Preset, Workload
-from workbench.dialects.relax import catalog, constants, entries, names
-from workbench.dialects.relax.fusing import fusion_failure
+from workbench.dialects.compat import name_of
+from workbench.dialects.relax import constants, entries
+from workbench.dialects.relax.answers import SAFE_NESTING, Drawn, fusion_failure, merged_nodes, nested_depth
+from workbench.dialects.relax.expressions import callee_name, sort_of
 from workbench.dialects.relax.graph import build_graph
-from workbench.dialects.relax.merged import SAFE_NESTING, Drawn, merged_nodes, nested_depth
-from workbench.dialects.relax.presets import PRESETS, TOGGLES
+from workbench.dialects.relax.passes import catalog
+from workbench.dialects.relax.passes.catalog import PRESETS, TOGGLES
 from workbench.dialects.relax.saved import load_json, load_metadata
-from workbench.dialects.relax.source import Source, find_program
-from workbench.dialects.relax.traps import noted
+from workbench.dialects.relax.text import vocabulary
+from workbench.dialects.relax.text.source import Source, find_program
 from workbench.dialects.relax.types import type_parts
 from workbench.dialects.type_sizes import refuse_large_types
 from workbench.errors import LoadError, PipelineError, UnknownName, first_line
@@ -51,7 +53,7 @@ class Relax:
     def read(self, text: str, is_json: bool, name: str) -> Workload:
         if is_json:
             return self._loaded(load_json(text), name)
-        source = find_program(text, names.vocabulary())
+        source = find_program(text, vocabulary.vocabulary())
         workload = self._loaded(_from_script(source), name)
         if source.left_out:
             workload.notes.append(
@@ -185,7 +187,7 @@ def _module_of(function: relax.Function) -> tvm.IRModule:
 def _from_script(source: Source) -> Any:
     metadata = {} if source.metadata is None else {"metadata": load_metadata(source.metadata)}
     try:
-        return tvm.script.from_source(source.program, extra_vars={**names.environment(), **metadata})
+        return tvm.script.from_source(source.program, extra_vars={**vocabulary.environment(), **metadata})
     except (tvm.error.DiagnosticError, ValueError, AttributeError, KeyError, TypeError, RuntimeError) as error:
         said = re.sub(r"^line (\d+)", lambda line: f"line {source.original_line(int(line[1]))}", first_line(error))
         raise LoadError(f"TVM cannot read this Relax text: {said}") from None
@@ -222,3 +224,35 @@ def _tensor(numbers: np.ndarray, shape: list[int], dtype: str) -> tvm.runtime.Te
 
 
 DIALECT: Dialect = Relax()
+
+
+def noted(module: tvm.IRModule) -> list[str]:
+    """A sentence for each trap that the module steps into."""
+    trained = [binding for binding in _bindings(module) if _trains(binding.value)]
+    if not trained:
+        return []
+    first = name_of(trained[0].var)
+    many = (
+        f"{len(trained)} calls of batch_norm, the first {first}, use"
+        if len(trained) > 1
+        else f"batch_norm {first} uses"
+    )
+    told = (
+        f"{many} the statistics of the batch (training=True, the default of relax.op.nn.batch_norm); a pass for inference, as "
+        "DecomposeOpsForInference, takes the moving ones, and the outputs change: say training=False where the model is meant to infer"
+    )
+    return [told]
+
+
+def _bindings(module: tvm.IRModule) -> Iterator[Any]:
+    """The bindings of the module's functions, those inside branches and local functions left out."""
+    for function in module.functions.values():
+        if isinstance(function, relax.Function) and isinstance(function.body, relax.SeqExpr):
+            for block in function.body.blocks:
+                yield from block.bindings
+
+
+def _trains(value: Any) -> bool:
+    if sort_of(value) != "call" or callee_name(value.op) != "relax.nn.batch_norm":
+        return False
+    return bool(getattr(value.attrs, "training", False))

@@ -16,13 +16,13 @@ from tvm import relax
 
 from workbench.dialects import compat
 from workbench.dialects.compat import identity, type_of
-from workbench.dialects.driver import drive
+from workbench.dialects.relax.answers import Drawn
 from workbench.dialects.relax.attributes import call_attributes, checksum, constant_text, function_attributes, plain
 from workbench.dialects.relax.expressions import CALLERS, callee_name, operands_of, sort_of
-from workbench.dialects.relax.merged import Drawn
 from workbench.dialects.relax.types import type_text
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.graph.paths import modules
+from workbench.graph.walk import drive
 
 IN_PLACE = ("Primitive", "Composite", "Codegen")
 "A function with one of these attributes is a kernel or an offloaded region, and is drawn where it is called."

@@ -16,7 +16,7 @@ from tvm.relay.function import FunctionWithFields
 
 from workbench.dialects import arrays
 from workbench.dialects.base import SAFE_DEPTH
-from workbench.dialects.relay.optimizing import copied
+from workbench.dialects.relay.compiler.optimization import copied
 from workbench.dialects.relay.printed import parts
 
 _LEAVES = (relay.Var, relay.GlobalVar, relay.Constant, relay.Constructor, tvm.ir.Op)

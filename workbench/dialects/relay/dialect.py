@@ -15,18 +15,18 @@ from tvm import relay
 
 from workbench.dialects import arrays
 from workbench.dialects.base import SAFE_DEPTH, PassInfo, Preset, Workload
-from workbench.dialects.relay import catalog, constants, entries
+from workbench.dialects.relay import constants, entries
 from workbench.dialects.relay.compat import give_old_names
+from workbench.dialects.relay.compiler.optimization import copied
 from workbench.dialects.relay.diagnostics import told
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.objects import lacks_types, module_of
 from workbench.dialects.relay.op_patterns import pattern_of
-from workbench.dialects.relay.optimizing import copied
+from workbench.dialects.relay.passes import catalog
+from workbench.dialects.relay.passes.catalog import PRESETS, TOGGLES
 from workbench.dialects.relay.paste.reading import METADATA, Reading, read_all, text_only
-from workbench.dialects.relay.presets import PRESETS, TOGGLES
-from workbench.dialects.relay.printed import constant_digests, parameter_names, print_module
+from workbench.dialects.relay.printed import constant_digests, parameter_names, print_module, share_scalars
 from workbench.dialects.relay.saved import checked, with_checked_metadata
-from workbench.dialects.relay.scalars import share_scalars
 from workbench.dialects.relay.text import parse
 from workbench.dialects.type_sizes import refuse_large_types
 from workbench.errors import LoadError, PipelineError, TooDeep, UnknownName, WorkbenchError, last_line

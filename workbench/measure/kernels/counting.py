@@ -8,7 +8,7 @@ from typing import Any
 from workbench.analysis import cost
 from workbench.analysis.units import linked
 from workbench.dialects.base import Built, Workload
-from workbench.dialects.parts import dialect, part
+from workbench.dialects.registry import dialect, part
 from workbench.graph.model import Graph
 from workbench.measure.timing import builds
 from workbench.process.backend import resolved_target
@@ -29,8 +29,7 @@ def code(
     kept = builds.compiled(workload, target, config, progress)
     if form != "ptx":
         return {"code": kept.built.code(form)}
-    from workbench.dialects.cuda_code import architecture
-    from workbench.dialects.nvrtc import ptx
+    from workbench.dialects.cuda_code import architecture, ptx
 
     progress("Compiling CUDA C")
     return {"code": ptx(kept.built.code("cuda"), architecture(kept.target)).decode()}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.parts import dialect, part
+from workbench.dialects.registry import dialect, part
 from workbench.measure.timing.builds import program_of
 from workbench.pipeline.config import Config
 from workbench.process.backend import build_of, resolved_target

@@ -12,7 +12,7 @@ import tvm
 
 from workbench.dialects.base import Workload
 from workbench.dialects.cuda_code import compiled_for_elsewhere
-from workbench.dialects.parts import part
+from workbench.dialects.registry import part
 from workbench.errors import MeasureError
 from workbench.measure.remote.builders import LIBRARY, counts_in
 from workbench.measure.remote.session import Session, at_device

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from tvm import rpc
 
 from workbench.dialects.base import Running, Workload
-from workbench.dialects.parts import part
+from workbench.dialects.registry import part
 from workbench.errors import MeasureError, NoDevice, NoServer, sentence
 from workbench.measure.remote.tracker import SERVERS, Lent, Tracker
 from workbench.measure.rows import device_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.parts import installed
+from workbench.dialects.registry import installed
 from workbench.measure.rows import COLUMNS
 from workbench.measure.store.conditions import conditions, machine
 from workbench.measure.store.store import Store, place

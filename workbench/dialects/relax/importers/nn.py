@@ -9,9 +9,8 @@ import tvm
 from tvm.relax.frontend import nn
 
 from workbench.dialects.base import Workload
-from workbench.dialects.importers.quiet import Converting
-from workbench.dialects.importers.shapes import Inputs, shapes
-from workbench.dialects.parts import dialect
+from workbench.dialects.importers.converting import Converting, Inputs, shapes
+from workbench.dialects.registry import dialect
 from workbench.errors import LoadError
 
 

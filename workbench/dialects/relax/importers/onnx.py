@@ -9,6 +9,7 @@ from tvm import relax
 from tvm.relax.frontend.onnx import onnx_frontend
 
 from workbench.dialects.base import Workload
+from workbench.dialects.importers.converting import Converting, Inputs, shapes
 from workbench.dialects.importers.onnx_model import (
     input_names,
     newest_version,
@@ -19,9 +20,7 @@ from workbench.dialects.importers.onnx_model import (
     unknown_dimensions,
     visible_names,
 )
-from workbench.dialects.importers.quiet import Converting
-from workbench.dialects.importers.shapes import Inputs, shapes
-from workbench.dialects.parts import dialect
+from workbench.dialects.registry import dialect
 from workbench.dialects.relax.importers.origins import Origins
 
 _WITHOUT_CONVERTER = ("If", "Constant")

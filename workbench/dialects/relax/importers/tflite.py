@@ -7,10 +7,9 @@ from typing import Any
 from tvm import relax
 
 from workbench.dialects.base import Workload
-from workbench.dialects.importers.quiet import Converting
-from workbench.dialects.importers.shapes import Inputs, shapes
+from workbench.dialects.importers.converting import Converting, Inputs, shapes
 from workbench.dialects.importers.tflite_model import input_names
-from workbench.dialects.parts import dialect
+from workbench.dialects.registry import dialect
 
 
 def workload(model: Any, name: str, inputs: Inputs) -> Workload:

@@ -7,12 +7,9 @@ from typing import Any
 from tvm import relax
 
 from workbench.dialects.base import Workload
-from workbench.dialects.importers.extras import needed
-from workbench.dialects.importers.quiet import Converting
-from workbench.dialects.importers.shapes import Inputs
+from workbench.dialects.importers.converting import Converting, Inputs, needed, refuse
 from workbench.dialects.importers.torch_model import evaluating, examples, kind_of
-from workbench.dialects.importers.unsupported import refuse
-from workbench.dialects.parts import dialect
+from workbench.dialects.registry import dialect
 from workbench.dialects.relax.importers.origins import Origins
 from workbench.errors import LoadError
 from workbench.graph.paths import modules

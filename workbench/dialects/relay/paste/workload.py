@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.parts import installed
+from workbench.dialects.registry import installed
 from workbench.dialects.relay.paste.characters import COLOURS
 from workbench.dialects.relay.paste.reading import Reading, text_only
 
