@@ -36,7 +36,11 @@ def looked_at() -> list[Bar]:
     graph = annotated.graph()
     size = f"{len(w.graph().nodes)} nodes"
     return [
-        _bar(f"relax bert-12: reading the graph ({size})", lambda: dialect("relax").graph(w.module, "bert"), WALK_MS),
+        _bar(
+            f"relax bert-12: reading the graph ({size})",
+            lambda: dialect("relax").frontend.graph(w.module, "bert"),
+            WALK_MS,
+        ),
         _bar(
             f"relax bert-12: explain_fusion, all sentences ({len(graph.nodes)} nodes)",
             lambda: [decision.sentence for decision in wb.explain_fusion(graph).decisions],
@@ -69,7 +73,7 @@ def built(name: str, recorded: bool) -> float:
     import workbench as wb
     from workbench.dialects.capture import Capture
     from workbench.dialects.registry import dialect
-    from workbench.dialects.relax.target import make_target
+    from workbench.dialects.target import make_target
     from workbench.pipeline.jobs import Record, is_shown
 
     w = wb.samples.load(name)

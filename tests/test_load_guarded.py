@@ -23,7 +23,7 @@ def small(dialect: str) -> wb.Workload:
 
 
 def saved(workload: wb.Workload, folder: Path) -> str:
-    registry.dialect(workload.dialect).dump(workload, folder)
+    registry.dialect(workload.dialect).frontend.dump(workload, folder)
     return (folder / "module.json").read_text()
 
 
@@ -46,7 +46,7 @@ def test_loading_twice_gives_the_same(dialect: str, tmp_path: Path) -> None:
     text = saved(workload, tmp_path)
     here, guarded = readers.load(text), wb.load(text)
     assert guarded.graph() == here.graph()
-    assert registry.dialect(dialect).same(guarded.module, here.module)
+    assert registry.dialect(dialect).frontend.same(guarded.module, here.module)
     assert (guarded.name, guarded.notes, guarded.params) == (here.name, here.notes, here.params)
 
 

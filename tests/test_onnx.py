@@ -43,7 +43,7 @@ def test_bert_loads_steps_and_has_twelve_layers_before_and_after(dialect: str, w
     assert (workload.name, workload.dialect, workload.notes) == ("bert", dialect, [])
     wanted = [f"layer.{i}" for i in range(12)]
     assert layers(workload.graph()) == wanted
-    trace = wb.trace(workload, door(dialect).fusing())
+    trace = wb.trace(workload, door(dialect).passes.fusing())
     assert trace.failed is None
     assert trace.steps[-1].changed
     assert trace.end.graph.kernels() < workload.graph().kernels()
@@ -329,7 +329,10 @@ def test_the_command_line_takes_onnx_files(
     shapes = ["--input", "x=2,4"]
     assert main(["show", str(small), *shapes, "-o", str(tmp_path / "m.html")]) == 0
     assert (tmp_path / "m.html").stat().st_size > 10_000
-    assert main(["trace", str(small), *shapes, "-p", door(dialect).fusing(), "-o", str(tmp_path / "t.wbtrace")]) == 0
+    assert (
+        main(["trace", str(small), *shapes, "-p", door(dialect).passes.fusing(), "-o", str(tmp_path / "t.wbtrace")])
+        == 0
+    )
     assert main(["kernels", str(small), *shapes]) == 0
     assert main(["export", str(small), "-o", str(tmp_path / "g.json"), *shapes]) == 0
     assert capsys.readouterr().err == ""

@@ -30,7 +30,7 @@ def merged(module: Any) -> Any:
 
     here = installed()
     assert here
-    return dialect(here).make("EliminateCommonSubexpr", {})(module)
+    return dialect(here).passes.make("EliminateCommonSubexpr", {})(module)
 
 
 def replaced(module: Any) -> Any:
@@ -140,7 +140,7 @@ def test_isolated_passes_make_the_same_modules(w: wb.Workload, passes: list[Any]
 
     ours, theirs = wb.trace(w, passes, isolated=True), wb.trace(w, passes)
     assert [step.status for step in ours.steps] == [step.status for step in theirs.steps]
-    assert door(w.dialect).same(ours.result, theirs.result)
+    assert door(w.dialect).frontend.same(ours.result, theirs.result)
     assert ours.end.graph == theirs.end.graph
 
 
@@ -154,7 +154,7 @@ def test_a_pass_object_cannot_be_isolated_and_the_error_says_what_can(w: wb.Work
     from workbench.dialects.registry import dialect as door
 
     with pytest.raises(PipelineError, match="give its name"):
-        wb.trace(w, [door(w.dialect).make("EliminateCommonSubexpr", {})], isolated=True)
+        wb.trace(w, [door(w.dialect).passes.make("EliminateCommonSubexpr", {})], isolated=True)
 
 
 def test_an_isolated_pass_is_given_up_while_it_runs(w: wb.Workload) -> None:

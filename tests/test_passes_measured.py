@@ -16,7 +16,7 @@ MERGE = "EliminateCommonSubexpr"
 
 @pytest.fixture
 def passes(dialect, facts):
-    return f"{MERGE},FoldConstant,{door(dialect).fusing()}{facts.after_fusion}"
+    return f"{MERGE},FoldConstant,{door(dialect).passes.fusing()}{facts.after_fusion}"
 
 
 @pytest.fixture

@@ -155,11 +155,11 @@ STAGES = (
 @pytest.mark.parametrize("pipeline", STAGES)
 @pytest.mark.parametrize("name", ["attention", "bert", "branches", "conv_bias_batch_norm", "mlp", "parallel_cast"])
 def test_what_tvm_prints_reads_back(name: str, pipeline: str) -> None:
-    from workbench.dialects.relax.dialect import DIALECT
+    from workbench.dialects.relax import DIALECT
 
     module = wb.trace(wb.samples.load(name, **SMALL.get(name, {})), pipeline).result
     read: Workload = wb.load(module.script(show_meta=True))
-    assert DIALECT.same(read.module, module)
+    assert DIALECT.frontend.same(read.module, module)
 
 
 def test_what_tvm_prints_and_can_not_read_is_refused_by_tvm_not_by_us() -> None:

@@ -109,8 +109,8 @@ def test_dump_and_restore_give_the_same_workload(tmp_path):
     from workbench.dialects.registry import dialect
 
     workload = wb.samples.load("mlp")
-    dialect("relay").dump(workload, tmp_path)
-    restored = dialect("relay").restore(tmp_path)
+    dialect("relay").frontend.dump(workload, tmp_path)
+    restored = dialect("relay").frontend.restore(tmp_path)
     assert tvm.ir.structural_equal(restored.module, workload.module)
     assert all(np.array_equal(restored.params[k].numpy(), workload.params[k].numpy()) for k in workload.params)
 

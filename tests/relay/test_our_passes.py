@@ -268,4 +268,4 @@ def test_what_cannot_be_done_rightly_is_refused_in_words(options, said):
     with pytest.raises(PipelineError, match=said):
         CombineParallelOps(**options)
     with pytest.raises(PipelineError, match=said):
-        dialect("relay").make("CombineParallelOps", options)
+        dialect("relay").passes.make("CombineParallelOps", options)

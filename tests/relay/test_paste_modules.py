@@ -53,7 +53,7 @@ def round_trip(name, module):
     (reading,) = read_all(text)
     theirs = parsed_by_tvm(text)
     assert not reading.repairs
-    assert plain(reading.graph("g")) == plain(dialect("relay").graph(theirs, "g")), name
+    assert plain(reading.graph("g")) == plain(dialect("relay").frontend.graph(theirs, "g")), name
     return theirs, reading
 
 

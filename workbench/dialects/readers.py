@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects.base import GraphOnly, Reader, Workload
+from workbench.dialects.base import GraphOnly, Workload
 from workbench.dialects.entries import Shapes, chosen, only_entry
+from workbench.dialects.facets import Converter
 from workbench.dialects.importers.converting import Inputs
 from workbench.dialects.importers.files import SUFFIXES as IMPORTED
 from workbench.dialects.importers.files import converted, imported
@@ -34,10 +35,10 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 class Here:
-    """A Reader that makes TVM's objects in this process."""
+    """A Converter that makes TVM's objects in this process."""
 
     def program(self, text: str, is_json: bool, name: str) -> Workload:
-        return dialect_here().read(text, is_json, name)
+        return dialect_here().frontend.read(text, is_json, name)
 
     def relay(self, text: str, params: Mapping[str, Any], name: str) -> list[Workload]:
         from workbench.dialects.relay.paste.reading import read_all
@@ -60,13 +61,13 @@ def load(
     inputs: Inputs = None,
     entry: str | None = None,
     shapes: Shapes | None = None,
-    reader: Reader = HERE,
+    converter: Converter = HERE,
 ) -> Workload:
     """Make a Workload of a program in any form. `wb.load` describes what it takes (`pipeline/load.py`).
 
     Parameters
     ----------
-    reader
+    converter
         Makes TVM's objects of texts and files.
 
     Raises
@@ -76,12 +77,12 @@ def load(
     """
     if isinstance(source, Workload):
         return chosen(source, entry, shapes)
-    loaded = _loaded(source, params, name, inputs, reader)
+    loaded = _loaded(source, params, name, inputs, converter)
     return chosen(loaded if entry is not None or isinstance(loaded, GraphOnly) else only_entry(loaded), entry, shapes)
 
 
 def _loaded(
-    source: Any, params: Params | str | Path | None, name: str | None, inputs: Inputs, reader: Reader
+    source: Any, params: Params | str | Path | None, name: str | None, inputs: Inputs, converter: Converter
 ) -> Workload:
     external: Sequence[Any] = ()
     if isinstance(source, tuple) and len(source) == 3 and isinstance(source[2], list):
@@ -93,7 +94,7 @@ def _loaded(
         from workbench.dialects.importers.params import read_params
 
         params = read_params(Path(params))
-    loaded = _program(source, None if params is None else _by_name(params), name, inputs, reader)
+    loaded = _program(source, None if params is None else _by_name(params), name, inputs, converter)
     if external:
         loaded.notes.append(
             f"{len(external)} external modules of the export are left out: their code cannot be built here"
@@ -112,10 +113,10 @@ def _by_name(params: Params) -> dict[str, Any]:
 
 
 def _program(
-    source: Any, params: Mapping[str, Any] | None, name: str | None, inputs: Inputs, reader: Reader
+    source: Any, params: Mapping[str, Any] | None, name: str | None, inputs: Inputs, converter: Converter
 ) -> Workload:
     path = _as_path(source)
-    found = imported(source, path, params, name, inputs, reader)
+    found = imported(source, path, params, name, inputs, converter)
     if found is not None:
         return found
     if inputs:
@@ -123,11 +124,11 @@ def _program(
             "inputs are shapes that a model of another framework leaves open; give the sizes of this program with shapes="
         )
     if path is not None:
-        return _read(path, _file_text(path), params, name or path.stem, reader)[0]
+        return _read(path, _file_text(path), params, name or path.stem, converter)[0]
     if isinstance(source, str):
-        return _read(None, source, params, name or "text", reader)[0]
+        return _read(None, source, params, name or "text", converter)[0]
     if "tvm" in sys.modules:
-        workload = dialect_here().load(source, params, name or "main")
+        workload = dialect_here().frontend.load(source, params, name or "main")
         if workload is not None:
             return workload
     raise LoadError(
@@ -136,7 +137,7 @@ def _program(
 
 
 def load_all(
-    source: Any, params: Mapping[str, Any] | None = None, *, name: str | None = None, reader: Reader = HERE
+    source: Any, params: Mapping[str, Any] | None = None, *, name: str | None = None, converter: Converter = HERE
 ) -> list[Workload]:
     """Make a Workload of each module that a text holds, in order: `wb.CompareView(*wb.load_all(before_and_after))`.
 
@@ -145,13 +146,15 @@ def load_all(
     params = None if params is None else _by_name(params)
     path = _as_path(source)
     if path is not None and path.suffix in PASTES:
-        return _read(path, _file_text(path), params, name or path.stem, reader)
+        return _read(path, _file_text(path), params, name or path.stem, converter)
     if path is None and isinstance(source, str):
-        return _read(None, source, params, name or "text", reader)
-    return [load(source, params, name=name, reader=reader)]
+        return _read(None, source, params, name or "text", converter)
+    return [load(source, params, name=name, converter=converter)]
 
 
-def _read(path: Path | None, text: str, params: Mapping[str, Any] | None, name: str, reader: Reader) -> list[Workload]:
+def _read(
+    path: Path | None, text: str, params: Mapping[str, Any] | None, name: str, converter: Converter
+) -> list[Workload]:
     """The modules of a text. Relay's is read without TVM, so it is read wherever it is found."""
     from workbench.dialects.relay.paste.workload import is_relay, is_script
 
@@ -164,14 +167,14 @@ def _read(path: Path | None, text: str, params: Mapping[str, Any] | None, name: 
     if not is_json and installed() == "relay" and is_script(text):
         raise LoadError(f"this is TVMScript, so Relax, and TVM here runs relay; use {WHERE['relax']}")
     if not is_json and (is_relay(text) or installed() == "relay"):
-        return (reader if installed() == "relay" else HERE).relay(text, params or {}, name)
+        return (converter if installed() == "relay" else HERE).relay(text, params or {}, name)
     here = dialect_here()
     if not is_json and not _CODE.search(text):
         raise LoadError(
             f"there is no program in {path.name if path else 'this text'}; give Relay text (`def @main(...)`, `%0 = ...`) or TVMScript (a class under @I.ir_module)"
         )
-    workload = reader.program(text, is_json, name)
-    given = here.load(workload.module, params, name) if params else None
+    workload = converter.program(text, is_json, name)
+    given = here.frontend.load(workload.module, params, name) if params else None
     if given is not None:
         given.notes, given.trusted = workload.notes, workload.trusted
     return [given or workload]

@@ -1,19 +1,18 @@
-"""Dialects and their modules, found by the dialect's name, and the dialect that this environment's TVM runs."""
+"""The dialects by name, and the one that this environment's TVM runs. Nothing here imports a TVM."""
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from workbench.dialects.base import PassInfo
 from workbench.errors import LoadError, UnknownName, WorkbenchError
 from workbench.graph.nodes import DIALECTS
 
 if TYPE_CHECKING:
-    from workbench.dialects.base import Dialect
+    from workbench.dialects.base import PassInfo, Workload
+    from workbench.dialects.facets import Dialect
 
 
 WHERE = {
@@ -23,19 +22,25 @@ WHERE = {
 "dialect -> the environment that has it"
 
 
-def part(dialect: str, name: str) -> Any:
-    """Return a module of a dialect, such as its `build`.
+_known: dict[str, Dialect] = {}
 
-    The name of a dialect may come from a file, so it is looked up before anything is imported by it.
+
+def register(*dialects: Dialect) -> None:
+    """Make dialects known; `workbench.dialects` does it for its own when it is imported."""
+    _known.update({each.name: each for each in dialects})
+
+
+def known_dialect(name: str) -> Dialect:
+    """Return the dialect of a name, which may come from a file; its TVM may not be here.
 
     Raises
     ------
     UnknownName
-        The dialect is unknown.
+        There is no such dialect.
     """
-    if dialect not in DIALECTS:
-        raise UnknownName("dialect", str(dialect)[:40], DIALECTS)
-    return importlib.import_module(f"workbench.dialects.{dialect}.{name}")
+    if name not in _known:
+        raise UnknownName("dialect", str(name)[:40], _known)
+    return _known[name]
 
 
 def installed() -> str | None:
@@ -59,15 +64,26 @@ def dialect(name: str) -> Dialect:
     UnknownName, WorkbenchError
         There is no such dialect, or this environment's TVM does not have it.
     """
-    if name not in DIALECTS:
-        raise UnknownName("dialect", name, DIALECTS)
+    known = known_dialect(name)
     here = installed()
     if here != name:
         found = f"TVM here runs {here}" if here else "there is no TVM here"
         raise WorkbenchError(
             f"{name} needs a TVM that has it, and {found}; use {WHERE[name]}, or open a saved trace or graph, which needs no TVM"
         )
-    return part(name, "dialect").DIALECT
+    return known
+
+
+def dialect_of(workload: Workload) -> Dialect:
+    """The dialect that a workload is written in.
+
+    Raises
+    ------
+    LoadError
+        The workload has no module, so there is nothing for a dialect to do; the message says why, and what to do.
+    """
+    _ = workload.module  # a GraphOnly's own reason says more than that this TVM lacks a dialect
+    return dialect(workload.dialect)
 
 
 def dialect_here() -> Dialect:
@@ -87,4 +103,4 @@ def passes(name: str | None = None) -> list[PassInfo]:
         raise WorkbenchError(
             "there is no TVM in this environment; `pip install tvm-workbench[relax]`, or use the Relay kernel"
         )
-    return list(dialect(found).passes())
+    return list(dialect(found).passes.catalog())

@@ -6,7 +6,8 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workbench.dialects.base import Workload, dialect_of
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.pipeline.run import Runner
@@ -56,7 +57,7 @@ def _kernels(runner: Runner, state: State) -> int | None:
 def fused_graph(runner: Runner, state: State) -> Graph | None:
     """The graph after the dialect's fusing pipeline, None where a pass of it fails."""
     try:
-        trace = Runner(runner.workload_of(state)).run(Pipeline.parse(dialect_of(runner.workload).fusing()))
+        trace = Runner(runner.workload_of(state)).run(Pipeline.parse(dialect_of(runner.workload).passes.fusing()))
     except WorkbenchError:
         return None
     return None if trace.failed is not None else trace.end.graph

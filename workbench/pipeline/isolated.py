@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects.base import Workload, dialect_of
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, PipelineError, WorkerLost
 from workbench.pipeline.apply import Applied
 from workbench.pipeline.spec import PassStep, is_rewriter
@@ -45,7 +46,7 @@ def applied_in_child(
             return Applied("error", error=str(error), detail=str(error))
         except MeasureError as error:
             return Applied("error", error=str(error), detail=str(error))
-        module = dialect_of(workload).restore(Path(folder)).module if found["status"] == "changed" else None
+        module = dialect_of(workload).frontend.restore(Path(folder)).module if found["status"] == "changed" else None
     return Applied(found["status"], module, found["seconds"], found["error"], found["detail"])
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects.base import Workload, dialect_of
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect_of
 from workbench.pipeline.apply import applied, made
 from workbench.pipeline.spec import Pipeline
 
@@ -30,5 +31,5 @@ def apply(
     progress("Running a pass")
     found = applied(dialect, run, workload.module, opt_level)
     if found.status == "changed":
-        dialect.dump(Workload(found.module, {}, workload.name, workload.dialect), Path(folder))
+        dialect.frontend.dump(Workload(found.module, {}, workload.name, workload.dialect), Path(folder))
     return {"status": found.status, "seconds": found.seconds, "error": found.error, "detail": found.detail}

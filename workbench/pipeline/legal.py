@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.dialects.base import Workload, dialect_of
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, UnknownName
 from workbench.pipeline.config import Config
 
@@ -29,7 +30,7 @@ def check(workload: Workload, config: Config) -> None:
     MeasureError
         It switches off a pass that the compiler cannot do without.
     """
-    catalog = {info.name: info for info in dialect_of(workload).passes()}
+    catalog = {info.name: info for info in dialect_of(workload).passes.catalog()}
     for name in (*config.disabled, *config.required):
         if name not in catalog and name not in _INNER and not name.startswith(("tir.", "tirx.", "s_tir.")):
             raise UnknownName(f"{workload.dialect} pass", name, [*catalog, *_INNER])

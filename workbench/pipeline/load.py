@@ -104,7 +104,7 @@ def load(
         There is no function `entry`, or no symbolic dimension or input that `shapes` names.
     """
     with reported(None, f"Loading {_title(source, name)}"):
-        return readers.load(source, params, name=name, inputs=inputs, entry=entry, shapes=shapes, reader=InChild())
+        return readers.load(source, params, name=name, inputs=inputs, entry=entry, shapes=shapes, converter=InChild())
 
 
 def load_all(source: Any, params: Mapping[str, Any] | None = None, *, name: str | None = None) -> list[Workload]:
@@ -113,7 +113,7 @@ def load_all(source: Any, params: Mapping[str, Any] | None = None, *, name: str 
     Takes what `load` takes, and raises what it raises; a source that is not text gives one Workload.
     """
     with reported(None, f"Loading {_title(source, name)}"):
-        return readers.load_all(source, params, name=name, reader=InChild())
+        return readers.load_all(source, params, name=name, converter=InChild())
 
 
 def _title(source: Any, name: str | None) -> str:
@@ -125,7 +125,7 @@ def _title(source: Any, name: str | None) -> str:
 
 
 class InChild:
-    """A Reader that tries everything in a child process first."""
+    """A Converter that tries everything in a child process first."""
 
     def program(self, text: str, is_json: bool, name: str) -> Workload:
         arguments = {"text": text, "is_json": is_json}
@@ -174,7 +174,7 @@ def _made(
         answer = _run(job, {**arguments, "name": name, "folder": folder}, size, allowance)
         if "error" in answer:
             raise from_data(answer["error"])
-        workload = dialect.restore(Path(folder)) if answer["saved"] else again()
+        workload = dialect.frontend.restore(Path(folder)) if answer["saved"] else again()
         workload._graph = Graph.from_json((Path(folder) / "graph.json").read_text(encoding="utf-8"))  # noqa: SLF001
     workload.name, workload.notes, workload.trusted = name, answer["notes"], not answer["has_kernels"]
     return workload

@@ -86,7 +86,7 @@ def _serve(line: Line, message: dict[str, Any], workloads: OrderedDict[str, Work
 def _workload(sent: dict[str, Any], workloads: OrderedDict[str, Workload]) -> Workload:
     folder = sent["folder"]
     if folder not in workloads:
-        workloads[folder] = dialect(sent["dialect"]).restore(Path(folder))
+        workloads[folder] = dialect(sent["dialect"]).frontend.restore(Path(folder))
         workloads[folder].name = sent["name"]
         if len(workloads) > KEPT:
             workloads.popitem(last=False)

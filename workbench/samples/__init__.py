@@ -45,7 +45,7 @@ def load(name: str, *, dialect: str | None = None, **options: Any) -> Workload:
 
 
 def _loaded(where: str, module: Any, params: dict[str, Any], name: str) -> Workload:
-    workload = dialect(where).load(module, params, name)
+    workload = dialect(where).frontend.load(module, params, name)
     assert workload is not None, "a sample builds an IRModule"
     return workload
 

@@ -187,7 +187,7 @@ class Choosing(Drawing):
             options.pop(name, None)
         lacks = [o.name for o in fields.values() if o.required and o.name not in options]
         if not lacks:
-            self._dialect.make(step.name, options)  # it refuses what TVM does not take
+            self._dialect.passes.make(step.name, options)  # it refuses what TVM does not take
         elif step.enabled and step.name != BIND:
             raise WorkbenchError(f"{step.name} needs {lacks[0]}")
         self._choose(self.choice.replaced(index, replace(step, options=options)))
@@ -228,7 +228,7 @@ class Choosing(Drawing):
         self._choose(replace(self.choice, options=options))
 
     def _toggleable(self, name: str) -> PassInfo:
-        names = self._dialect.toggles()
+        names = self._dialect.passes.toggles()
         if name not in names:
             raise UnknownName("pass to switch in a PassContext", name, names)
         info = self._infos[name]

@@ -10,8 +10,9 @@ from typing import Any
 
 import traitlets
 
-from workbench.dialects.base import Workload, dialect_of
+from workbench.dialects.base import Workload
 from workbench.dialects.entries import chosen
+from workbench.dialects.registry import dialect_of
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.model import Graph
@@ -68,8 +69,8 @@ class Drawing(Comparison):
         other = "relax." if self.workload.dialect == "relay" else "relay."
         self._settings = {name: type for name, type in settings().items() if not name.startswith(other)}
         self._runner = Runner(self.workload)
-        self._infos = {info.name: info for info in self._dialect.passes()}
-        self._presets = self._dialect.presets()
+        self._infos = {info.name: info for info in self._dialect.passes.catalog()}
+        self._presets = self._dialect.passes.presets()
         first = first_preset(self.workload, self._presets).pipeline if pipeline is None else pipeline
         self._history = History(Choice("pipeline", Pipeline([first] if isinstance(first, str) else first), opt_level))
         self._lock = threading.RLock()
@@ -135,7 +136,7 @@ class Drawing(Comparison):
         self._checked({})
         self._push(
             mode=choice.mode,
-            context=page.context_state(choice, self._infos, self._dialect.toggles(), self._settings),
+            context=page.context_state(choice, self._infos, self._dialect.passes.toggles(), self._settings),
             pipeline_text=str(choice.pipeline),
             code=page.code(choice, self._presets, self.target),
             passes=page.pass_states(choice, None, self._infos),

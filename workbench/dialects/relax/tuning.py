@@ -14,12 +14,12 @@ from tvm.s_tir import meta_schedule as ms
 from tvm.support.popen_pool import MapResult, PopenPoolExecutor, StatusKind
 from tvm.support.tar import tar
 
-from workbench.dialects.relax.target import make_target
+from workbench.dialects.target import make_target
 from workbench.targets import target_fields, with_option
 
 __all__ = ["MapResult", "PopenPoolExecutor", "StatusKind", "derived_object", "ms", "tar"]
 
-INTRINSICS = "tvm.s_tir.tensor_intrin"
+INTRINSICS: str = "tvm.s_tir.tensor_intrin"
 "registers the tensor intrinsics that schedules may name"
 
 
@@ -35,7 +35,7 @@ def target_of(text: str, cores: int) -> Any:
     return make_target(with_option(text, "num-cores", cores) if wanted else text)
 
 
-def looked_at(module: Any) -> Any:
+def unscheduled(module: Any) -> Any:
     """The module with a schedule that changes nothing. It has one step, since a database finds none that has no step."""
     schedule = Schedule(module)
     schedule.get_sblock("root")

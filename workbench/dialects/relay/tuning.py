@@ -11,12 +11,12 @@ from tvm.contrib.tar import tar
 from tvm.meta_schedule.utils import derived_object
 from tvm.tir import Schedule
 
-from workbench.dialects.relay.target import make_target
+from workbench.dialects.target import make_target
 from workbench.targets import target_fields, with_option
 
 __all__ = ["MapResult", "PopenPoolExecutor", "StatusKind", "derived_object", "ms", "tar"]
 
-INTRINSICS = "tvm.tir.tensor_intrin"
+INTRINSICS: str = "tvm.tir.tensor_intrin"
 "registers the tensor intrinsics that schedules may name"
 
 
@@ -32,7 +32,7 @@ def target_of(text: str, cores: int) -> Any:
     return make_target(with_option(text, "num-cores", cores) if wanted else text)
 
 
-def looked_at(module: Any) -> Any:
+def unscheduled(module: Any) -> Any:
     """The module with a schedule that changes nothing. It has one step, since a database finds none that has no step."""
     schedule = Schedule(module)
     schedule.get_block("root")

@@ -7,8 +7,9 @@ from typing import Any
 
 from workbench.analysis import cost
 from workbench.analysis.units import linked
-from workbench.dialects.base import Built, Workload
-from workbench.dialects.registry import dialect, part
+from workbench.dialects.base import Workload
+from workbench.dialects.facets import Built
+from workbench.dialects.registry import dialect
 from workbench.graph.model import Graph
 from workbench.measure.timing import builds
 from workbench.process.backend import resolved_target
@@ -39,7 +40,7 @@ def counted(built: Built, workload: Workload) -> dict[str, Any]:
     """Everything that `wb.kernels` says of a build, as plain JSON values."""
     program, rows = built.program(), built.calls()
     here = dialect(workload.dialect)
-    graph = here.graph(here.typed(built.module()), workload.name)
+    graph = here.frontend.graph(here.frontend.infer_types(built.module()), workload.name)
     for row, unit in zip(rows, linked(graph, rows), strict=True):
         nodes = () if unit is None else unit.nodes
         row |= {
@@ -69,5 +70,4 @@ def count(workload: Workload, *, target: str, config: Mapping[str, Any], progres
     """The job of `wb.count`."""
     progress("Counting")
     target = resolved_target(workload, target)
-    kernels = part(workload.dialect, "kernels")
-    return {"target": target, **kernels.count(workload, target, config)}
+    return {"target": target, **dialect(workload.dialect).compiler.count(workload, target, config)}

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.registry import dialect, part
+from workbench.dialects.registry import dialect
 from workbench.measure.timing.builds import program_of
 from workbench.pipeline.config import Config
-from workbench.process.backend import build_of, resolved_target
+from workbench.process.backend import compiler_of, resolved_target
 
 Progress = Callable[..., None]
 
@@ -23,8 +23,9 @@ def looked(
     target = resolved_target(workload, target)
     chosen = Config.of(dict(config))
     program, context = program_of(workload, chosen, progress), chosen.context().to_data()
-    counts = _of(workload, "kernels").count(program, target, context)
-    hashed = _of(workload, "fingerprint").fingerprint(program, target, context) if final else ""
+    compiler = compiler_of(workload)
+    counts = compiler.count(program, target, context)
+    hashed = compiler.fingerprint(program, target, context) if final else ""
     return {"counts": {**counts, "target": target}, "fingerprint": hashed}
 
 
@@ -33,14 +34,10 @@ def written(
 ) -> dict[str, Any]:
     """The job of `final_workload`: writes the module in which the compiler has decided on its kernels."""
     progress("Running passes")
-    module = build_of(workload).optimized(workload, resolved_target(workload, target), config)
+    module = compiler_of(workload).optimized(workload, resolved_target(workload, target), config)
     here = dialect(workload.dialect)
-    module = here.typed(module)
-    names = {node.op for node in here.graph(module, workload.name).nodes if node.kind == "param"}
+    module = here.frontend.infer_types(module)
+    names = {node.op for node in here.frontend.graph(module, workload.name).nodes if node.kind == "param"}
     left = {name: value for name, value in workload.params.items() if name in names}
-    here.dump(Workload(module, left, workload.name, workload.dialect), Path(folder))
+    here.frontend.dump(Workload(module, left, workload.name, workload.dialect), Path(folder))
     return {}
-
-
-def _of(workload: Workload, name: str) -> Any:
-    return part(workload.dialect, name)

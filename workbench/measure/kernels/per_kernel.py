@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from workbench.dialects.base import KernelTime
+from workbench.dialects.facets import KernelTime
 
 
 def kernel_rows(calls: Sequence[Mapping[str, Any]], times: Iterable[KernelTime]) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import tvm
 
 from workbench.dialects.base import Workload
 from workbench.dialects.cuda_code import compiled_for_elsewhere
-from workbench.dialects.registry import part
+from workbench.dialects.registry import dialect
 from workbench.errors import MeasureError
 from workbench.measure.remote.builders import LIBRARY, counts_in
 from workbench.measure.remote.session import Session, at_device
@@ -47,11 +47,11 @@ def run(
         Where an executor left the build; None to build here.
     """
     program = builds.program_of(workload, Config.of(dict(config)), progress)
-    there = part(workload.dialect, "running")
+    compiler = dialect(workload.dialect).compiler
 
     def here(library: Path, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         progress("Loading")
-        running = there.Running(program, tvm.runtime.load_module(str(library)), there.device_of(target), seed)
+        running = compiler.running(program, tvm.runtime.load_module(str(library)), compiler.device_of(target), seed)
         return observed(running, calls if per_kernel else None, budget, reference, progress, seen_here)
 
     def on_device(library: Path, lender: Tracker, wait: float) -> dict[str, Any]:

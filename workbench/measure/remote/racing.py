@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects.base import Running, Workload
+from workbench.dialects.base import Workload
 from workbench.dialects.cuda_code import compiled_for_elsewhere
+from workbench.dialects.facets import Running
 from workbench.measure.remote.session import Session, at_device
 from workbench.measure.remote.tracker import Tracker
 from workbench.measure.timing import builds

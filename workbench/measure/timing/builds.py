@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects.base import Built, Workload
+from workbench.dialects.base import Workload
 from workbench.dialects.cuda_code import for_elsewhere
+from workbench.dialects.facets import Built
 from workbench.dialects.scheduling import RECORDS
 from workbench.errors import MeasureError
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
-from workbench.process.backend import build_of, resolved_target
+from workbench.process.backend import compiler_of, resolved_target
 
 KEPT = 2
 "builds kept: the two of a race; each may hold a copy of the parameters"
@@ -57,7 +58,7 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], progres
         while len(_builds) >= KEPT:
             _builds.popitem(last=False)
         started = time.perf_counter()
-        built = build_of(workload).compiled(program, target, chosen.context().to_data())
+        built = compiler_of(workload).compiled(program, target, chosen.context().to_data())
         _builds[key] = Kept(workload, target, built, time.perf_counter() - started)
     _builds.move_to_end(key)
     return _builds[key]

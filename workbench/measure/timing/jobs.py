@@ -9,7 +9,8 @@ from typing import Any
 import tvm
 
 from workbench.dialects import arrays
-from workbench.dialects.base import Running, Workload
+from workbench.dialects.base import Workload
+from workbench.dialects.facets import Running
 from workbench.errors import MeasureError
 from workbench.measure.kernels.counting import counted
 from workbench.measure.kernels.per_kernel import kernel_rows

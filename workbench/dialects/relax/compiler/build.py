@@ -10,17 +10,21 @@ import tvm
 from tvm import relax
 
 from workbench.dialects import compat
-from workbench.dialects.base import Built, Workload
+from workbench.dialects.base import Workload
 from workbench.dialects.capture import pass_context
 from workbench.dialects.counted import Program
 from workbench.dialects.cuda_code import compiled_where_it_runs
 from workbench.dialects.entries import refuse_without_main
+from workbench.dialects.facets import Built
 from workbench.dialects.launches import launches_of
 from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, Watch, program_of_module
-from workbench.dialects.relax.compiler.running import Running, device_of
+from workbench.dialects.relax.compiler.kernels import count as count
+from workbench.dialects.relax.compiler.probes import probed as probed
+from workbench.dialects.relax.compiler.running import Running
+from workbench.dialects.relax.compiler.running import device_of as device_of
 from workbench.dialects.relax.entries import run_alone
-from workbench.dialects.relax.target import make_target
 from workbench.dialects.scheduling import scheduled
+from workbench.dialects.target import make_target
 from workbench.errors import MeasureError
 
 
@@ -72,6 +76,11 @@ def _pipeline(target: tvm.target.Target, config: Mapping[str, Any]) -> Any:
     from workbench.dialects.relax.tuning import pipeline
 
     return pipeline(target)
+
+
+def running(workload: Workload, library: Any, device: Any, seed: int) -> Running:
+    """Return a library, built or loaded, on a device of this machine or of an RPC session, with random inputs."""
+    return Running(workload, library, device, seed)
 
 
 class RelaxBuilt:

@@ -18,7 +18,7 @@ from workbench.dialects.relax.entries import run_alone
 from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.legalized import LEGALIZE, Legalized, known, remember, settings_of
 from workbench.dialects.relax.legalizing import called, legalize
-from workbench.dialects.relax.target import make_target
+from workbench.dialects.target import make_target
 from workbench.errors import MeasureError
 from workbench.graph.model import Graph, Node
 

@@ -20,7 +20,7 @@ from workbench.dialects.importers.onnx_model import (
     unknown_dimensions,
     visible_names,
 )
-from workbench.dialects.registry import dialect
+from workbench.dialects.relax.frontend import load
 from workbench.dialects.relax.importers.origins import Origins
 
 _WITHOUT_CONVERTER = ("If", "Constant")
@@ -47,7 +47,7 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     with one_convert_map(onnx_frontend), importer.converting:
         module = importer.from_onnx(model.graph, opset(model))
     module, params = relax.frontend.detach_params(importer.origins.named(module))
-    made = dialect("relax").load(module, params, name)
+    made = load(module, params, name)
     assert made is not None, "it is an IRModule"
     made.notes += too_new(opset(model), _newest()) + unknown_dimensions(model, given) + importer.converting.warnings
     return made

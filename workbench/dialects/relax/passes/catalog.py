@@ -14,6 +14,7 @@ from tvm import relax
 
 from workbench.dialects.base import Option, PassInfo, Preset
 from workbench.dialects.relax.passes import OURS
+from workbench.errors import PipelineError, UnknownName, first_line
 
 LOCKED = {
     "LegalizeOps": "an operator without a PrimFunc has no code generator",
@@ -54,7 +55,7 @@ _BASES = (relax.transform.FunctionPass, relax.transform.DataflowBlockPass)
 
 
 @lru_cache
-def passes() -> tuple[PassInfo, ...]:
+def catalog() -> tuple[PassInfo, ...]:
     """Every public pass constructor of relax.transform, and ours, in alphabetical order."""
     ours = {made.__name__ for made in OURS}
     found = [replace(_describe(name, made), ours=name in ours) for name, made in constructors().items()]
@@ -159,3 +160,53 @@ TOGGLES = (
     "KillAfterLastUse",
     "ComputePrimValue",
 )
+
+
+def fusing() -> str:
+    """Return the pipeline that makes kernels of any module."""
+    return "DecomposeOpsForInference,LegalizeOps,AnnotateTIROpPattern,FuseOps{fuse_opt_level=2}"
+
+
+def presets() -> tuple[Preset, ...]:
+    """Return pipelines to start from, the best first."""
+    return PRESETS
+
+
+def toggles() -> tuple[str, ...]:
+    """Return the passes of the compiler's pipeline that a PassContext switches."""
+    return TOGGLES
+
+
+def make(name: str, options: Mapping[str, Any]) -> tvm.transform.Pass:
+    """Return the pass of a name with these options."""
+    known = constructors()
+    if name not in known:
+        raise UnknownName("Relax pass", name, known)
+    try:
+        return known[name](**options)
+    except (TypeError, ValueError, AttributeError, RuntimeError) as error:
+        raise PipelineError(f"{name} cannot be made with {dict(options)}: {first_line(error)}") from None
+
+
+def apply(compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
+    """Run one pass as a Sequential does at this opt_level."""
+    # called by itself a pass ignores opt_level; only a Sequential asks for it
+    with tvm.transform.PassContext(opt_level=opt_level):
+        return tvm.transform.Sequential([compiled])(module)
+
+
+def opt_level_of(compiled: tvm.transform.Pass) -> int:
+    """Return the lowest opt_level at which a Sequential runs the pass."""
+    return int(compiled.info.opt_level)
+
+
+def rewrite(callback: Any, module: tvm.IRModule) -> tvm.IRModule:  # noqa: ARG001
+    """Refuse a DFPatternCallback: Relax rewrites with other objects."""
+    raise PipelineError(
+        f"{type(callback).__name__} is Relay's way to rewrite; give a relax.dpl.PatternMatchingRewriter"
+    )
+
+
+def is_pass(thing: Any) -> bool:
+    """Return whether a thing is one of TVM's Pass objects."""
+    return isinstance(thing, tvm.transform.Pass)

@@ -11,19 +11,23 @@ from typing import Any
 import tvm
 from tvm import relay
 
-from workbench.dialects.base import Built, Workload
+from workbench.dialects.base import Workload
 from workbench.dialects.capture import pass_context
 from workbench.dialects.counted import Program
 from workbench.dialects.cuda_code import compiled_where_it_runs
 from workbench.dialects.entries import refuse_without_main
+from workbench.dialects.facets import Built
 from workbench.dialects.launches import launches_of
 from workbench.dialects.relay.compiler.fields import read_by_hash
 from workbench.dialects.relay.compiler.kernels import Watch, external_functions, program_of_json
+from workbench.dialects.relay.compiler.kernels import count as count
 from workbench.dialects.relay.compiler.optimization import devices_in_words, optimize
-from workbench.dialects.relay.compiler.running import Running, device_of
+from workbench.dialects.relay.compiler.probes import probed as probed
+from workbench.dialects.relay.compiler.running import Running
+from workbench.dialects.relay.compiler.running import device_of as device_of
 from workbench.dialects.relay.entries import open_dimensions
-from workbench.dialects.relay.target import make_target
 from workbench.dialects.scheduling import scheduled
+from workbench.dialects.target import make_target
 from workbench.errors import MeasureError
 
 _SMALL_INTEGERS = {"int8", "uint8"}
@@ -90,6 +94,11 @@ def _refuse_open(workload: Workload) -> None:
             raise MeasureError(
                 f"the input {name} leaves a dimension open, and relay.build takes none; give its shape, shapes={{{name!r}: (1, ...)}}, or `--input {quote(f'{name}=1,...')}` in a shell"
             )
+
+
+def running(workload: Workload, library: Any, device: Any, seed: int) -> Running:
+    """Return a library, built or loaded, on a device of this machine or of an RPC session, with random inputs."""
+    return Running(workload, library, device, seed)
 
 
 class RelayBuilt:

@@ -14,7 +14,7 @@ from workbench.dialects.base import Workload
 from workbench.errors import MeasureError
 
 
-def copied(module: tvm.IRModule) -> tvm.IRModule:
+def copy(module: tvm.IRModule) -> tvm.IRModule:
     """A module with the same functions, which may be changed apart."""
     return tvm.IRModule(module.functions, module.type_definitions, module.attrs)
 
@@ -22,7 +22,7 @@ def copied(module: tvm.IRModule) -> tvm.IRModule:
 def optimize(workload: Workload, target: Any) -> tvm.IRModule:
     """The module after the graph-level part of relay.build, in the PassContext at hand."""
     with devices_in_words():
-        module, _ = relay.optimize(copied(workload.module), target=target, params=workload.params)
+        module, _ = relay.optimize(copy(workload.module), target=target, params=workload.params)
     return module
 
 

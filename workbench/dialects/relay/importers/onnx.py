@@ -22,7 +22,7 @@ from workbench.dialects.importers.onnx_model import (
     unknown_dimensions,
     visible_names,
 )
-from workbench.dialects.registry import dialect
+from workbench.dialects.relay.frontend import load
 from workbench.dialects.relay.importers.folding import linear_folding
 
 
@@ -49,7 +49,7 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     importer = _Importer(given, "float32", False, {})
     with one_convert_map(onnx_frontend), linear_folding(onnx_frontend), importer.converting, importer:
         module, params = importer.from_onnx(model.graph, version)
-    made = dialect("relay").load(module, params, name)
+    made = load(module, params, name)
     assert made is not None, "it is an IRModule"
     made.notes += too_new(version, _newest()) + unknown_dimensions(model, given) + importer.converting.warnings
     return made

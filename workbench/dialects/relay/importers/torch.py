@@ -15,7 +15,7 @@ from tvm.relay.prelude import Prelude
 from workbench.dialects.base import Workload
 from workbench.dialects.importers.converting import Converting, Inputs, needed, refuse, shapes
 from workbench.dialects.importers.torch_model import evaluating, examples, kind_of
-from workbench.dialects.registry import dialect
+from workbench.dialects.relay.frontend import load
 from workbench.errors import LoadError
 
 _WITHOUT_CONVERTER = (
@@ -25,10 +25,10 @@ _WITHOUT_CONVERTER = (
 "converted where they stand"
 
 
-def workload(source: Any, name: str, inputs: Inputs) -> Workload:
+def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     """A Workload of a ScriptModule, or of a module that is traced for it; its weights are the parameters."""
     torch = needed("torch", "torch", "a PyTorch model")
-    kind = kind_of(source)
+    kind = kind_of(model)
     if kind == "exported":
         raise LoadError(
             "TVM with Relay reads TorchScript, not torch.export; give the model itself with example inputs, wb.load(model, inputs=[...])"
@@ -36,12 +36,12 @@ def workload(source: Any, name: str, inputs: Inputs) -> Workload:
     converting = Converting()
     with converting:
         if kind == "module":
-            source = torch.jit.trace(evaluating(source), examples(inputs, "module"))
-        refuse(operators(source), _supported(), "PyTorch operators")
-        described = _described(source, None if kind == "module" else inputs)
-        with full_paths(source):
-            module, params = relay.frontend.from_pytorch(source, described, preserve_pytorch_scopes=True)
-    made = dialect("relay").load(_alone(module), params, name)
+            model = torch.jit.trace(evaluating(model), examples(inputs, "module"))
+        refuse(operators(model), _supported(), "PyTorch operators")
+        described = _described(model, None if kind == "module" else inputs)
+        with full_paths(model):
+            module, params = relay.frontend.from_pytorch(model, described, preserve_pytorch_scopes=True)
+    made = load(_alone(module), params, name)
     assert made is not None, "it is an IRModule"
     made.notes += converting.warnings
     return made

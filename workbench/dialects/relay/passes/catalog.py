@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -11,7 +12,9 @@ import tvm
 from tvm import relay
 
 from workbench.dialects.base import Option, PassInfo, Preset
+from workbench.dialects.relay.diagnostics import told
 from workbench.dialects.relay.passes import OURS
+from workbench.errors import PipelineError, UnknownName, last_line
 
 LOCKED = {
     "InferType": "later passes and the picture need every type",
@@ -55,7 +58,7 @@ _MODULES = (("", relay.transform), ("qnn.", relay.qnn.transform))
 
 
 @lru_cache
-def passes() -> tuple[PassInfo, ...]:
+def catalog() -> tuple[PassInfo, ...]:
     """Every public pass constructor of relay.transform and relay.qnn.transform, in alphabetical order."""
     found = [
         _describe(prefix + name, constructor)
@@ -76,7 +79,7 @@ def constructors() -> dict[str, Any]:
     modules = dict(_MODULES)
     theirs = {
         info.name: getattr(modules["qnn." if info.name.startswith("qnn.") else ""], info.name.removeprefix("qnn."))
-        for info in passes()
+        for info in catalog()
         if not info.ours
     }
     return {**theirs, **{made.__name__: made for made in OURS}}
@@ -183,3 +186,53 @@ TOGGLES = (
     "FastMath",
     "FuseOps",
 )
+
+
+def fusing() -> str:
+    """Return the pipeline that makes kernels of any module."""
+    return "SimplifyInference,FuseOps{fuse_opt_level=2}"
+
+
+def presets() -> tuple[Preset, ...]:
+    """Return pipelines to start from, the best first."""
+    return PRESETS
+
+
+def toggles() -> tuple[str, ...]:
+    """Return the passes of the compiler's pipeline that a PassContext switches."""
+    return TOGGLES
+
+
+def make(name: str, options: Mapping[str, Any]) -> tvm.transform.Pass:
+    """Return the pass of a name with these options."""
+    known = constructors()
+    if name not in known:
+        raise UnknownName("Relay pass", name, known)
+    try:
+        return known[name](**options)
+    except (TypeError, tvm.TVMError) as error:
+        raise PipelineError(f"{name} cannot be made with {dict(options)}: {last_line(error)}") from None
+
+
+def apply(compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
+    """Run one pass as a Sequential does at this opt_level."""
+    with told(PipelineError), tvm.transform.PassContext(opt_level=opt_level):
+        return tvm.transform.Sequential([relay.transform.InferType(), compiled, relay.transform.InferType()])(module)
+
+
+def opt_level_of(compiled: tvm.transform.Pass) -> int:
+    """Return the lowest opt_level at which a Sequential runs the pass."""
+    return int(compiled.info.opt_level)
+
+
+def rewrite(callback: Any, module: tvm.IRModule) -> tvm.IRModule:
+    """Return the module with the matches of a DFPatternCallback replaced."""
+    for name, function in module.functions.items():
+        if isinstance(function, relay.Function):
+            module.update_func(name, relay.dataflow_pattern.rewrite(callback, function, module))
+    return module
+
+
+def is_pass(thing: Any) -> bool:
+    """Return whether a thing is one of TVM's Pass objects."""
+    return isinstance(thing, tvm.transform.Pass)
