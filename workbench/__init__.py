@@ -31,7 +31,7 @@ _HOMES = {
     "pattern_for": "dialects.matching",
     "Workload": "dialects.base",
     "to_relax": "dialects.translating",
-    "passes": "dialects.passes",
+    "passes": "dialects.registry",
     "samples": "samples",
     "Pipeline": "pipeline.spec",
     "Trace": "pipeline.trace",
