@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from benchmarks.bar import Bar, read, table
-from workbench.process.host import cores, cpu_model
+from workbench.worker.host import cores, cpu_model
 
 ROOT = Path(__file__).parents[1]
 HERE = Path(__file__).parent

@@ -74,7 +74,7 @@ def built(name: str, recorded: bool) -> float:
     from workbench.dialects.capture import Capture
     from workbench.dialects.registry import dialect
     from workbench.dialects.target import make_target
-    from workbench.pipeline.jobs import Record, is_shown
+    from workbench.jobs.trace import Record, is_shown
 
     w = wb.samples.load(name)
     capture, target = Capture(is_shown), make_target("llvm")

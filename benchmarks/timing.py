@@ -21,8 +21,8 @@ from workbench.measure.local import measure_one
 from workbench.measure.timing.ratio import Ratio, compared
 from workbench.measure.timing.sampling import sample
 from workbench.pipeline.config import Config
-from workbench.process import memory
-from workbench.process.worker import Worker, worker
+from workbench.worker import limits
+from workbench.worker.parent import Worker, worker
 
 ROUNDS = 25
 NOTHING = "benchmarks.timing_nothing:nothing"
@@ -51,14 +51,14 @@ def restart() -> float:
     """Seconds from a crash of the child to the end of the next build."""
     child, small = Worker(), wb.samples.load("mlp", layers=1, width=4)
     job = {"target": "llvm", "config": Config(opt_level=0).to_data()}
-    child.run("workbench.measure.timing.jobs:build", small, job)
+    child.run("build", small, job)
     seconds = []
     for _ in range(5):
         running = child._child  # noqa: SLF001  the crash is what is measured
         started = time.perf_counter()
         os.kill(running.pid, signal.SIGKILL)
         running.process.wait()
-        child.run("workbench.measure.timing.jobs:build", small, job)
+        child.run("build", small, job)
         seconds.append(time.perf_counter() - started)
     child.close()
     return statistics.median(seconds)
@@ -81,7 +81,7 @@ def parameters(bert: wb.Workload) -> tuple[float, float]:
 
 def growth(action: Callable[[], object]) -> float:
     """Bytes that this process holds at most while an action runs, beyond what it held before."""
-    before = memory.resident()
+    before = limits.resident()
     with _watched() as most:
         action()
     return max(most) - before
@@ -93,7 +93,7 @@ def _watched() -> Iterator[list[int]]:
 
     def watch() -> None:
         while not done.wait(0.01):
-            most[0] = max(most[0], memory.resident())
+            most[0] = max(most[0], limits.resident())
 
     thread = threading.Thread(target=watch)
     thread.start()

@@ -7,7 +7,7 @@ from unittest import mock
 
 import tvm
 
-from workbench.measure.remote import jobs
+from workbench.jobs import remote
 
 SLEEP_MS = 600
 
@@ -21,4 +21,4 @@ def run(workload: Any, **how: Any) -> dict[str, Any]:
         return usual(self, *given, **others | {"cooldown_interval_ms": SLEEP_MS})
 
     with mock.patch.object(module, "time_evaluator", sleeping):
-        return jobs.run(workload, **how)
+        return remote.run(workload, **how)

@@ -11,7 +11,7 @@ import pytest
 import workbench as wb
 from workbench.dialects.registry import dialect as door
 from workbench.errors import MeasureError, UnknownName, WorkerLost
-from workbench.process.worker import Worker
+from workbench.worker.parent import Worker
 
 SMALL = {"attention": {"seq": 8, "heads": 2, "head": 4}}
 NAMES = ("mlp", "parallel_cast", "attention", "conv_bias_batch_norm", "branches")

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.environments.compiler import compile_shared, find_compiler
-from workbench.environments.repack import CUDA_SOURCES, FORWARDER, NVRTC_STUB
+from workbench.environments.repack import CUDA_SOURCES, FORWARDER, NVRTC_STUB, compile_shared, find_compiler
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the libraries are for Linux")
 

@@ -12,8 +12,7 @@ import pytest
 
 from workbench.cli import main
 from workbench.environments import SetupError
-from workbench.environments.relay import MARKER, Request, install_relay
-from workbench.environments.support import Machine
+from workbench.environments.relay import MARKER, Machine, Request, install_relay
 
 DEBIAN = Machine("Linux", "x86_64", ("glibc", "2.36"), (3, 11))
 ROOT = Path(__file__).parents[1]

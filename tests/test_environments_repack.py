@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from workbench.environments import SetupError, repack
-from workbench.environments.compiler import compile_shared, find_compiler
-from workbench.environments.wheel import file_sha256, pack, pack_installed
+from workbench.environments.packages import file_sha256, pack, pack_installed
+from workbench.environments.repack import compile_shared, find_compiler
 
 PYTHON = Path(sys.executable)
 SOURCE_WHEEL = "bitblas-0.1.0.post1-py3-none-manylinux1_x86_64.whl"

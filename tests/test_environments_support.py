@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from workbench.environments import SetupError
-from workbench.environments.support import Machine, check_disk, check_machine
+from workbench.environments.relay import Machine, check_disk, check_machine
 
 DEBIAN = Machine("Linux", "x86_64", ("glibc", "2.36"), (3, 11))
 

@@ -10,7 +10,7 @@ from dialect_facts import Facts
 
 import workbench as wb
 from workbench.errors import PipelineError, UnknownName
-from workbench.process.worker import worker
+from workbench.worker.parent import worker
 
 # it looks for nodes of another module
 FAILS = "CutFusion{edges=[(0, 1, 0)],ops=['none', 'none']}"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dialect_facts import Facts
@@ -15,7 +17,7 @@ import workbench as wb
 from workbench.dialects import readers, registry
 from workbench.errors import LoadError, ParseError, WorkbenchError, from_data, to_data
 from workbench.pipeline.load import Allowance
-from workbench.process.worker import worker
+from workbench.worker.parent import worker
 
 
 def small(dialect: str) -> wb.Workload:
@@ -78,8 +80,14 @@ def test_memory_of_a_model_is_limited(dialect: str, tmp_path: Path, monkeypatch:
 
 def test_child_that_ends_is_named_in_the_error(dialect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = saved(small(dialect), tmp_path)
-    monkeypatch.setattr("workbench.pipeline.load._JOBS", "jobs_that_fail")
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    usual = worker("loads").run
+
+    def run(job: str, *given: Any, **how: Any) -> Any:
+        return usual(f"jobs_that_fail:{job}", *given, **how)
+
+    monkeypatch.setattr(worker("loads"), "run", run)
+    places = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(places))
     worker("loads").stop()
     try:
         with pytest.raises(LoadError, match="the child process ended with SIGSEGV"):
@@ -94,7 +102,7 @@ def test_graph_only_needs_no_child(dialect: str, monkeypatch: pytest.MonkeyPatch
     def refused(*_: object, **__: object) -> None:
         raise AssertionError("a child was asked")
 
-    monkeypatch.setattr("workbench.process.worker.Worker.run", refused)
+    monkeypatch.setattr("workbench.worker.parent.Worker.run", refused)
     assert wb.load(small(dialect).graph().to_json()).graph().nodes
 
 

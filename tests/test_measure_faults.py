@@ -20,7 +20,7 @@ import workbench as wb
 from workbench.cli import main
 from workbench.dialects.registry import dialect as door
 from workbench.measure.status import may_win
-from workbench.process.worker import Progress, worker
+from workbench.worker.parent import Progress, worker
 
 MIB = 1 << 20
 
@@ -39,7 +39,12 @@ def faulty(dialect: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The child does what the names of configurations say, `crash in the build`."""
     places = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(places))
-    monkeypatch.setattr(part("timing.subject"), "JOBS", "timing_jobs_that_fail")
+    usual = worker().run
+
+    def run(job: str, *given: Any, **how: Any) -> Any:
+        return usual(f"timing_jobs_that_fail:{job}" if job in ("build", "run") else job, *given, **how)
+
+    monkeypatch.setattr(worker(), "run", run)
     worker().stop()
     yield
     worker().stop()
@@ -121,7 +126,7 @@ def test_the_reference_is_computed_once(dialect: str, monkeypatch: pytest.Monkey
     run = worker().run
 
     def listed(job: str, *given: object, **how: object) -> object:
-        jobs.append(job.rpartition(":")[2])
+        jobs.append(job)
         return run(job, *given, **how)
 
     monkeypatch.setattr(worker(), "run", listed)

@@ -15,14 +15,14 @@ import pytest
 
 import workbench as wb
 from workbench.errors import MeasureError, WorkerLost
-from workbench.process.launch import Child
-from workbench.process.worker import Worker
-from workbench.process.worker import worker as role
+from workbench.worker.launch import Child
+from workbench.worker.parent import Worker
+from workbench.worker.parent import worker as role
 
 NOTEBOOK = """
 import os, sys
 import workbench as wb
-from workbench.process.worker import worker
+from workbench.worker.parent import worker
 def show(what, fraction):
     if what.startswith("started"):
         print(worker()._child.pid, worker()._child.process.pid, what.split()[1], flush=True)
@@ -32,7 +32,7 @@ worker().run("jobs_that_fail:start_and_wait", wb.samples.load("mlp", layers=1, w
 FORKED = """
 import os, sys
 import workbench as wb
-from workbench.process.worker import worker
+from workbench.worker.parent import worker
 w = wb.samples.load("mlp", layers=1, width=4)
 worker().run("jobs_that_fail:name", w, {})
 if os.fork() == 0:

@@ -19,9 +19,9 @@ from workbench.dialects.registry import dialect_of
 from workbench.dialects.schedule_search import best_cost_model
 from workbench.dialects.scheduling import RECORDS
 from workbench.errors import MeasureError, StoreError, UnknownName, WorkbenchError
-from workbench.process.worker import worker
 from workbench.tune.schedules.result import TunedSchedules
 from workbench.tune.schedules.run import PAUSED, ROLE, ScheduleRun
+from workbench.worker.parent import worker
 
 TRIALS = 3
 SEEN: list[tuple[str, int]] = []

@@ -12,7 +12,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import MeasureError, WorkerLost
-from workbench.process.worker import worker
+from workbench.worker.parent import worker
 
 # The file may not grow beyond what is given: the system then refuses the write, as a full disk does.
 SAVE_ON_A_FULL_DISK = """

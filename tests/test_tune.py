@@ -15,10 +15,10 @@ from workbench.errors import NoDevice, WorkbenchError
 from workbench.measure.kernels.counts import count_config
 from workbench.measure.kernels.final import look
 from workbench.pipeline.config import Config
-from workbench.process.host import allowed
 from workbench.tune import evaluate
+from workbench.tune.run import prepared
 from workbench.tune.search import Guided
-from workbench.tune.tuning import prepared
+from workbench.worker.host import allowed
 
 QUICK = {"each": 0.02, "race": 0, "store": False}
 

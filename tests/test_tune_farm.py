@@ -14,9 +14,9 @@ from rpc_park import LOADING, Overheard
 import workbench as wb
 from workbench.errors import NoServer
 from workbench.measure.remote.tracker import REQUEST
-from workbench.process.worker import Worker, worker
 from workbench.tune import evaluate
-from workbench.tune.tuning import prepared
+from workbench.tune.run import prepared
+from workbench.worker.parent import Worker, worker
 
 QUICK = {"each": 0.02, "race": 0, "store": False, "prune": None, "method": "exhaustive"}
 
@@ -200,7 +200,7 @@ def sleeping(monkeypatch):
     usual = Worker.run
 
     def run(self, job, *given, **how):
-        return usual(self, job.replace("workbench.measure.remote.jobs:run", "sleeping_jobs:run"), *given, **how)
+        return usual(self, "sleeping_jobs:run" if job == "run_elsewhere" else job, *given, **how)
 
     monkeypatch.setattr(Worker, "run", run)
     for role in ("device 0", "device 1"):

@@ -9,15 +9,15 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workbench.measure.timing import jobs as timing_jobs
+from workbench.jobs import build as building_jobs
+from workbench.jobs import time as timing_jobs
 
 MIB = 1 << 20
-cuda, reference = timing_jobs.cuda, timing_jobs.reference
 
 
 def build(workload: Any, *, config: Mapping[str, Any], progress: Callable[..., None], **how: Any) -> dict[str, Any]:
     _misbehave(config["name"], "build", progress)
-    return timing_jobs.build(workload, config=config, progress=progress, **how)
+    return building_jobs.build(workload, config=config, progress=progress, **how)
 
 
 def run(workload: Any, *, config: Mapping[str, Any], progress: Callable[..., None], **how: Any) -> dict[str, Any]:

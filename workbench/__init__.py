@@ -18,8 +18,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "Graph": "graph.model",
     "diff": "graph.diff",
-    "dominators": "analysis.dominance",
-    "post_dominators": "analysis.dominance",
+    "dominators": "graph.dominance",
+    "post_dominators": "graph.dominance",
     "regions": "analysis.regions",
     "explain_fusion": "analysis.fusion",
     "assert_fused": "analysis.fusion.assertions",
@@ -53,21 +53,21 @@ _HOMES = {
     "overlay_of": "measure.kernels.overlays",
     "waterfall": "measure.waterfall",
     "ablate": "measure.ablate",
-    "tune": "tune.tuning",
+    "tune": "tune.run",
     "Space": "tune.space",
     "tune_schedules": "tune.schedules.tuning",
     "prepared_schedules": "tune.schedules.tuning",
     "compare_outputs": "pipeline.outputs",
     "plots": "plots",
     "report": "plots.report",
-    "GraphView": "widgets.graph_view",
-    "CompareView": "widgets.compare_view",
-    "PassStepper": "widgets.pass_stepper",
-    "PatternInspector": "widgets.pattern_inspector",
-    "FusionInspector": "widgets.fusion_inspector",
+    "GraphView": "widgets.graph.view",
+    "CompareView": "widgets.graph.compare",
+    "PassStepper": "widgets.stepper.pass_stepper",
+    "PatternInspector": "widgets.patterns.inspector",
+    "FusionInspector": "widgets.fusion.inspector",
     "Predict": "widgets.predict",
-    "TunePanel": "widgets.tune_panel",
-    "Workbench": "widgets.workbench",
+    "TunePanel": "widgets.tuning.panel",
+    "Workbench": "widgets.workbench.widget",
 }
 
 __all__ = ["WorkbenchError", "__version__", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]  one list, _HOMES
@@ -103,8 +103,6 @@ if TYPE_CHECKING:
     from workbench import samples as samples
     from workbench.analysis.branches import parallel_branches as parallel_branches
     from workbench.analysis.chains import constant_chains as constant_chains
-    from workbench.analysis.dominance import dominators as dominators
-    from workbench.analysis.dominance import post_dominators as post_dominators
     from workbench.analysis.fusion import explain_fusion as explain_fusion
     from workbench.analysis.fusion.assertions import assert_fused as assert_fused
     from workbench.analysis.fusion.assertions import assert_kernels as assert_kernels
@@ -116,6 +114,8 @@ if TYPE_CHECKING:
     from workbench.dialects.registry import passes as passes
     from workbench.dialects.translating import to_relax as to_relax
     from workbench.graph.diff import diff as diff
+    from workbench.graph.dominance import dominators as dominators
+    from workbench.graph.dominance import post_dominators as post_dominators
     from workbench.graph.model import Graph as Graph
     from workbench.measure.ablate import ablate as ablate
     from workbench.measure.kernels.counts import count as count
@@ -139,15 +139,15 @@ if TYPE_CHECKING:
     from workbench.pipeline.spec import Pipeline as Pipeline
     from workbench.pipeline.trace import Trace as Trace
     from workbench.plots.report import report as report
+    from workbench.tune.run import tune as tune
     from workbench.tune.schedules.tuning import prepared_schedules as prepared_schedules
     from workbench.tune.schedules.tuning import tune_schedules as tune_schedules
     from workbench.tune.space import Space as Space
-    from workbench.tune.tuning import tune as tune
-    from workbench.widgets.compare_view import CompareView as CompareView
-    from workbench.widgets.fusion_inspector import FusionInspector as FusionInspector
-    from workbench.widgets.graph_view import GraphView as GraphView
-    from workbench.widgets.pass_stepper import PassStepper as PassStepper
-    from workbench.widgets.pattern_inspector import PatternInspector as PatternInspector
+    from workbench.widgets.fusion.inspector import FusionInspector as FusionInspector
+    from workbench.widgets.graph.compare import CompareView as CompareView
+    from workbench.widgets.graph.view import GraphView as GraphView
+    from workbench.widgets.patterns.inspector import PatternInspector as PatternInspector
     from workbench.widgets.predict import Predict as Predict
-    from workbench.widgets.tune_panel import TunePanel as TunePanel
-    from workbench.widgets.workbench import Workbench as Workbench
+    from workbench.widgets.stepper.pass_stepper import PassStepper as PassStepper
+    from workbench.widgets.tuning.panel import TunePanel as TunePanel
+    from workbench.widgets.workbench.widget import Workbench as Workbench

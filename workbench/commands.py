@@ -198,19 +198,19 @@ def _shown(path: str, inputs: list[str]) -> Trace | Graph | tuple[Graph, Graph]:
 
 def _view(thing: Trace | Graph | tuple[Graph, Graph], step: int | None) -> Any:
     if isinstance(thing, tuple):
-        from workbench.widgets.compare_view import CompareView
+        from workbench.widgets.graph.compare import CompareView
 
         return CompareView(*thing)
     if isinstance(thing, Graph):
-        from workbench.widgets.graph_view import GraphView
+        from workbench.widgets.graph.view import GraphView
 
         return GraphView(thing)
     if step is not None:
-        from workbench.widgets.compare_view import CompareView
+        from workbench.widgets.graph.compare import CompareView
 
         chosen = thing.step(step)
         return CompareView(chosen.before, chosen.after)
-    from workbench.widgets.pass_stepper import PassStepper
+    from workbench.widgets.stepper.pass_stepper import PassStepper
 
     return PassStepper(thing)
 

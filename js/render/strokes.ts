@@ -1,4 +1,4 @@
-/** The same picture as a list of strokes, fills and texts: workbench/widgets/paper.py draws them into PDF and PNG. */
+/** The same picture as a list of strokes, fills and texts: workbench/widgets/pictures.py draws them into PDF and PNG. */
 import { type Pen } from "./pen.ts";
 
 /** Path codes with their points in a row (M and L one, C three, Z none), and how they are inked. */

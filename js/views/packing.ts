@@ -1,4 +1,4 @@
-/** Messages whose bytes came beside them: workbench/widgets/packing.py wrote `{buffer: n}` where each was. */
+/** Messages whose bytes came beside them: workbench/widgets/payload.py wrote `{buffer: n}` where each was. */
 export function unpacked(value: unknown, buffers: readonly unknown[]): unknown {
   if (Array.isArray(value)) return value.map((item) => unpacked(item, buffers));
   if (value === null || typeof value !== "object") return value;

@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 from widgets import hostile
 
 from workbench.graph.model import Edge, Graph, Group, Node
-from workbench.widgets.compare_view import CompareView
-from workbench.widgets.graph_view import GraphView
+from workbench.widgets.graph.compare import CompareView
+from workbench.widgets.graph.view import GraphView
 
 
 def graph(*ops: str) -> Graph:

@@ -128,3 +128,60 @@ def test_wait_says_when_its_time_is_over(work):
     gate = running(work)
     assert not work.wait(0.01)
     gate.open.set()
+
+
+def test_failure_that_cannot_be_shown_is_in_the_log_and_later_requests_are_run(caplog):
+    def failed(name, error):
+        raise RuntimeError("the notebook is gone")
+
+    work, done = Background("test", print), []
+    for name, request in (("bad", lambda task: 1 / 0), ("good", lambda task: done.append("good"))):
+        work.submit_first({name: request}, failed)
+        assert work.wait(PATIENCE)
+    assert done == ["good"]
+    assert "the notebook is gone" in caplog.text
+
+
+def test_newest_request_goes_first_and_none_is_forgotten(work):
+    gate, done = running(work), []
+
+    def ask(*names):
+        work.submit_first({name: lambda task, n=name: done.append(n) for name in names}, print)
+
+    ask("old")
+    ask("new", "old")
+    ask("newest")
+    assert gate.task.wanted, "what runs stays wanted"
+    gate.open.set()
+    assert work.wait(PATIENCE)
+    assert done == ["newest", "new", "old"]
+
+
+def test_failure_of_a_named_request_is_shown_with_its_name(work):
+    failures = []
+    work.submit_first({"a": lambda task: 1 / 0}, lambda name, error: failures.append((name, type(error))))
+    assert work.wait(PATIENCE)
+    assert failures == [("a", ZeroDivisionError)]
+
+
+def test_progress_is_shown_and_taken_away_at_the_end(errors):
+    shown = []
+    work = Background("test", errors.append, shown.append)
+
+    def report(task):
+        task.report("too soon to be seen")
+        task.report("begun", 0.5, at_once=True)
+        raise ValueError
+
+    work.submit(report)
+    assert work.wait(PATIENCE)
+    assert [each and (each["what"], each["fraction"]) for each in shown] == [("begun", 0.5), None]
+    assert len(errors) == 1
+
+
+def test_request_without_progress_shows_none(errors):
+    shown = []
+    work = Background("test", errors.append, shown.append)
+    work.submit(lambda task: None)
+    assert work.wait(PATIENCE)
+    assert shown == []

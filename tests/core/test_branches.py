@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.analysis.branches import parallel_branches
-from workbench.analysis.branches.predict import Circular, circular, combined
-from workbench.analysis.branches.recipe import Recipe
+from workbench.analysis.branches.contraction import Circular, circular, merged, remaining
 from workbench.analysis.tensors import Tensor, nbytes, tensor
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
@@ -63,9 +62,9 @@ def test_an_empty_graph_has_no_branches():
     assert parallel_branches(Graph(dialect="relay")) == []
 
 
-def test_nothing_changes_without_a_recipe():
+def test_nothing_changes_where_nothing_is_equal():
     graph = casts()
-    rebuilt = combined(graph, [])
+    rebuilt = merged(graph, {})
     assert [(n.kind, n.op, n.type) for n in rebuilt.nodes] == [(n.kind, n.op, n.type) for n in graph.nodes]
     assert rebuilt.inputs == graph.inputs
     assert rebuilt.outputs == graph.outputs
@@ -73,13 +72,35 @@ def test_nothing_changes_without_a_recipe():
 
 def test_a_value_that_would_need_itself_is_noticed():
     graph = casts()
-    fine = Recipe(graph, ends={3: ("old", 1)})
-    circle = Recipe(graph)
-    circle.ends[1] = circle.add("op", "add", [("old", 2)], T)
+    fine, circle = ((1,), (3,)), ((1,), (2,))
     assert circular(graph, [fine]) == set()
     assert circular(graph, [fine, circle]) == {1}
     with pytest.raises(Circular):
-        combined(graph, [circle])
+        remaining(graph, [circle])
+
+
+def test_combinable_branches_without_tvm_have_no_cost():
+    builder = GraphBuilder("dense", "relay")
+    data, first, second = (builder.node("param", name, type=T) for name in ("x", "v", "w"))
+    ends = [
+        builder.node("op", "nn.dense", [data, w], type="Tensor[(2, 2), float32]", pattern=4) for w in (first, second)
+    ]
+    builder.outputs = [builder.node("tuple", "tuple", ends)]
+    groups = [group for group in parallel_branches(builder.build()) if group.kind == "combinable"]
+    assert groups
+    assert all(group.change is None and group.cost == "not tried: needs TVM" for group in groups)
+
+
+def test_relax_products_without_a_module_have_no_verdict_of_tvm():
+    builder = GraphBuilder("products", "relax")
+    data, first, second = (builder.node("param", name, type='R.Tensor((8, 8), dtype="float32")') for name in "xvw")
+    ends = [
+        builder.node("op", "relax.matmul", [data, w], type='R.Tensor((8, 8), dtype="float32")') for w in (first, second)
+    ]
+    builder.outputs = [builder.node("tuple", "tuple", ends)]
+    (found,) = parallel_branches(builder.build())
+    assert (found.kind, found.producer, found.codes) == ("near", data, ("not-tried",))
+    assert "needs TVM" in found.reasons[0].sentence
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.process.cuda import CudaFacts, architecture, why_not
+from workbench.worker.cuda import CudaFacts, architecture, why_not
 
 GOOD = CudaFacts(
     gpu="NVIDIA H100",

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from random_graphs import graphs
 
 import workbench as wb
-from workbench.analysis.dominance import VIRTUAL, dominators, post_dominators
 from workbench.errors import WorkbenchError
+from workbench.graph.dominance import VIRTUAL, dominators, post_dominators
 from workbench.graph.model import Graph, GraphBuilder
 
 

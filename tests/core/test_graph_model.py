@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from random_graphs import graphs
 
-from workbench.graph.model import Graph, GraphBuilder
-from workbench.graph.walk import depth
+from workbench.graph.model import Graph, GraphBuilder, depth
 
 
 def fused_pair():

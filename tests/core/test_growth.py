@@ -12,7 +12,7 @@ import pytest
 from workbench.graph.diff import diff
 from workbench.graph.layers import layered_pair
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.graph.paths import DEPTH, path_of
+from workbench.graph.scopes import DEPTH, path_of
 
 
 def lines(run: Callable[[], object]) -> int:

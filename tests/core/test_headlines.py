@@ -23,6 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
+from workbench.colours import LIGHT
 from workbench.dialects.base import Workload
 from workbench.measure.status import BROKEN, WRONG
 from workbench.measure.timing.race import Race
@@ -30,17 +31,17 @@ from workbench.measure.timing.ratio import Ratio
 from workbench.measure.timing.verdict import NOISE, RACED
 from workbench.pipeline.config import Config
 from workbench.plots import ablation, cpu_gpu, kernel_count, runtime, tuning_progress, waterfall
+from workbench.plots.configurations import headline
 from workbench.plots.report import _summary
-from workbench.plots.style import LIGHT, to_svg
-from workbench.plots.times import headline
-from workbench.tune.racing import Verdict
+from workbench.plots.style import to_svg
+from workbench.tune.final_race import Verdict
 from workbench.tune.result import Result
 from workbench.tune.schedules.result import TunedSchedules
 from workbench.tune.space import Space
 from workbench.tune.trial import Trial
-from workbench.widgets.fusion_lists import _measured
-from workbench.widgets.passes_panels import AblationPanel, WaterfallPanel
-from workbench.widgets.tune_blocks import best_line
+from workbench.widgets.fusion.tabs import _measured
+from workbench.widgets.tuning.blocks import best_line
+from workbench.widgets.workbench.passes_panels import AblationPanel, WaterfallPanel
 
 A, B = "opt 0", "opt 3"
 MESSAGE = (

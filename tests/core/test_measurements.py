@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from workbench.pipeline.config import Config
-from workbench.widgets import measuring
-from workbench.widgets.measuring import Measurements
+from workbench.widgets.workbench import measurements
+from workbench.widgets.workbench.measurements import Measurements
 
 PATIENCE = 10.0
 A, B, C = (Config(name=name, opt_level=level) for level, name in enumerate("ABC"))
@@ -23,7 +23,7 @@ class Bench:
         self.begun: list[str] = []
         self.started = {config: threading.Event() for config in (A, B, C)}
         self.go = threading.Event()
-        monkeypatch.setattr(measuring, "measure_one", self._measure)
+        monkeypatch.setattr(measurements, "measure_one", self._measure)
         monkeypatch.setattr(Measurements, "_counted", lambda *_: {})
         self.errors: list[Exception] = []
         self.workload: Any = "a workload, which only the replaced functions see"

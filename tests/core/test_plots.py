@@ -14,6 +14,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from workbench.colours import DARK, LIGHT, family
 from workbench.measure.timing.ceilings import Ceilings, ceilings
 from workbench.plots import (
     ablation,
@@ -27,8 +28,7 @@ from workbench.plots import (
     tuning_progress,
     waterfall,
 )  # fmt: skip
-from workbench.plots.ops import family
-from workbench.plots.style import DARK, LIGHT, time_unit, to_both, to_svg
+from workbench.plots.style import time_unit, to_both, to_svg
 
 HOSTILE = ["$x$ $", "<script>alert(1)</script>", "a_b^c{", "\\frac{", "", "n" * 3000, "A\nB", "%s", "_hidden", "日本"]
 

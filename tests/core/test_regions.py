@@ -6,7 +6,7 @@ from hypothesis import given
 from test_dominance import networks, reached, users
 
 import workbench as wb
-from workbench.analysis.dominance import dominators
+from workbench.graph.dominance import dominators
 from workbench.graph.model import GraphBuilder
 
 

@@ -11,8 +11,8 @@ from contextlib import suppress
 
 import pytest
 
-from workbench.process import reporting
-from workbench.process.reporting import find_place, reported
+from workbench.worker import reporting
+from workbench.worker.reporting import find_place, reported
 
 
 class Shown:
@@ -94,7 +94,7 @@ def test_thread_of_a_widget_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> No
 
 SCRIPT = """
 import time
-from workbench.process import reporting
+from workbench.worker import reporting
 reporting.DELAY = reporting.EVERY = 0.05
 with reporting.reported(None, "Measuring m") as progress:
     progress("opt 3", 0.5)

@@ -15,9 +15,9 @@ from workbench.dialects.scheduling import RECORDS, WORKLOADS
 from workbench.errors import StoreError, UnknownName, UnknownNode, WorkbenchError
 from workbench.measure.timing.race import Race
 from workbench.pipeline.config import Config
-from workbench.tune.schedules.link import plain, selected, tasks_of
-from workbench.tune.schedules.place import begun, done, folder_for, locked, mend, note_done
+from workbench.tune.schedules.database import begun, done, folder_for, locked, mend, note_done
 from workbench.tune.schedules.result import TunedSchedules
+from workbench.tune.schedules.tasks import plain, selected, tasks_of
 
 HERE = {"dialect": "relay", "tvm": "1", "machine": "m", "target": "llvm", "cores": 2}
 CALLS = [

@@ -14,8 +14,8 @@ from workbench.errors import WorkbenchError
 from workbench.measure.remote.targets import target_there
 from workbench.measure.rows import device_of
 from workbench.plots.rows import kind
-from workbench.process.cuda import architecture
 from workbench.targets import kind_of, target_fields, target_text, target_texts, with_option
+from workbench.worker.cuda import architecture
 
 SAME = {
     "llvm": ["llvm", " llvm ", '{"kind": "llvm"}', {"kind": "llvm"}, {"kind": "llvm", "tag": ""}],

@@ -15,16 +15,16 @@ from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, NoServer, WorkerLost
 from workbench.measure.kernels.final import Final
 from workbench.pipeline.config import Config
-from workbench.tune import evaluate, lanes
-from workbench.tune.book import Book
-from workbench.tune.control import Control
+from workbench.tune import evaluate, runners
+from workbench.tune.background_run import Control
+from workbench.tune.budget import Limit, Pace
 from workbench.tune.evaluate import Effort, Evaluator
-from workbench.tune.flight import Flight
-from workbench.tune.lanes import Devices, done
-from workbench.tune.pace import Limit, Pace
+from workbench.tune.runners import Devices, done
+from workbench.tune.scheduler import Flight
 from workbench.tune.search import Exhaustive, Guided
 from workbench.tune.space import Space
 from workbench.tune.trial import key_of
+from workbench.tune.trial_log import Book
 
 SPACE = Space(toggles=("A", "B", "C"), opt_levels=(3, 2))
 TARGET = "llvm"
@@ -167,7 +167,7 @@ class Servers:
 
 
 def test_lanes_are_as_many_as_the_tracker_has_servers_now(monkeypatch):
-    monkeypatch.setattr(lanes, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(runners, "LOOK_SECONDS", 0.0)
     tracker = Servers(2)
     over = Devices(tracker)
     assert over.width() == 2
@@ -176,7 +176,7 @@ def test_lanes_are_as_many_as_the_tracker_has_servers_now(monkeypatch):
     tracker.count = None
     assert over.width() == 0
     tracker.count = 100
-    assert over.width() == lanes.MOST
+    assert over.width() == runners.MOST
 
 
 def test_devices_work_at_the_same_time_and_closing_waits_for_them():

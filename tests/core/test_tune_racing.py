@@ -8,7 +8,7 @@ from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, WorkerLost
 from workbench.measure.timing.race import Race
 from workbench.pipeline.config import Config
-from workbench.tune.racing import RACED, Verdict, decided
+from workbench.tune.final_race import RACED, Verdict, decided
 from workbench.tune.result import Result
 from workbench.tune.trial import Trial
 

@@ -10,13 +10,13 @@ import pytest
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, StoreError, WorkbenchError, WorkerLost
-from workbench.tune import log as logs
+from workbench.tune import trial_log as logs
+from workbench.tune.budget import Limit
 from workbench.tune.evaluate import Clock, Effort, Evaluator
-from workbench.tune.log import Log
-from workbench.tune.pace import Limit
 from workbench.tune.run import Run
 from workbench.tune.space import Space
 from workbench.tune.trial import Trial
+from workbench.tune.trial_log import Log
 
 SPACE = Space(toggles=("A", "B", "C", "D"))
 HEAD = {"format": 1, "workload_hash": "0", "dialect": "relay", "tvm": "0.17", "machine": "m"}

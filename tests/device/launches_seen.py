@@ -8,7 +8,7 @@ import json
 import sys
 
 import workbench as wb
-from workbench.measure.timing import builds
+from workbench.jobs import build
 from workbench.pipeline.config import Config
 
 
@@ -18,7 +18,7 @@ def main():
     for name, level in ((name, level) for name in sys.argv[1:] for level in range(4)):
         workload = wb.samples.load(name)
         config = Config.of(level)
-        kept = builds.compiled(workload, "cuda", config.to_data(), lambda *_: None)
+        kept = build.compiled(workload, "cuda", config.to_data(), lambda *_: None)
         running = kept.built.load(0)
         running.outputs()
         before = counter()

@@ -196,11 +196,11 @@ def mutate_lines(random: Random, seeds: Sequence[bytes]) -> bytes:
 
 def read_log(data: bytes) -> None:
     from workbench.dialects.base import Workload
-    from workbench.tune import log
+    from workbench.tune import trial_log
 
-    log.header = lambda workload: HEAD  # what is here depends on TVM and on the machine
+    trial_log.header = lambda workload: HEAD  # what is here depends on TVM and on the machine
     path = written(data, "log.jsonl")
-    opened, trials = log.Log.opened(path, Workload(None, {}, "w", "relay"))
+    opened, trials = trial_log.Log.opened(path, Workload(None, {}, "w", "relay"))
     for trial in trials:
         assert trial.key
         opened.append(trial)

@@ -16,8 +16,8 @@ import nbformat
 from nbclient import NotebookClient
 from PIL import Image
 
-from workbench.process import reporting
 from workbench.widgets import still
+from workbench.worker import reporting
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 WORDS = ("Predict", "TunePanel")

@@ -10,11 +10,11 @@ import pytest
 import tvm
 import tvm_ffi
 from tvm import relax
-from workbench.dialects.relax import DIALECT
 
 import workbench as wb
 from workbench.dialects import compat
 from workbench.dialects.base import Workload
+from workbench.dialects.relax import DIALECT
 from workbench.errors import LoadError
 
 

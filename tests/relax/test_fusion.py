@@ -202,7 +202,7 @@ class Gradients(relax.PyExprMutator):
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         if call.op.name != "relax.call_tir" or call.args[0].name_hint != "relu":
             return call
-        types = compat.result_types(call)
+        types = call.ty_args if hasattr(call, "ty_args") else call.sinfo_args
         return relax.op.call_tir_with_grad(call.args[0], call.args[1], types[0], te_grad_name="gradient")
 
 

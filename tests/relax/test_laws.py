@@ -8,10 +8,10 @@ import tvm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tvm import relax
-from workbench.dialects.relax import DIALECT
 
 import workbench as wb
 from workbench.dialects import compat
+from workbench.dialects.relax import DIALECT
 from workbench.graph.model import Graph
 
 SHAPE = (2, 3)

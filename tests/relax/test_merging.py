@@ -16,8 +16,8 @@ from tvm.script import ir
 from tvm.script import relax as script
 
 import workbench as wb
+from workbench.analysis.branches.contraction import merged
 from workbench.analysis.branches.finder import Reason
-from workbench.analysis.branches.predict import combined
 from workbench.dialects.compat import identity
 from workbench.dialects.relax.graph import build_graph
 from workbench.graph.model import Graph
@@ -115,8 +115,8 @@ class Compared:
             with pytest.raises(ValueError, match="is not defined"):
                 relax.analysis.well_formed(self.result)
             return
-        recipes = [group.recipe for group in self.groups if group.kind == "identical" and group.recipe]
-        assert operators(combined(self.graph, recipes)) == operators(wb.load(self.result).graph())
+        instead = {node: kept for group in self.groups for node, kept in group.instead.items()}
+        assert operators(merged(self.graph, instead)) == operators(wb.load(self.result).graph())
         for group in self.groups:
             for reason in group.reasons:
                 self.check_reason(reason)

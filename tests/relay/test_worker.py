@@ -12,9 +12,9 @@ import pytest
 
 import workbench as wb
 from workbench.errors import MeasureError, WorkerLost
-from workbench.process.worker import Worker, worker
+from workbench.worker.parent import Worker, worker
 
-KERNELS = "workbench.measure.kernels.counting:kernels"
+KERNELS = "kernels"
 CRASHES = "llvm -mtriple=foo-bar"
 
 

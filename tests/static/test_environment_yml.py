@@ -23,7 +23,7 @@ def test_same_name_and_python():
 
 
 def test_python_is_not_newer_than_relay_runs_on():
-    from workbench.environments.support import PYTHON_TOO_NEW
+    from workbench.environments.relay import PYTHON_TOO_NEW
 
     assert CONDA["python"].split(",")[1] == "<" + ".".join(map(str, PYTHON_TOO_NEW))
 

@@ -9,11 +9,11 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from workbench.process.reporting import OUTPUT
+from workbench.worker.reporting import OUTPUT
 
 SHORT = """
 import time
-from workbench.process import reporting
+from workbench.worker import reporting
 reporting.DELAY = reporting.EVERY = 0.05
 with reporting.reported(None, "Measuring <b>m</b>") as progress:
     progress("opt 3", 0.5)

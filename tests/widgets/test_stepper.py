@@ -16,9 +16,8 @@ from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
-from workbench.widgets.packing import packed
-from workbench.widgets.states import States, lines
-from workbench.widgets.supply import Supply
+from workbench.widgets.payload import packed
+from workbench.widgets.stepper.trace_states import States, lines
 
 
 def chain(*ops: str) -> Graph:
@@ -227,42 +226,3 @@ def test_bytes_are_put_beside_a_message_wherever_they_are():
     message, buffers = packed({"a": [b"1", {"b": b"2"}], "c": "text", "d": None})
     assert message == {"a": [{"buffer": 0}, {"b": {"buffer": 1}}], "c": "text", "d": None}
     assert buffers == [b"1", b"2"]
-
-
-def test_a_failure_that_can_not_be_shown_does_not_end_the_thread(caplog: pytest.LogCaptureFixture) -> None:
-    made: list[str] = []
-
-    def make(wish: tuple[str]) -> None:
-        if wish == ("bad",):
-            raise ValueError("bad")
-        made.append(wish[0])
-
-    def failed(wish: tuple[str], error: Exception) -> None:
-        raise RuntimeError("the notebook is gone")
-
-    supply = Supply("test", make, failed)
-    for wish in ("bad", "good"):
-        supply.want([(wish,)])
-        assert supply.wait(10)
-    assert made == ["good"]
-    assert "the notebook is gone" in caplog.text
-
-
-def test_the_newest_wish_goes_first_and_none_is_forgotten():
-    import threading
-
-    begun, go, made = threading.Event(), threading.Event(), []
-
-    def make(wish):
-        begun.set()
-        assert go.wait(10)
-        made.append(wish[0])
-
-    supply = Supply("test", make, lambda wish, error: None)
-    supply.want([("first",), ("old",)])
-    assert begun.wait(10)
-    supply.want([("new",), ("old",)])
-    supply.want([("newest",)])
-    go.set()
-    assert supply.wait(10)
-    assert made == ["first", "newest", "new", "old"]

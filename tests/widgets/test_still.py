@@ -14,8 +14,8 @@ from widgets.test_saving import Elements, plain, views, words
 
 import workbench as wb
 from workbench.graph.model import Graph
-from workbench.widgets.bundle import STILL_NODES, View
-from workbench.widgets.graph_view import GraphView
+from workbench.widgets.base import STILL_NODES, View
+from workbench.widgets.graph.view import GraphView
 from workbench.widgets.still import MOST, OUTPUT
 
 GRAPHVIZ = pytest.mark.skipif(not shutil.which("dot"), reason="needs Graphviz")

@@ -10,8 +10,8 @@ import pytest
 import workbench as wb
 from workbench.errors import WorkbenchError
 from workbench.tune.evaluate import Evaluator
-from workbench.widgets import tune_still
-from workbench.widgets.tune_blocks import choice, ordered, remark
+from workbench.widgets.tuning import blocks as tune_blocks
+from workbench.widgets.tuning.blocks import choice, ordered, remark
 
 
 def named(panel, name):
@@ -170,7 +170,7 @@ def test_what_stays_on_a_page_that_runs_nothing_is_a_sentence_and_the_rows(workl
     kept = panel._still()
     assert kept.count("<tr>") == 1 + len(panel.run.trials)
     assert "The best is" in kept
-    monkeypatch.setattr(tune_still, "MOST_ROWS", 1)
+    monkeypatch.setattr(tune_blocks, "MOST_ROWS", 1)
     kept = panel._still()
     assert kept.count("<tr>") == 2
     assert f"And {len(panel.run.trials) - 1} more." in kept

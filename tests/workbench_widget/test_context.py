@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from workbench_widget.driving import MERGE, says
 
-from workbench.widgets import page
+from workbench.widgets.workbench import page
 
 
 def test_the_compilers_own_pipeline_is_shown_and_switched(bench, dialect):

@@ -56,7 +56,7 @@ def test_results_of_the_function_before_are_not_shown(steps):
     state = steps.state
     old_explore._tell(rows=[{"name": "late"}])
     old_rows.keep_race(Config(name="a"), Config(name="b"), None)
-    old_rows._busy({"text": "late"})
+    old_rows._work._show({"what": "late", "fraction": None, "since": 0.0})
     old_panel.show()
     assert (steps.exploration, steps.state, steps.kernels_tab) == ({}, state, [])
 

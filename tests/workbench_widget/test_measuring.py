@@ -11,7 +11,7 @@ from workbench_widget.driving import MERGE, PIPELINE, says
 import workbench as wb
 from workbench.errors import UnknownName
 from workbench.pipeline.config import Config
-from workbench.widgets.measuring import Measurements
+from workbench.widgets.workbench.measurements import Measurements
 
 
 def test_each_configuration_tried_is_a_row_once_and_the_plots_fill(cast, dialect):

@@ -10,8 +10,8 @@ from workbench_widget.driving import MERGE, says
 
 import workbench as wb
 from workbench.errors import WorkbenchError
-from workbench.widgets import real_build
-from workbench.widgets.real_build import RealBuild
+from workbench.widgets.workbench import compiler_build
+from workbench.widgets.workbench.compiler_build import RealBuild
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_a_build_that_fails_has_its_sentence(conv, dialect, facts):
 
 def test_a_count_that_fails_has_its_reason(conv, dialect, monkeypatch):
     failed = SimpleNamespace(status="failed", reason="no build of it runs", calls=0)
-    monkeypatch.setattr(real_build, "count_config", lambda *_, **__: failed)
+    monkeypatch.setattr(compiler_build, "count_config", lambda *_, **__: failed)
     seen = []
     build = RealBuild(conv, "llvm", [], seen.append, seen.append, seen.append)
     build.count(3)
@@ -109,7 +109,7 @@ def test_a_known_level_cancels_the_count_of_another(conv, dialect, monkeypatch):
         assert config.opt_level == 3 or gate.wait(60)
         return SimpleNamespace(status="ok", reason="", calls=config.opt_level)
 
-    monkeypatch.setattr(real_build, "count_config", count)
+    monkeypatch.setattr(compiler_build, "count_config", count)
     build = RealBuild(conv, "llvm", [], seen.append, seen.append, seen.append)
     build.count(3)
     assert build.wait(60)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from workbench.analysis.dominance import VIRTUAL, DominatorTree, known_node, post_dominators
+from workbench.graph.dominance import VIRTUAL, DominatorTree, known_node, post_dominators
 from workbench.graph.model import Edge, Graph, HasGraph, graph_of
 
 

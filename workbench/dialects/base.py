@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Any
 
 from workbench.dialects import registry
 from workbench.errors import LoadError
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, Options, depth
 
 SAFE_DEPTH = 5000
 """Operators in a chain that TVM's recursive passes take. Of chains tried, 5,000 ran and 20,000 ended the process."""
@@ -183,3 +184,19 @@ class GraphOnly(Workload):
         what = "text" if self.said else "picture"
         noted = f", {len(self.notes)} in .notes" if self.notes else ""
         return f"Workload({self.name!r}, {self.dialect}, {what} only{noted})"
+
+
+def runnable(graph: Graph, dialect: str, module: Any) -> Graph:
+    """Return the graph of a module with `ask_after`, which runs a pass on that module."""
+    return replace(graph, ask_after=cache(partial(_graph_after, graph, dialect, module)))
+
+
+def _graph_after(graph: Graph, dialect: str, module: Any, name: str, options: Options) -> Graph | None:
+    if depth(graph) > SAFE_DEPTH:
+        return None
+    try:
+        here = registry.dialect(dialect)
+        after = here.passes.apply(here.passes.make(name, dict(options)), here.frontend.copy(module), 4)
+        return here.frontend.graph(after, graph.name)
+    except Exception:  # noqa: BLE001  a pass raises errors of many classes
+        return None

@@ -131,21 +131,6 @@ def structural_hash(module: Any) -> int:
     return int(tvm_ffi.structural_hash(module, map_free_vars=True))
 
 
-def value_hash(value: Any) -> int:
-    """The same for attributes, types or literals that are equal; a free variable is equal to itself alone."""
-    return int(tvm_ffi.structural_hash(value))
-
-
-def is_tensor(type: Any) -> bool:
-    """Whether a type is that of one tensor."""
-    return isinstance(type, _TensorType)
-
-
-def result_types(call: Any) -> list[Any]:
-    """The types that a call says its result has: those that a `call_tir` must say."""
-    return list(call.sinfo_args if _OLD_TYPES else call.ty_args)
-
-
 def dtype_of(type: Any) -> str:
     """The data type of a tensor's or a scalar's type."""
     return str(type.dtype)

@@ -56,6 +56,7 @@ def installed() -> str | None:
 
 
 @lru_cache
+@lru_cache
 def dialect(name: str) -> Dialect:
     """The dialect of that name; imports its TVM.
 

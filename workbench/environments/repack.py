@@ -2,7 +2,8 @@
 
 The bitblas wheel bundles a complete TVM with LLVM and CUDA. Taken from it: the Python package and libtvm.so. Changed in
 it: where libtvm.so looks for CUDA's libraries, so that plain `import tvm` works with a driver or without, and with no
-environment variable. Nothing is taken from bitblas itself, and its dependencies (torch and more) are not needed.
+environment variable. Nothing is taken from bitblas itself, and its dependencies (torch and more) are not needed. The C
+compiler is the machine's own, or Zig's from PyPI.
 """
 
 from __future__ import annotations
@@ -17,9 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from workbench.environments import SetupError
-from workbench.environments.compiler import compile_shared, find_compiler
-from workbench.environments.pip import run_pip
-from workbench.environments.wheel import file_sha256, pack
+from workbench.environments.packages import file_sha256, pack, run_pip
 
 SOURCE = "bitblas==0.1.0.post1"
 SOURCE_SHA256 = "5beaf38899671dc35da63ff31b8d7bea4d98a2c929a102fe40d2f3004cec391b"
@@ -163,3 +162,40 @@ def _place(name: str) -> str | None:
     if name in (f"{INSIDE}LICENSE", f"{INSIDE}NOTICE") or name.startswith(f"{INSIDE}licenses/"):
         return "tvm_relay-0.17.dev0.dist-info/licenses/" + name.removeprefix(INSIDE)
     return None
+
+
+NAMES = ("cc", "gcc", "clang")
+ZIG = "ziglang==0.13.0.post1"
+
+
+def find_compiler(python: Path, scratch: Path) -> list[str]:
+    """Return the command that compiles C; with no compiler on PATH, install Zig's into `scratch`."""
+    for name in NAMES:
+        found = shutil.which(name)
+        if found:
+            return [found]
+    try:
+        run_pip(python, ["install", "--target", str(scratch / "zig"), ZIG], purpose=f"install {ZIG}")
+    except SetupError as error:
+        raise SetupError(
+            f"No C compiler ({', '.join(NAMES)}) is on PATH and Zig's could not be had from PyPI either: "
+            "install gcc (apt-get install gcc), or mend the network, then run this again."
+        ) from error
+    # Its own cache, in the user's home, would outlive the scratch folder.
+    os.environ["ZIG_GLOBAL_CACHE_DIR"] = str(scratch / "zig-cache")
+    # With no glibc version named, Zig links against an old one, where dlopen was still in libdl.
+    return [str(scratch / "zig" / "ziglang" / "zig"), "cc", "-target", "x86_64-linux-gnu.2.34"]
+
+
+def compile_shared(compiler: list[str], source: Path, target: Path, *options: str) -> None:
+    """Compile one C file into a shared library named by its file name."""
+    command = [
+        *compiler,
+        *("-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", f"-Wl,-soname,{target.name}"),
+        *options,
+        *("-o", str(target), str(source)),
+    ]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        last = (result.stderr.strip().splitlines() or [f"exit status {result.returncode}"])[-1]
+        raise SetupError(f"{compiler[0]} could not compile {source.name} ({last}): put a working gcc first on PATH.")

@@ -15,10 +15,9 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from workbench.graph.fewest import fewest
 from workbench.graph.identity import Label, ValueNumbers, contexts, label, labels
 from workbench.graph.model import Graph, HasGraph, graph_of
-from workbench.graph.refine import comparable, refine, same_inputs
+from workbench.graph.refine import comparable, fewest, refine, same_inputs
 
 LOOK_THROUGH = 4
 "A pass may put a few operators (casts, layout transforms) on an edge; pairing looks past at most this many of them."

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from workbench.colours import BLUE, CLUSTER, GREEN, MERGED, VERMILION
 from workbench.graph.nodes import Node
 
 if TYPE_CHECKING:
@@ -17,13 +18,13 @@ LONGEST = 80
 "characters of a label; Graphviz makes the box as wide as its text"
 
 MARKS = {
-    "changed": {"color": "#0072b2", "sign": "~ "},
-    "removed": {"color": "#d55e00", "sign": "- "},
-    "added": {"color": "#009e73", "sign": "+ "},
-    "merged": {"color": "#b0578d", "sign": "merged: "},
-    "split": {"color": "#b0578d", "sign": "split: "},
+    "changed": {"color": BLUE, "sign": "~ "},
+    "removed": {"color": VERMILION, "sign": "- "},
+    "added": {"color": GREEN, "sign": "+ "},
+    "merged": {"color": MERGED, "sign": "merged: "},
+    "split": {"color": MERGED, "sign": "split: "},
 }
-"the page's colours (js/style.css), never without a sign"
+"the colours of the page, never without a sign"
 
 
 def to_networkx(graph: Graph) -> Any:
@@ -79,7 +80,7 @@ def _fill(dot: Any, graph: Graph, prefix: str, marks: Mapping[int, str]) -> None
             label=graphviz.escape(_text(group.name) or group.kind),
             style="rounded,filled",
             fillcolor="#00000010",
-            color="#aebccd",
+            color=CLUSTER,
             fontsize="9",
         )
     for node in graph.nodes:

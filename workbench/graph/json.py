@@ -8,7 +8,18 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import LoadError
-from workbench.graph.nodes import DIALECTS, GROUP_KINDS, KINDS, PATTERNS, Answers, Edge, Group, Node
+from workbench.graph.nodes import (
+    DIALECTS,
+    GROUP_KINDS,
+    KINDS,
+    PATTERNS,
+    Answers,
+    Edge,
+    Group,
+    Joined,
+    Node,
+    Products,
+)
 from workbench.graph.received import Damaged, parse
 
 if TYPE_CHECKING:
@@ -36,6 +47,7 @@ def to_data(graph: Graph) -> dict[str, Any]:
         "outputs": list(graph.outputs),
         # TVM is not asked for a file's sake: it reads all constants for that
         **(_answers(graph.answers) if "answers" in vars(graph) else {}),
+        **(_products(graph.products) if "products" in vars(graph) else {}),
     }
 
 
@@ -44,6 +56,13 @@ def _answers(answers: Answers) -> dict[str, Any]:
     return {
         key: value for key, value in (("merged", merged), ("unfusible", answers.unfusible)) if value not in (None, "")
     }
+
+
+def _products(products: Products | None) -> dict[str, Any]:
+    if products is None:
+        return {}
+    joined = [[each.left, list(each.right), list(each.bias)] for each in products.joined]
+    return {"products": {"joined": joined, "parts": sorted(products.parts), "failure": products.failure}}
 
 
 _EMPTY = Node(0, "", "")
@@ -87,7 +106,24 @@ def _read(data: dict[str, Any], make: type[Graph]) -> Graph:
     edges = tuple(Edge(s, t, i, types[s]) for s, t, i in data["edges"])
     groups = tuple(Group(**{**row, "inputs": _list(row.get("inputs", []))}) for row in data["groups"])
     answers = Answers(dict(data["merged"]) if "merged" in data else None, data.get("unfusible", ""))
-    return make(nodes, edges, groups, _list(data["outputs"]), data["name"], data["dialect"], lambda: answers)
+    products = _read_products(data["products"]) if "products" in data else None
+    outputs = _list(data["outputs"])
+    return make(
+        nodes, edges, groups, outputs, data["name"], data["dialect"], lambda: answers, products and (lambda: products)
+    )
+
+
+def _read_products(data: dict[str, Any]) -> Products:
+    joined = (Joined(left, _list(right), _list(bias)) for left, right, bias in data["joined"])
+    return Products(tuple(joined), frozenset(_list(data["parts"])), data["failure"])
+
+
+def _sound_products(graph: Graph) -> bool:
+    products = graph.products or Products()
+    nodes = (node for each in products.joined for node in (each.left, *each.right, *each.bias))
+    return isinstance(products.failure, str) and all(
+        _place(node, len(graph.nodes)) for node in (*nodes, *products.parts)
+    )
 
 
 def _list(value: Any) -> tuple[Any, ...]:
@@ -111,6 +147,7 @@ def _check(graph: Graph) -> None:
         and all(
             _place(a, len(graph.nodes)) and (_place(b, a) or b == -1) for a, b in (graph.answers.merged or {}).items()
         )
+        and _sound_products(graph)
     )
     if not sound:
         raise LoadError(

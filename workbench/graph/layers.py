@@ -2,7 +2,7 @@
 
 A link of the spine is told by the set of its operators, so a residual block with a convolution on its shortcut is a block
 like the others, and a few changed attributes change no border. Layers are derived: they are in no saved graph and a diff
-does not see them. Where the importer gave paths, those are the layers (workbench.graph.paths).
+does not see them. Where the importer gave paths, those are the layers (workbench.graph.scopes).
 """
 
 from __future__ import annotations
@@ -14,11 +14,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from workbench.graph.parts import parts
-from workbench.graph.paths import named_scopes
-from workbench.graph.repeats import Repeat, repeats
-from workbench.graph.scopes import Scope, Scopes, carried, function_of, settled, with_scopes
-from workbench.graph.spine import OUTSIDE, Spine, spine
+from workbench.graph.layer_search import OUTSIDE, Repeat, Spine, repeats, spine
+from workbench.graph.scopes import Scope, Scopes, carried, function_of, named_scopes, parts, settled, with_scopes
 
 if TYPE_CHECKING:
     from workbench.graph.diff import GraphDiff

@@ -14,8 +14,11 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from workbench.errors import WorkbenchError
-from workbench.graph.nodes import Answers, Edge, Group, Node
+from workbench.graph.nodes import Answers, Edge, Group, Node, Products
 from workbench.terminal import visible
+
+Options = tuple[tuple[str, object], ...]
+"a pass's options by name"
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,10 @@ class Graph:
     dialect: str = ""
     ask: Callable[[], Answers] | None = field(default=None, compare=False, repr=False)
     "asks TVM about the module; None where there is nothing to ask"
+    ask_products: Callable[[], Products | None] | None = field(default=None, compare=False, repr=False)
+    "runs CombineParallelMatmul on the module; None where there is no Relax module"
+    ask_after: Callable[[str, Options], Graph | None] | None = field(default=None, compare=False, repr=False)
+    "runs a pass, given by name and options, on the module and draws the result, or gives None where it raises"
 
     def __repr__(self) -> str:
         sizes = f"{len(self.nodes)} nodes, {len(self.edges)} edges, {len(self.groups)} groups"
@@ -39,6 +46,11 @@ class Graph:
     def answers(self) -> Answers:
         """What TVM answered about the module; it is asked at the first look. A saved graph has the answers that were there."""
         return Answers() if self.ask is None else self.ask()
+
+    @cached_property
+    def products(self) -> Products | None:
+        """The result of CombineParallelMatmul, which runs at the first look; None where there is no module to run it on."""
+        return None if self.ask_products is None else self.ask_products()
 
     @cached_property
     def inputs(self) -> tuple[tuple[int, ...], ...]:
@@ -112,7 +124,7 @@ class Graph:
 
     def kernels(self) -> int:
         """Count the kernels: fused and offloaded groups that compute, and every operator outside one that is work."""
-        from workbench.graph.launches import is_work
+        from workbench.graph.nodes import is_work
 
         works = is_work(self)
         computing = {self.kernel_of(node.id) for node in self.nodes if node.kind == "call" or works(node)}
@@ -244,3 +256,28 @@ class GraphBuilder:
         return Graph(
             tuple(self.nodes), tuple(self.edges), tuple(self.groups), tuple(self.outputs), self.name, self.dialect
         )
+
+
+def depth(graph: Graph) -> int:
+    """Return how deep a recursive visitor of the program goes: the longest path, and the functions around it."""
+    deepest = [1] * len(graph.nodes)
+    # nodes stand in topological order, so each node's depth is final before it is used
+    for id, inputs in enumerate(graph.inputs):
+        if inputs:
+            deepest[id] = 1 + max(deepest[source] for source in inputs)
+    return max(deepest, default=0) + _nesting(graph)
+
+
+def _nesting(graph: Graph) -> int:
+    """Return how many functions are inside each other."""
+    levels: dict[int | None, int] = {None: 0}
+    for group in graph.groups:
+        above: list[int] = []
+        at: int | None = group.id
+        while at not in levels:
+            assert at is not None, "None has a level"
+            above.append(at)
+            at = graph.groups[at].parent
+        for inner in reversed(above):
+            levels[inner] = levels[graph.groups[inner].parent] + 1
+    return max(levels.values())

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workbench.graph.model import Graph
+
 
 DIALECTS = ("relay", "relax")
 KINDS = ("op", "param", "constant", "tuple", "get_item", "call", "function", "if", "match", "ref", "global", "shape")
@@ -89,3 +94,49 @@ class Answers:
     that is out of scope there; None where the pass was not run"""
     unfusible: str = ""
     "why FuseOps raises, whatever its settings; empty where nothing in the functions makes it"
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Products of one value that CombineParallelMatmul makes one product of."""
+
+    left: int
+    "the node of the first factor, which they share"
+    right: tuple[int, ...]
+    "the nodes of their second factors; those that an earlier round has joined are listed one by one"
+    bias: tuple[int, ...] = ()
+    "the nodes that are added to them; empty where the pass takes the bare products"
+
+
+@dataclass(frozen=True)
+class Products:
+    """The result of TVM's CombineParallelMatmul on a Relax module."""
+
+    joined: tuple[Joined, ...] = ()
+    "in the order in which the pass joins them; where it raises, the last it came to is among them"
+    parts: frozenset[int] = frozenset()
+    "nodes whose value is a part of a split after the pass"
+    failure: str = ""
+    "the error that the pass raises; empty where it raises none"
+
+
+_BOOKKEEPING = re.compile(
+    # marks and memory; `vm.builtin` has library calls too, so those that lowering makes are listed
+    r"on_device|memory\..*|vm\.(shape_of|shape_func|reshape_tensor|bind)"
+    r"|relax\.((vm|memory)\..*|builtin\.alloc_tensor|null_value|hint_on_device|shape_of|assert_op)"
+    r"|vm\.builtin\.((check|match|make|alloc|tuple)_.*|reshape|shape_of|copy|null_value|read_if_cond|assert_op)"
+)
+_VIEW = "relax.reshape"
+"RewriteDataflowReshape makes it of a compiled reshape: the same memory, passed on"
+
+
+def is_work(graph: Graph) -> Callable[[Node], bool]:
+    """Return whether a node of the graph is work; memory, checks and marks are not.
+
+    Before lowering an operator of Relax is a kernel to be. After it `relax.reshape` is a view, and no other operator is left.
+    """
+    ops = {node.op for node in graph.ops() if not _BOOKKEEPING.fullmatch(node.op)}
+    operators = {op for op in ops if op.startswith("relax.")}
+    if operators == {_VIEW} and ops != operators:
+        ops.remove(_VIEW)
+    return lambda node: node.kind == "op" and node.op in ops

@@ -1,12 +1,18 @@
-"""Scopes of a graph: boxes derived from it (layers, stages, paths of names), and the graph with them as groups."""
+"""Scopes of a graph: boxes derived from it (layers, stages, paths of names), and the graph with them as groups.
+
+An importer gives paths as `Node.scope`, or as spans that are a path of modules. A graph in which nothing repeats and that
+is too long to be read at once gets parts: stretches of its topological order, which never make a cycle; Relay and Relax bind
+an operator soon after its inputs, so neighbours mostly stay together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from workbench.graph.nodes import Group
+from workbench.graph.nodes import Group, Node
 
 if TYPE_CHECKING:
     from workbench.graph.diff import GraphDiff
@@ -145,3 +151,136 @@ def _used(found: Scopes) -> dict[int, int]:
             used[at] = id
             at = found.scopes[at].parent
     return dict(sorted(used.items()))
+
+
+LEAST_IN_SCOPE = 4
+"nodes in a scope; fewer go to the scope around it"
+DEPTH = 64
+"scopes around a node; what is further inside is in the innermost of them"
+
+# TVM's importers from ONNX, TensorFlow and TFLite put a node's path where a source file would stand, at 0:0; the one from
+# PyTorch puts the module there.
+_IMPORTED = re.compile(r"(.*/.*):0:0", re.DOTALL)
+_MODULE = re.compile(r"([^/ ]+\.[^/ ]+):0:0")
+_NUMBER = re.compile(r"\.(?![0-9]+(?:\.|$))")
+
+
+def path_of(node: Node) -> tuple[str, ...]:
+    """The scopes a node is in, outermost first; empty where nothing tells.
+
+    >>> path_of(Node(0, "op", "nn.conv2d", span="/layer1/layer1.0/conv1/Conv:0:0"))
+    ('layer1', 'layer1.0', 'conv1')
+    >>> path_of(Node(0, "op", "add", scope="encoder/layer_0")), path_of(Node(0, "op", "add", span="model.py:3:1"))
+    (('encoder', 'layer_0'), ())
+    >>> path_of(Node(0, "op", "nn.dense", span="layers.0.query:0:0"))
+    ('layers.0', 'query')
+    """
+    return _path(node)[:DEPTH]
+
+
+def _path(node: Node) -> tuple[str, ...]:
+    if node.scope:
+        return tuple(part for part in node.scope.split("/") if part)
+    imported = _IMPORTED.fullmatch(node.span)
+    if imported:
+        return tuple(part for part in imported.group(1).split("/")[:-1] if part)
+    # a parameter's span is its own name
+    module = _MODULE.fullmatch(node.span) if node.kind == "op" else None
+    return modules(module.group(1)) if module else ()
+
+
+def modules(dotted: str) -> tuple[str, ...]:
+    """The modules that a dotted name goes through; a number belongs to the list before it.
+
+    >>> modules("encoder.layer.0.attention")
+    ('encoder', 'layer.0', 'attention')
+    """
+    return tuple(part for part in _NUMBER.split(dotted) if part)
+
+
+def named_scopes(graph: Graph) -> Scopes | None:
+    """The importer's scopes; None where fewer than half of the operators have one."""
+    paths = [path_of(node) if node.scope or node.span else () for node in graph.nodes]
+    ops = graph.ops()
+    if not ops or 2 * sum(bool(paths[op.id]) for op in ops) < len(ops):
+        return None
+    # as the program comes to them, a scope before what is in it
+    names = dict.fromkeys(prefix for path in paths for prefix in _prefixes(path))
+    places = {path: at for at, path in enumerate(names)}
+    scopes = tuple(Scope(path[-1], places.get(path[:-1])) for path in names)
+    return settled(graph, _pruned(_filled(graph, Scopes(scopes, tuple(places.get(path) for path in paths)))))
+
+
+def _prefixes(path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    return (path[:end] for end in range(1, len(path) + 1))
+
+
+def _filled(graph: Graph, found: Scopes) -> Scopes:
+    """Nodes that a pass made bear no path: they are where all that use them are, else where what they use is."""
+    home = list(found.home)
+    told = [at is not None for at in home]
+    for id in range(len(home) - 1, -1, -1):
+        if not told[id] and graph.consumers[id]:
+            home[id] = found.common(home[user] for user, _ in graph.consumers[id])
+    for id, inputs in enumerate(graph.inputs):
+        if home[id] is None and not told[id] and inputs:
+            home[id] = found.common(home[i] for i in inputs if home[i] is not None)
+    return Scopes(found.scopes, tuple(home))
+
+
+def _pruned(found: Scopes) -> Scopes:
+    """Without scopes that hold next to nothing, or everything that the scope around them holds, or the whole graph."""
+    sizes = [0] * len(found.scopes)
+    for home in found.home:
+        for at in found.around(home):
+            sizes[at] += 1
+    total = sum(home is not None for home in found.home)
+    instead: list[int | None] = []
+    for at, scope in enumerate(found.scopes):
+        around = None if scope.parent is None else instead[scope.parent]
+        held = total if around is None else sizes[around]
+        instead.append(around if sizes[at] < LEAST_IN_SCOPE or sizes[at] == held else at)
+    scopes = tuple(Scope(scope.name, None if scope.parent is None else instead[scope.parent]) for scope in found.scopes)
+    return Scopes(scopes, tuple(None if home is None else instead[home] for home in found.home))
+
+
+READABLE = 300
+"Operators and kernels beside each other that still are one picture."
+PARTS = 60
+"Parts at most; more would again be too much to read."
+
+
+def parts(graph: Graph, nodes: Collection[int]) -> dict[int, int]:
+    """The part, from 0 on, of each of the `nodes`; empty where they are few enough to be read without.
+
+    What nothing computes is in the first part that reads it.
+
+    Examples
+    --------
+    >>> from workbench.graph.model import GraphBuilder
+    >>> builder = GraphBuilder("chain", "relay")
+    >>> node = builder.node("param", "x")
+    >>> for _ in range(600):
+    ...     node = builder.node("op", "exp", [node])
+    >>> graph = builder.build()
+    >>> found = parts(graph, range(601))
+    >>> found[1], found[10], found[11], found[600]
+    (0, 0, 1, 59)
+    """
+    unit = unit_of(graph)
+    items: dict[tuple[str, int], list[int]] = {}
+    for id in nodes:
+        kernel = unit[id]
+        if graph.nodes[id].kind not in ("param", "constant"):
+            items.setdefault(("node", id) if kernel is None else ("kernel", kernel), []).append(id)
+    if len(items) <= READABLE:
+        return {}
+    # a kernel is left by its result only, so it stands where that stands
+    order = sorted(items.values(), key=max)
+    size = -(-len(order) // PARTS)
+    found = {id: place // size for place, ids in enumerate(order) for id in ids}
+    for id in nodes:
+        if id not in found:
+            readers = [found[user] for user, _ in graph.consumers[id] if user in found]
+            found.update({id: min(readers)} if readers else {})
+    return found

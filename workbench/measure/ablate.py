@@ -15,9 +15,9 @@ from workbench.measure.timing.race import Race, race
 from workbench.measure.timing.verdict import NOISE, NOISE_COLUMNS, VERDICT, judge_row, ratio_of
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
-from workbench.process.reporting import reported
-from workbench.process.worker import Progress, never
 from workbench.targets import TargetLike, target_text
+from workbench.worker.parent import Progress, never
+from workbench.worker.reporting import reported
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,9 +18,9 @@ from workbench.measure.timing.subject import Limits, Subject, measured
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
-from workbench.process.reporting import reported
-from workbench.process.worker import Progress, never, silent
 from workbench.targets import TargetLike, target_text, target_texts
+from workbench.worker.parent import Progress, never, silent
+from workbench.worker.reporting import reported
 
 if TYPE_CHECKING:
     import pandas as pd

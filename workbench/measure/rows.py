@@ -115,7 +115,7 @@ def timed(answer: Mapping[str, Any], not_checked: str) -> dict[str, Any]:
     Parameters
     ----------
     answer
-        Of workbench.measure.timing.jobs.run.
+        Of the job `run`.
     not_checked
         Why the outputs were not compared, where they were not.
     """

@@ -10,9 +10,9 @@ from workbench.measure.local import measure, raise_interrupt
 from workbench.measure.switching import Counting, switches
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
-from workbench.process.reporting import reported
-from workbench.process.worker import Progress, never, silent
 from workbench.targets import TargetLike, target_text
+from workbench.worker.parent import Progress, never, silent
+from workbench.worker.reporting import reported
 
 if TYPE_CHECKING:
     import pandas as pd

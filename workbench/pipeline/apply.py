@@ -11,7 +11,7 @@ from typing import Any
 from workbench.dialects.facets import Dialect
 from workbench.errors import PipelineError, WorkbenchError, sentence, words
 from workbench.pipeline.spec import PassStep, is_rewriter
-from workbench.process.forks import end_copies
+from workbench.worker.limits import end_copies
 
 BIND = "BindParams"
 "without options, the one pass that takes what the module does not hold: the workload's parameters"

@@ -12,9 +12,9 @@ from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
-from workbench.process.reporting import reported
-from workbench.process.worker import Progress, never, worker
 from workbench.targets import TargetLike, target_text
+from workbench.worker.parent import Progress, never, worker
+from workbench.worker.reporting import reported
 
 
 def trace_build(
@@ -52,7 +52,7 @@ def trace_build(
     arguments = {"target": target_text(target), "config": how.to_data(), "whole": whole}
     with reported(progress, f"Tracing the build of {workload.name}") as report:
         answer = worker().run(
-            "workbench.pipeline.jobs:trace_build",
+            "trace_build",
             workload,
             arguments,
             timeout=timeout,
@@ -83,6 +83,6 @@ def _state(workload: Workload, trace: str, place: int) -> State:
 
     @cache
     def fetched() -> dict[str, Any]:
-        return worker().run("workbench.pipeline.jobs:state", workload, {"trace": trace, "place": place})
+        return worker().run("state", workload, {"trace": trace, "place": place})
 
     return State(None, lambda: Graph.from_data(fetched()["graph"]), lambda: fetched()["text"], (trace, place))

@@ -10,8 +10,8 @@ from workbench.dialects.base import Workload
 from workbench.errors import Cancelled, MeasureError, WorkbenchError, WorkerLost
 from workbench.graph.model import Graph
 from workbench.pipeline.outputs import OutputDifference, Values, difference, run_once
-from workbench.process.reporting import reported
-from workbench.process.worker import silent
+from workbench.worker.parent import silent
+from workbench.worker.reporting import reported
 
 if TYPE_CHECKING:
     import pandas as pd

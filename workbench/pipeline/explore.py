@@ -12,8 +12,8 @@ from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.process.reporting import reported
-from workbench.process.worker import Progress, silent, worker
+from workbench.worker.parent import Progress, silent, worker
+from workbench.worker.reporting import reported
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,7 +145,7 @@ class Exploration:
         }
         try:
             found = worker("trials").run(
-                "workbench.pipeline.explore_jobs:effect",
+                "effect",
                 self.workload,
                 arguments,
                 timeout=self.timeout,

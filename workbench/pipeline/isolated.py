@@ -14,7 +14,7 @@ from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, PipelineError, WorkerLost
 from workbench.pipeline.apply import Applied
 from workbench.pipeline.spec import PassStep, is_rewriter
-from workbench.process.worker import worker
+from workbench.worker.parent import worker
 
 
 def applied_in_child(
@@ -37,9 +37,8 @@ def applied_in_child(
             "opt_level": opt_level,
             "folder": folder,
         }
-        job = "workbench.pipeline.isolated_jobs:apply"
         try:
-            found = worker("trials").run(job, workload, arguments, timeout=timeout, cancelled=cancelled)
+            found = worker("trials").run("apply", workload, arguments, timeout=timeout, cancelled=cancelled)
         except WorkerLost as error:
             if cancelled():
                 raise

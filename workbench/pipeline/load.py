@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects import readers
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, runnable
 from workbench.dialects.entries import Shapes
 from workbench.dialects.importers.converting import Inputs
 from workbench.dialects.readers import HERE, Params
 from workbench.dialects.registry import dialect_here
 from workbench.errors import LoadError, MeasureError, OutOfMemory, WorkerLost, from_data, to_data
 from workbench.graph.model import Graph
-from workbench.process.memory import in_words, limit
-from workbench.process.reporting import reported, under_way
-from workbench.process.worker import Progress, worker
+from workbench.worker.limits import in_words, limit
+from workbench.worker.parent import Progress, worker
+from workbench.worker.reporting import reported, under_way
 
 STARTING = 600.0
 "seconds for the child process to start with TVM"
@@ -32,7 +32,6 @@ SHORT = 20_000
 "characters of a Relay text that is read here before the child has it; a longer one is read here in the meantime"
 MOST_NAME = 60
 "characters of a file's name in a progress line"
-_JOBS = "workbench.pipeline.load_jobs"
 _OWN_OBJECTS = ("nn", "torch")
 "formats of live objects, which only this process has"
 
@@ -175,7 +174,8 @@ def _made(
         if "error" in answer:
             raise from_data(answer["error"])
         workload = dialect.frontend.restore(Path(folder)) if answer["saved"] else again()
-        workload._graph = Graph.from_json((Path(folder) / "graph.json").read_text(encoding="utf-8"))  # noqa: SLF001
+        graph = Graph.from_json((Path(folder) / "graph.json").read_text(encoding="utf-8"))
+        workload._graph = runnable(graph, dialect.name, workload.module)  # noqa: SLF001
     workload.name, workload.notes, workload.trusted = name, answer["notes"], not answer["has_kernels"]
     return workload
 
@@ -193,10 +193,10 @@ def _run(
     """Return the child's answer to a job about a source of some bytes; its end or its limits are answers too."""
     child, progress = worker("loads"), under_way() if progress is None else progress
     try:
-        child.run(f"{_JOBS}:start", None, {}, timeout=STARTING, progress=progress)
+        child.run("start", None, {}, timeout=STARTING, progress=progress)
         seconds, memory = allowance.seconds_for(size), allowance.memory_for(size)
         limits = {"timeout": seconds, "memory": memory, "progress": progress}
-        return child.run(f"{_JOBS}:{job}", None, arguments, **limits)
+        return child.run(job, None, arguments, **limits)
     except WorkerLost as error:
         if error.status == "cancelled":
             raise

@@ -14,8 +14,8 @@ from workbench.dialects import arrays
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError
 from workbench.pipeline.config import Config
-from workbench.process.reporting import reported
-from workbench.process.worker import Progress, never, silent, worker
+from workbench.worker.parent import Progress, never, silent, worker
+from workbench.worker.reporting import reported
 
 TOLERANCE = {
     "float64": 1e-9,
@@ -127,8 +127,7 @@ def run_once(
             "kept": kept,
             "nodes": nodes,
         }
-        job = "workbench.pipeline.output_jobs:values"
-        worker().run(job, workload, arguments, timeout=timeout, progress=progress, cancelled=cancelled)
+        worker().run("values", workload, arguments, timeout=timeout, progress=progress, cancelled=cancelled)
         values = arrays.load(path)
     outputs = [array for name, array in values.items() if name.startswith("output")]
     found = {int(name.removeprefix("node")): array for name, array in values.items() if name.startswith("node")}

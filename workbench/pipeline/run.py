@@ -14,12 +14,12 @@ from typing import Any
 from workbench.dialects.base import SAFE_DEPTH, Workload
 from workbench.dialects.registry import dialect_of
 from workbench.errors import Cancelled, TooDeep, WorkerLost
-from workbench.graph.walk import depth
+from workbench.graph.model import depth
 from workbench.pipeline.apply import Applied, applied, made
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
-from workbench.process.reporting import reported
+from workbench.worker.reporting import reported
 
 RUN_KERNELS = frozenset({"FoldConstant", "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR"})
 "passes that compile kernels of the module and run them"

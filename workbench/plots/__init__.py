@@ -1,14 +1,13 @@
 """Layer 4: one function a plot, `(DataFrame, ax=None) -> Axes`. No global state is touched when an Axes is given."""
 
+from workbench.colours import DARK, LIGHT
 from workbench.plots.ablation import ablation
-from workbench.plots.counts import kernel_count
+from workbench.plots.configurations import kernel_count, launch_overhead, runtime
 from workbench.plots.cpu_gpu import cpu_gpu
 from workbench.plots.handovers import handovers
 from workbench.plots.kernel_times import kernel_times
-from workbench.plots.overhead import launch_overhead
 from workbench.plots.roofline import roofline
-from workbench.plots.style import DARK, LIGHT, byte_unit, figures, time_unit
-from workbench.plots.times import runtime
+from workbench.plots.style import byte_unit, figures, time_unit
 from workbench.plots.tuning import tuning_progress
 from workbench.plots.waterfall import waterfall
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from workbench.plots.ops import family
+from workbench.colours import LIGHT, Theme, family
+from workbench.plots.configurations import spoken
 from workbench.plots.rows import conditions, device, short
-from workbench.plots.style import LIGHT, Theme, axes, complete, cut, dress, empty, say, time_unit
-from workbench.plots.times import spoken
+from workbench.plots.style import axes, complete, cut, dress, empty, say, time_unit
 
 if TYPE_CHECKING:
     import pandas as pd

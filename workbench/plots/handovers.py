@@ -5,32 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from workbench.plots.style import (  # fmt: skip
-    BLUE,
-    GREEN,
-    GREY,
-    LIGHT,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    Theme,
-    axes,
-    byte_unit,
-    complete,
-    cut,
-    dress,
-    empty,
-    figures,
-    label_rows,
-    say,
-)
+from workbench.colours import DTYPES, GREY, LIGHT, Theme
+from workbench.plots.style import axes, byte_unit, complete, cut, dress, empty, figures, label_rows, say
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-COLOURS = {"int32": VERMILION, "int8": GREEN, "uint8": GREEN, "float32": BLUE, "float16": SKY, "bfloat16": SKY, "int64": ORANGE, "bool": PURPLE}  # fmt: skip
 Sums = dict[str, dict[str, float]]
 "configuration -> dtype -> bytes"
 OUTSIDE = -1
@@ -73,7 +54,7 @@ def _stacked(ax: Axes, place: int, sums: dict[str, float], dtypes: list[str], fa
     left, total = 0.0, sum(sums.values())
     for dtype in dtypes:
         width = sums[dtype] * factor
-        colour = COLOURS.get(dtype, GREY)
+        colour = DTYPES.get(dtype, GREY)
         ax.barh(place, width, left=left, height=0.62, color=colour, edgecolor=theme.page, linewidth=0.7)
         left += width
     shares = "".join(f"   {cut(dtype, 12)} {sums[dtype] / total:.0%}" for dtype in dtypes if sums[dtype])
@@ -83,7 +64,7 @@ def _stacked(ax: Axes, place: int, sums: dict[str, float], dtypes: list[str], fa
 def _legend(ax: Axes, dtypes: list[str], theme: Theme) -> None:
     if len(dtypes) < 2:
         return
-    handles = [ax.barh(0, 0, color=COLOURS.get(dtype, GREY), label=cut(dtype, 12)) for dtype in dtypes]
+    handles = [ax.barh(0, 0, color=DTYPES.get(dtype, GREY), label=cut(dtype, 12)) for dtype in dtypes]
     made = ax.legend(
         handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize="x-small", handlelength=1
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from workbench.plots.ops import family
+from workbench.colours import LIGHT, Theme, family
 from workbench.plots.rows import kernel_conditions, kernel_rows, short
-from workbench.plots.style import LIGHT, Theme, axes, cut, dress, empty, figures, label_rows, say, time_unit
+from workbench.plots.style import axes, cut, dress, empty, figures, label_rows, say, time_unit
 
 if TYPE_CHECKING:
     import pandas as pd

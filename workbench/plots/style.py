@@ -1,57 +1,22 @@
-"""What the plots share: colours safe for colour-blind readers, units that people can read, figures that can be sent."""
+"""What the plots share: axes and words on them, units that people can read, figures as SVG and PNG."""
 
 from __future__ import annotations
 
 import io
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
+from workbench.colours import DARK, LIGHT, Theme
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-# Okabe and Ito's palette
-BLUE, ORANGE, GREEN, VERMILION, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#999999"
-SKY, PURPLE, YELLOW = "#56B4E9", "#CC79A7", "#F0E442"
-
-
-@dataclass(frozen=True)
-class Theme:
-    """Colours of text and lines, on a page that shows through."""
-
-    text: str
-    faint: str
-    "lines and grids"
-    bar: str
-    "what is neither best nor worst, and a difference that may be noise"
-    accent: str
-    "what stands out; the CPU"
-    dim: str
-    "words of lesser weight"
-    gpu: str
-    good: str
-    "fewer, faster; always with a sign or a word beside it"
-    bad: str
-    band: str
-    "where a difference is noise"
-    page: str
-    "the page's own colour, for what stands alone in a file"
-
-
-LIGHT = Theme(
-    text="#333333", faint="#CCCCCC", bar="#9DB8CC", accent=BLUE, dim="#666666", gpu="#B87A00",
-    good="#00795A", bad="#B84F00", band="#E9EDF0", page="#FFFFFF",
-)  # fmt: skip
-DARK = Theme(
-    text="#DDDDDD", faint="#555555", bar="#5B7B92", accent=SKY, dim="#A5A5A5", gpu=ORANGE,
-    good="#2BC49A", bad="#F08A4B", band="#2B3238", page="#111111",
-)  # fmt: skip
 
 
 def time_unit(microseconds: float) -> tuple[float, str]:

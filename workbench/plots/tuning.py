@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
-from workbench.plots.style import (
-    LIGHT,
-    Theme,
-    axes,
-    byte_unit,
-    complete,
-    dress,
-    empty,
-    figures,
-    say,
-    time_unit,
-)
+from workbench.colours import LIGHT, Theme
+from workbench.plots.style import axes, byte_unit, complete, dress, empty, figures, say, time_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,20 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import MaxNLocator
 
+from workbench.colours import LIGHT, Theme
 from workbench.plots.rows import conditions, counted_failures, failures
-from workbench.plots.style import (
-    LIGHT,
-    Theme,
-    axes,
-    byte_unit,
-    complete,
-    dress,
-    empty,
-    figures,
-    label_rows,
-    say,
-    time_unit,
-)
+from workbench.plots.style import axes, byte_unit, complete, dress, empty, figures, label_rows, say, time_unit
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ from workbench.pipeline.build_code import build_code
 from workbench.pipeline.config import Config
 from workbench.targets import TargetLike, target_text
 from workbench.terminal import visible
-from workbench.tune.racing import Verdict
+from workbench.tune.final_race import Verdict
 from workbench.tune.trial import OBJECTIVES, Trial, front, key_of
 
 if TYPE_CHECKING:

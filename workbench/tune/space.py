@@ -161,8 +161,8 @@ class Space:
 
     @staticmethod
     def fusion(workload: Workload, most: int = 8) -> Space:
-        """Cuts and forces near what kernels hand over; see workbench.tune.boundaries."""
-        from workbench.tune.boundaries import fusion
+        """Cuts and forces near what kernels hand over; see workbench.tune.fusion_space."""
+        from workbench.tune.fusion_space import fusion
 
         pipeline, edits = fusion(workload, most)
         return Space(pipeline=str(pipeline), edits=tuple(edits))

@@ -1,1 +1,1 @@
-"""Layer 5: the widgets. One small class a widget; its traits are its whole contract with the page."""
+"""The widgets: one folder each. Traits and messages are the whole contract of a widget with its page."""

@@ -1,23 +1,51 @@
-"""Work beside the notebook: one thread, the newest request wins, and it can be cancelled."""
+"""Background jobs of the widgets: one thread a widget's part, newest request first, with cancel, progress and errors."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import partial
+from typing import Protocol, TypedDict, TypeVar
+
+Name = TypeVar("Name", bound=Hashable)
 
 GRACE_SECONDS = 2.0
 """A request that a newer one replaces may still run this long: ending its build means starting a new child process, which
 costs about as much."""
+OFTEN_SECONDS = 0.1
+"between two reports of progress"
+
+
+class Busy(TypedDict):
+    """Progress of a request as the page shows it."""
+
+    what: str
+    fraction: float | None
+    "from 0 to 1, where it is known"
+    since: float
+
+
+def busy(what: str, fraction: float | None = None) -> Busy:
+    """Return the progress of work as the page shows it: what is being done, and how far it is, from 0 to 1."""
+    return {"what": what, "fraction": fraction, "since": time.time()}
 
 
 class Task:
     """One request, and whether it is still wanted."""
 
-    def __init__(self, work: Callable[[Task], None]) -> None:
-        self.work = work
+    def __init__(
+        self,
+        work: Callable[[Task], None],
+        failed: Callable[[Exception], None],
+        show: Callable[[Busy | None], None],
+    ) -> None:
+        self._work = work
+        self._failed = failed
+        self._show = show
+        self._reported = False
+        self._report_at = 0.0
         self._stop_at = float("inf")
 
     def cancelled(self) -> bool:
@@ -29,7 +57,8 @@ class Task:
         """Whether no newer request and no cancel has come."""
         return self._stop_at == float("inf")
 
-    def give_up(self, after: float) -> None:
+    def stop(self, after: float) -> None:
+        """Stop after so many seconds."""
         self._stop_at = min(self._stop_at, time.monotonic() + after)
 
     def resume(self) -> bool:
@@ -39,42 +68,87 @@ class Task:
         self._stop_at = float("inf")
         return True
 
+    def report(self, what: str, fraction: float | None = None, *, at_once: bool = False) -> None:
+        """Show the progress: at most ten times a second, and not in the first tenth unless `at_once`."""
+        now = time.monotonic()
+        if at_once or now >= self._report_at:
+            self._reported, self._report_at = True, now + OFTEN_SECONDS
+            self._show(busy(what, fraction))
+
+    def report_as(self, prefix: str) -> Callable[..., None]:
+        """Return a function that reports progress after that prefix."""
+        return lambda what, fraction=None: self.report(f"{prefix}: {what}", fraction)
+
+    def run(self) -> None:
+        """Do the work; its error is shown, and its progress is taken away at the end."""
+        self._report_at = time.monotonic() + OFTEN_SECONDS
+        try:
+            try:
+                self._work(self)
+            finally:
+                if self._reported:
+                    self._show(None)
+        except Exception as error:  # noqa: BLE001  the next request is still run; the widget shows the error
+            _show_failure(self._failed, error)
+
 
 class Background:
-    """Runs requests in a thread of its own, one at a time; a waiting request is replaced by a newer one.
+    """Runs requests in a thread of its own, one at a time. The thread ends when no request is left.
 
-    The thread ends when no request is left.
+    Parameters
+    ----------
+    name
+        Name of the thread.
+    failed
+        Called with the exception of a request.
+    show
+        Called with the progress of a request, and with None at its end.
     """
 
-    def __init__(self, name: str, failed: Callable[[Exception], None]) -> None:
+    def __init__(
+        self, name: str, failed: Callable[[Exception], None], show: Callable[[Busy | None], None] = lambda _busy: None
+    ) -> None:
         self._name = name
         self._failed = failed
+        self._show = show
         self._lock = threading.Condition()
         self._running: Task | None = None
-        self._waiting: Task | None = None
+        self._waiting: dict[Hashable, Task] = {}
         self._thread: threading.Thread | None = None
 
     def submit(self, work: Callable[[Task], None]) -> None:
-        """Ask for work; what runs now is given up after GRACE_SECONDS."""
+        """Run this instead of what waits; what runs now has to stop after GRACE_SECONDS."""
         with self._lock:
-            self._waiting = Task(work)
+            self._waiting = {None: Task(work, self._failed, self._show)}
             if self._running is not None:
-                self._running.give_up(GRACE_SECONDS)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._loop, name=self._name, daemon=True)
-                self._thread.start()
+                self._running.stop(GRACE_SECONDS)
+            self._start()
+
+    def submit_first(
+        self, requests: Mapping[Name, Callable[[Task], None]], failed: Callable[[Name, Exception], None]
+    ) -> None:
+        """Run these, in this order, before what waits, and nothing twice; what runs and what waits stays wanted.
+
+        `failed` is called with the name of a request and its exception.
+        """
+        with self._lock:
+            tasks: dict[Hashable, Task] = {
+                name: Task(work, partial(failed, name), self._show) for name, work in requests.items()
+            }
+            self._waiting = {**tasks, **{name: task for name, task in self._waiting.items() if name not in tasks}}
+            self._start()
 
     def cancel(self) -> None:
-        """Give up what runs now and what waits."""
+        """Stop what runs now, and drop what waits."""
         with self._lock:
-            self._waiting = None
+            self._waiting = {}
             if self._running is not None:
-                self._running.give_up(0.0)
+                self._running.stop(0.0)
 
     def withdraw(self) -> None:
-        """Drop the waiting request; the running one goes on."""
+        """Drop what waits; the running request goes on."""
         with self._lock:
-            self._waiting = None
+            self._waiting = {}
             self._lock.notify_all()
 
     def resume(self) -> bool:
@@ -83,45 +157,62 @@ class Background:
             return self._running is not None and self._running.resume()
 
     def wait(self, timeout: float) -> bool:
-        """Wait until there is nothing to do; whether that happened in time."""
+        """Wait until there is nothing to do; return whether that happened in time."""
         with self._lock:
-            return self._lock.wait_for(lambda: self._running is None and self._waiting is None, timeout)
+            return self._lock.wait_for(lambda: self._running is None and not self._waiting, timeout)
+
+    def _start(self) -> None:
+        if self._waiting and self._thread is None:
+            self._thread = threading.Thread(target=self._loop, name=self._name, daemon=True)
+            self._thread.start()
 
     def _loop(self) -> None:
         while (task := self._next()) is not None:
-            try:
-                task.work(task)
-            except Exception as error:  # noqa: BLE001  the next request is still run; the widget shows the error
-                show_failure(self._failed, error)
+            task.run()
 
     def _next(self) -> Task | None:
-        """Take the request that waits; without one the thread ends, and the next request starts another."""
+        """Take the first request that waits; without one the thread ends, and the next request starts another."""
         with self._lock:
-            self._running, self._waiting = self._waiting, None
+            name = next(iter(self._waiting), None)
+            self._running = self._waiting.pop(name, None)
             if self._running is None:
                 self._thread = None
                 self._lock.notify_all()
             return self._running
 
 
-def show_failure(show: Callable[..., None], *given: object) -> None:
-    """Call what shows an error; where that fails too, since the notebook may be gone, the log of the kernel has both."""
+class Waitable(Protocol):
+    """A part of a widget that works in the background."""
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until there is nothing to do; return whether that happened in time."""
+        ...
+
+
+def wait_all(parts: Iterable[Waitable], timeout: float) -> bool:
+    """Wait for one part after the other; return whether all of them were done in time."""
+    ends = time.monotonic() + timeout
+    return all(part.wait(max(0.0, ends - time.monotonic())) for part in parts)
+
+
+def _show_failure(show: Callable[[Exception], None], error: Exception) -> None:
+    """Show an error; where that fails too, since the notebook may be gone, the log of the kernel has both."""
     try:
-        show(*given)
+        show(error)
     except Exception:
-        logging.getLogger(__name__).exception("while %r was shown", given[-1])
+        logging.getLogger(__name__).exception("while %r was shown", error)
 
 
 class Throttle:
     """Passes calls on at most ten times a second: progress is for eyes."""
 
-    def __init__(self, call: Callable[..., None], seconds: float = 0.1) -> None:
+    def __init__(self, call: Callable[..., None], seconds: float = OFTEN_SECONDS) -> None:
         self._call = call
         self._seconds = seconds
         # nothing is shown for work that is over sooner than this
         self._last = time.monotonic()
 
-    def __call__(self, *arguments: Any) -> None:
+    def __call__(self, *arguments: object) -> None:
         """Pass the call on, unless the last one was just now."""
         now = time.monotonic()
         if now - self._last >= self._seconds:

@@ -9,9 +9,9 @@ from typing import Any
 import traitlets
 
 from workbench.errors import WorkbenchError
-from workbench.widgets import messages, page
-from workbench.widgets.background import Background, Task
-from workbench.widgets.shown import OneGraph
+from workbench.widgets import messages
+from workbench.widgets.background import Background, Task, busy
+from workbench.widgets.graph.traits import OneGraph
 
 FIELDS: messages.Fields = {"act": {"what": str, "arg": str}, "set": {"name": str, "value": str}, "cancel": {}}
 "what the page may say"
@@ -79,7 +79,7 @@ class Inspector(OneGraph):
             self._guarded(kind, fields)
 
     def _guarded(self, kind: str, fields: dict[str, str]) -> None:
-        self._tell(busy=page.busy("Working", None), error=None)
+        self._tell(busy=busy("Working", None), error=None)
         try:
             self._do(kind, fields)
         except (WorkbenchError, traitlets.TraitError) as error:

@@ -123,3 +123,22 @@ def encode_diff(diff: GraphDiff, before: Graph, after: Graph) -> dict[str, Any]:
 def _column(code: str, values: Iterable[int]) -> bytes:
     """Little-endian bytes; every platform Jupyter runs on is little-endian, and array() writes the platform's order."""
     return array(code, values).tobytes()
+
+
+def packed(message: Any) -> tuple[Any, list[bytes]]:
+    """The message with a place in a list of buffers where it had bytes, and that list: js/views/packing.ts reads them.
+
+    >>> packed({"type": "state", "kind": b"ab"})
+    ({'type': 'state', 'kind': {'buffer': 0}}, [b'ab'])
+    """
+    buffers: list[bytes] = []
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, bytes):
+            buffers.append(value)
+            return {"buffer": len(buffers) - 1}
+        if isinstance(value, dict):
+            return {key: plain(item) for key, item in value.items()}
+        return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+    return plain(message), buffers

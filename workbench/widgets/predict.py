@@ -18,7 +18,7 @@ import traitlets
 from workbench.errors import WorkbenchError
 from workbench.widgets import messages
 from workbench.widgets.background import Background
-from workbench.widgets.bundle import Shown, View
+from workbench.widgets.base import Shown, View
 
 FIELDS: dict[str, dict[str, type]] = {"reveal": {"guess": str}}
 "what the page may say"

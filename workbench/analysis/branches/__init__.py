@@ -1,4 +1,4 @@
-"""Parallel branches that could be one: foretold from the graph, with TVM's conditions and what a merge would cost."""
+"""Parallel branches that could be one: those that a pass combines, its conditions for the others, and the cost."""
 
 from workbench.analysis.branches.group import BranchGroup
 from workbench.analysis.branches.parallel import parallel_branches

@@ -11,11 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from workbench.analysis.branches.calls import Calls
-from workbench.analysis.branches.finder import Reason, attribute
-from workbench.analysis.branches.predict import circular
-from workbench.analysis.branches.recipe import BROADCAST, Recipe, Ref
+from workbench.analysis.branches.contraction import circular
+from workbench.analysis.branches.finder import BROADCAST, Reason, attribute
 from workbench.analysis.branches.rules import MOVES_AXES, Branches, type_of
-from workbench.analysis.tensors import Tensor
 from workbench.graph.identity import frozen
 from workbench.graph.model import Graph, Node
 
@@ -56,8 +54,7 @@ def batches(graph: Graph, op: str, least: int = 2) -> tuple[list[Batch], list[Re
         elif len(siblings) > 1:
             said = f"{len(siblings)} branches of {op}, and {least} are asked for"
             refused.append(Reason("below-min", said, tuple(siblings)))
-    recipes = [recipe_of(calls, batch) for batch in found]
-    alone = circular(graph, recipes)
+    alone = circular(graph, [batch.branches for batch in found])
     for place in sorted(alone):
         heads = tuple(branch[0] for branch in found[place].branches)
         refused.append(Reason("sibling-dependency", f"one of these {op} needs what another one gives", heads))
@@ -157,62 +154,6 @@ def _needs(graph: Graph, node: int, inside: set[int]) -> bool:
             seen.add(current)
             stack.extend(graph.inputs[current])
     return False
-
-
-def recipe_of(calls: Calls, batch: Batch) -> Recipe:
-    """What the pass puts in place of the branches."""
-    recipe = Recipe(calls.graph)
-    branches = batch.branches
-    if batch.equal:
-        for branch in branches[1:]:
-            recipe.ends[branch[0]] = ("old", branches[0][0])
-        return recipe
-    made: Ref | None = None
-    for level, nodes in enumerate(zip(*branches, strict=True)):
-        made = _level(calls, recipe, branches, level, nodes, made)
-    assert made is not None
-    recipe.unstacked(made, [branch[-1] for branch in branches])
-    return recipe
-
-
-def _level(
-    calls: Calls, recipe: Recipe, branches: Branches, level: int, nodes: tuple[int, ...], made: Ref | None
-) -> Ref:
-    graph, node = calls.graph, calls.graph.nodes[nodes[0]]
-    one = type_of(calls, node.id)
-    stacked = Tensor((len(branches), *one.shape), one.dtype)
-    inputs: list[Ref] = []
-    for index in range(len(graph.inputs[node.id])):
-        sources = [graph.inputs[n][index] for n in nodes]
-        if level and sources[0] == branches[0][level - 1]:
-            assert made is not None
-            inputs.append(made)
-        elif node.op in MATMULS:
-            inputs.append(_matrices(recipe, sources))
-        elif len({calls.key(s, n) for s, n in zip(sources, nodes, strict=True)}) == 1 and node.op not in WITH_AXIS:
-            inputs.append(("old", sources[0]))
-        else:
-            inputs.append(recipe.stack([_ranked(recipe, ("old", s), len(one.shape)) for s in sources]))
-    if node.op in MATMULS:
-        return recipe.add("op", MATMULS[node.op], inputs, stacked, 4)
-    return recipe.like(node.id, inputs, stacked)
-
-
-def _matrices(recipe: Recipe, sources: list[int]) -> Ref:
-    """The matrices of all branches; one shared matrix as a batch of one."""
-    if len(set(sources)) > 1:
-        return recipe.stack([("old", source) for source in sources])
-    kind = recipe.type(("old", sources[0]))
-    return recipe.add("op", "expand_dims", [("old", sources[0])], Tensor((1, *kind.shape), kind.dtype), BROADCAST)
-
-
-def _ranked(recipe: Recipe, ref: Ref, rank: int) -> Ref:
-    """A value with dimensions of 1 in front, as many as it lacks."""
-    kind = recipe.type(ref)
-    if len(kind.shape) == rank:
-        return ref
-    ones = (1,) * (rank - len(kind.shape))
-    return recipe.add("op", "expand_dims", [ref], Tensor((*ones, *kind.shape), kind.dtype), BROADCAST)
 
 
 def operators(graph: Graph) -> Iterable[str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from workbench.analysis.branches.predict import combined, folded
-from workbench.analysis.branches.recipe import Recipe
+from workbench.analysis.branches.contraction import folded
 from workbench.analysis.branches.relax_kinds import with_kinds
 from workbench.analysis.fusion import explain_fusion
 from workbench.analysis.tensors import nbytes
@@ -25,22 +24,22 @@ class Change:
     "bytes that these kernels read and write; None like kernels"
 
 
-def change(graph: Graph, recipe: Recipe, weights: Sequence[int], apart: Sequence[int] = ()) -> Change:
-    """What one recipe changes.
+def change(graph: Graph, after: Graph, weights: Sequence[int], apart: Sequence[int] = ()) -> Change:
+    """Return the difference that a pass makes.
 
     Parameters
     ----------
+    after
+        The graph as the pass leaves it.
     weights
         Parameters that are constants once they are bound.
     apart
-        Kernels, as groups, that are taken apart and fused again.
+        Kernels of `after`, as groups, that are taken apart and fused again.
     """
-    after = combined(graph, [recipe])
     ops = len(after.ops()) - len(graph.ops())
-    # `combined` numbers parameters first, in their order
-    params = [node.id for node in graph.nodes if node.kind == "param"]
-    bound = [place for place, param in enumerate(params) if param in set(weights)]
-    ours = _fused(folded(combined(graph, []), bound))
+    params = [[node.id for node in each.nodes if node.kind == "param"] for each in (graph, after)]
+    bound = [theirs for ours, theirs in zip(*params, strict=False) if ours in set(weights)]
+    ours = _fused(folded(graph, weights))
     theirs = _fused(_without(folded(after, bound), apart))
     if ours is None or theirs is None:
         return Change(ops, None, None)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from workbench.analysis.branches.contraction import merged
 from workbench.analysis.branches.cost import Change, change
 from workbench.analysis.branches.finder import Reason
-from workbench.analysis.branches.recipe import Recipe
 from workbench.graph.model import Graph
 from workbench.terminal import visible
 
@@ -35,16 +36,26 @@ class BranchGroup:
     hazards: tuple[Reason, ...] = ()
     "what happens to the person who runs the pass"
     graph: Graph = field(default_factory=Graph, repr=False, compare=False)
-    recipe: Recipe | None = field(default=None, repr=False, compare=False)
+    instead: Mapping[int, int] = field(default_factory=dict, repr=False, compare=False)
+    "of identical branches, each node that goes and the equal node that stays"
+    together: int = field(default=1, compare=False)
+    "the groups that one run of the pass combines, this one included"
     apart: tuple[int, ...] = field(default=(), repr=False, compare=False)
     "kernels that the pass takes apart to fuse them again"
 
     @cached_property
     def change(self) -> Change | None:
-        """Operators, kernels and bytes after less before, worked out when first asked for; None for a near miss."""
-        if self.recipe is None or self.kind in ("near", "hazard"):
+        """Operators, kernels and bytes after less before, worked out when first asked for.
+
+        Of combinable branches TVM runs the pass, so this is the change of all groups that the pass combines. None for a near miss or
+        a hazard, and where there is no module to run the pass on.
+        """
+        if self.kind == "identical":
+            return change(self.graph, merged(self.graph, self.instead), self._weights, self.apart)
+        if self.kind != "combinable" or self.graph.ask_after is None:
             return None
-        return change(self.graph, self.recipe, self._weights, self.apart)
+        after = self.graph.ask_after(*_name_and_options(self.passes))
+        return None if after is None else change(self.graph, after, self._weights)
 
     @property
     def _weights(self) -> list[int]:
@@ -66,16 +77,20 @@ class BranchGroup:
 
     @property
     def cost(self) -> str:
-        """What the merge costs or saves, in a sentence; empty for a near miss."""
+        """The operators, kernels and bytes that the merge costs or saves, in a sentence; empty for a near miss or a hazard."""
+        if self.kind in ("near", "hazard"):
+            return ""
         found = self.change
         if found is None:
-            return ""
+            return "not tried: needs TVM" if self.graph.ask_after is None else "not known: the pass raises"
+        others = f", with the other {self.together - 1} of this pass" if self.together > 1 else ""
         if found.kernels is None:
             why = "FuseOps fails on this graph before SimplifyInference"
             if self.graph.dialect == "relax":
                 why = "an operator's kind for FuseOps is only known after LegalizeOps"
-            return f"{_signed(found.ops, 'operator')}; kernels are not known, as {why}"
-        said = f"{_signed(found.ops, 'operator')}, {_signed(found.kernels, 'kernel')}, {_signed(found.traffic_bytes or 0, 'byte')}"
+            return f"{_signed(found.ops, 'operator')}{others}; kernels are not known, as {why}"
+        counts = (found.ops, "operator"), (found.kernels, "kernel"), (found.traffic_bytes or 0, "byte")
+        said = ", ".join(_signed(*count) for count in counts) + others
         if found.kernels > 0:
             return f"{said}: what takes the branches apart again needs kernels of its own (slices-cost-kernels)"
         return said
@@ -90,6 +105,14 @@ class BranchGroup:
         said = [f"{self.kind}: {len(self.branches)} branches of {ops} ({self.passes})"]
         said += [f"  {reason.code}: {reason.sentence}" for reason in (*self.hazards, *self.reasons)]
         return visible("\n".join([*said, f"  {self.cost}"] if self.cost else said))
+
+
+def _name_and_options(passes: str) -> tuple[str, tuple[tuple[str, object], ...]]:
+    """Return a pass's name and options, read from its text."""
+    name, _, inside = passes.removesuffix("}").partition("{")
+    call = ast.parse(f"options({inside})", mode="eval").body
+    assert isinstance(call, ast.Call)
+    return name, tuple((word.arg or "", ast.literal_eval(word.value)) for word in call.keywords)
 
 
 def _signed(number: int, what: str) -> str:

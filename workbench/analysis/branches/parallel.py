@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+
 from workbench.analysis.arguments import check_arguments
 from workbench.analysis.branches.calls import Calls
 from workbench.analysis.branches.group import KINDS, BranchGroup
@@ -10,14 +13,15 @@ from workbench.analysis.branches.relay import relay_branches
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, HasGraph, graph_of
 
-_FORETOLD = {"relay": relay_branches, "relax": relax_branches}
+_FINDERS = {"relay": relay_branches, "relax": relax_branches}
 
 
 def parallel_branches(source: Graph | HasGraph, min_branches: int = 2) -> list[BranchGroup]:
-    """Sibling branches that are equal, that a pass would combine, or that nearly are; in this order.
+    """Return sibling branches that are equal, that a pass would combine, or that nearly are; in this order.
 
-    TVM's rules are those of its passes, checked against them. Relay: EliminateCommonSubexpr, CombineParallelConv2D,
-    CombineParallelDense in both modes, CombineParallelBatchMatmul; beside them CombineParallelOps and
+    The conditions are those of TVM's passes, checked against them. The cost of combining, and on Relax the products that are
+    combined, come from the pass itself, which runs on the module; of a graph without a module they are "not tried: needs TVM". Relay: EliminateCommonSubexpr, CombineParallelConv2D,
+    CombineParallelDense in both modes, CombineParallelBatchMatmul; CombineParallelOps and
     MergeIdenticalKernels, which are ours. Relax: EliminateCommonSubexpr, CombineParallelMatmul, and CombineParallelConv2D,
     which is ours. Each group is for one run of its pass; a pass run on a hazard crashes, raises, or gives other values, and
     then helps no other group either. Scalar constants and attributes are compared as the text has them, with six digits.
@@ -39,11 +43,14 @@ def parallel_branches(source: Graph | HasGraph, min_branches: int = 2) -> list[B
             f"min_branches is {min_branches!r}; one branch is not parallel to anything, give 2 or more"
         )
     graph = graph_of(source, "parallel_branches")
-    foretold = _FORETOLD.get(graph.dialect)
-    if foretold is None:
+    find = _FINDERS.get(graph.dialect)
+    if find is None:
         raise WorkbenchError(
             f"{graph.name} is {graph.dialect or 'of no dialect'}, and the combiners are passes of Relay and Relax; load the "
             "graph from a module of one of these"
         )
     check_arguments(graph)
-    return sorted(foretold(Calls(graph), min_branches), key=lambda group: KINDS.index(group.kind))
+    groups = list(find(Calls(graph), min_branches))
+    runs = Counter(group.passes for group in groups if group.kind == "combinable")
+    groups = [replace(group, together=runs[group.passes]) if runs[group.passes] > 1 else group for group in groups]
+    return sorted(groups, key=lambda group: KINDS.index(group.kind))

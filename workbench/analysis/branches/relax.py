@@ -8,9 +8,8 @@ from workbench.analysis.branches.calls import Calls
 from workbench.analysis.branches.equal import equal_branches, nearly_equal
 from workbench.analysis.branches.finder import Reason
 from workbench.analysis.branches.group import BranchGroup, producer
-from workbench.analysis.branches.recipe import Recipe
+from workbench.analysis.branches.matmul import matmul_groups
 from workbench.analysis.branches.relax_conv import conv_groups
-from workbench.analysis.branches.relax_matmul_groups import matmul_groups
 from workbench.graph.model import Graph
 
 SAME = "EliminateCommonSubexpr"
@@ -20,8 +19,8 @@ def relax_branches(calls: Calls, least: int) -> Iterator[BranchGroup]:
     """Everything that `parallel_branches` lists of a Relax graph, in no order."""
     graph = calls.graph
     for branches in equal_branches(calls):
-        recipe = Recipe(graph, ends={n: ("old", branches[0][i]) for b in branches[1:] for i, n in enumerate(b)})
-        yield BranchGroup("identical", producer(graph, branches), branches, SAME, 1, graph=graph, recipe=recipe)
+        instead = {node: first for branch in branches[1:] for node, first in zip(branch, branches[0], strict=True)}
+        yield BranchGroup("identical", producer(graph, branches), branches, SAME, 1, graph=graph, instead=instead)
     yield from (_misplaced(graph, node) for node, first in (graph.answers.merged or {}).items() if first == -1)
     yield from matmul_groups(calls, least)
     yield from conv_groups(calls, least)

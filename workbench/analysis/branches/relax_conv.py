@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from workbench.analysis.branches.calls import Calls, Key
 from workbench.analysis.branches.finder import Reason, attribute
 from workbench.analysis.branches.group import BranchGroup
-from workbench.analysis.branches.recipe import INJECTIVE, Recipe, joined
 from workbench.analysis.branches.rules import attr, type_of
 from workbench.graph.model import Node
 
@@ -23,7 +22,7 @@ def conv_groups(calls: Calls, least: int) -> Iterator[BranchGroup]:
         taken = [group for group in groups if len(group) >= least]
         for group in taken:
             branches = tuple((node,) for node in group)
-            yield BranchGroup("combinable", root, branches, text, 0, graph=calls.graph, recipe=_recipe(calls, group))
+            yield BranchGroup("combinable", root, branches, text, 0, graph=calls.graph)
         left = [group for group in groups if len(group) < least]
         for group in left:
             if len(group) > 1:
@@ -112,20 +111,3 @@ def _needs(calls: Calls, node: int, group: Sequence[int]) -> bool:
             seen.add(current)
             stack.extend(calls.graph.inputs[current])
     return False
-
-
-def _recipe(calls: Calls, group: Sequence[int]) -> Recipe:
-    graph = calls.graph
-    node = graph.nodes[group[0]]
-    recipe = Recipe(graph)
-    data, _ = graph.inputs[node.id][:2]
-    axis = str(attr(node, "kernel_layout", "OIHW")).index("O")
-    kinds = [type_of(calls, graph.inputs[n][1]) for n in group]
-    fields = recipe.tuple([("old", graph.inputs[n][1]) for n in group])
-    filters = recipe.add("op", "relax.concat", [fields], joined(kinds, axis), INJECTIVE)
-    ends = [type_of(calls, n) for n in group]
-    whole = recipe.like(node.id, [("old", data), filters], joined(ends, _out(node).index("C")))
-    parts = recipe.add("op", "relax.split", [whole], f"({', '.join(map(str, ends))})", INJECTIVE)
-    for place, (n, kind) in enumerate(zip(group, ends, strict=True)):
-        recipe.ends[n] = recipe.add("get_item", f".{place}", [parts], kind)
-    return recipe

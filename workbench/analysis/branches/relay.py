@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from workbench.analysis.branches import batched
 from workbench.analysis.branches.calls import Calls
+from workbench.analysis.branches.contraction import circular
 from workbench.analysis.branches.equal import equal_branches, equal_kernels, nearly_equal
 from workbench.analysis.branches.finder import Found, Reason, Rules, find, levels
 from workbench.analysis.branches.group import BranchGroup, producer
-from workbench.analysis.branches.predict import circular
-from workbench.analysis.branches.recipe import Recipe
-from workbench.analysis.branches.recipes import recipe_of
 from workbench.analysis.branches.rules import TVM_RULES, type_of
 from workbench.graph.model import Graph
 
@@ -30,15 +28,14 @@ def relay_branches(calls: Calls, least: int) -> Iterator[BranchGroup]:
 def _equal(calls: Calls) -> Iterator[BranchGroup]:
     graph = calls.graph
     for branches in equal_branches(calls):
-        recipe = Recipe(graph, ends={n: ("old", branches[0][i]) for b in branches[1:] for i, n in enumerate(b)})
+        instead = {node: first for branch in branches[1:] for node, first in zip(branch, branches[0], strict=True)}
         yield BranchGroup(
-            "identical", producer(graph, branches), branches, "EliminateCommonSubexpr", 3, graph=graph, recipe=recipe
+            "identical", producer(graph, branches), branches, "EliminateCommonSubexpr", 3, graph=graph, instead=instead
         )
     for groups in equal_kernels(graph):
         inside = [tuple(n.id for n in graph.nodes if graph.kernel_of(n.id) == group) for group in groups]
         branches = tuple(tuple(n for n in nodes if graph.nodes[n].kind == "op") for nodes in inside)
-        ends = [graph.groups[group].output for group in groups]
-        recipe = Recipe(graph, ends={end: ("old", ends[0] or 0) for end in ends[1:] if end is not None})
+        ends = [end for group in groups if (end := graph.groups[group].output) is not None]
         yield BranchGroup(
             "identical",
             producer(graph, branches),
@@ -46,7 +43,7 @@ def _equal(calls: Calls) -> Iterator[BranchGroup]:
             "MergeIdenticalKernels",
             0,
             graph=graph,
-            recipe=recipe,
+            instead=dict.fromkeys(ends[1:], ends[0]),
             apart=_beside(graph, inside),
         )
 
@@ -69,10 +66,8 @@ def _combiner(calls: Calls, rules: Rules, least: int) -> Iterator[BranchGroup]:
         branches = tuple(tuple(chain[:depth]) for chain in group.chains)
         dangers = [*group.crashes, *rules.hazards(calls, branches), *_unknown(calls, branches)]
         made.append((branches, dangers))
-    # a recipe reads types that only a group without hazards is sure to have
-    recipes = {place: recipe_of(calls, rules, b) for place, (b, dangers) in enumerate(made) if not dangers}
-    places = list(recipes)
-    for place in circular(calls.graph, [recipes[p] for p in places]):
+    places = [place for place, (_, dangers) in enumerate(made) if not dangers]
+    for place in circular(calls.graph, [made[p][0] for p in places]):
         branches, dangers = made[places[place]]
         dangers.append(
             Reason(
@@ -96,7 +91,6 @@ def _combiner(calls: Calls, rules: Rules, least: int) -> Iterator[BranchGroup]:
             _notes(calls, group, branches, stop),
             tuple(dict.fromkeys(dangers)),
             calls.graph,
-            recipes.get(place),
         )
     yield from _near(calls, rules, found, least)
 
@@ -195,9 +189,8 @@ def _ours(calls: Calls, least: int) -> Iterator[BranchGroup]:
         for batch in taken:
             # equal calls are listed as such already
             if not batch.equal:
-                recipe = batched.recipe_of(calls, batch)
                 root = graph.inputs[batch.branches[0][0]][0]
-                yield BranchGroup("combinable", root, batch.branches, text, 0, graph=graph, recipe=recipe)
+                yield BranchGroup("combinable", root, batch.branches, text, 0, graph=graph)
         for reason in refused:
             branches = tuple((node,) for node in reason.nodes)
             root = graph.inputs[reason.nodes[0]][0]

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from workbench.analysis.dominance import known_node
 from workbench.analysis.fusion import relax, relay
 from workbench.analysis.fusion.decision import Decision
 from workbench.analysis.fusion.forward import OPAQUE, Forward
 from workbench.analysis.fusion.partition import NONE, Partition, Settings, TwoAnchors
 from workbench.analysis.fusion.why import Why, why
 from workbench.errors import WorkbenchError
+from workbench.graph.dominance import known_node
 from workbench.graph.model import Graph, HasGraph, graph_of
 from workbench.targets import TargetLike, kind_of, target_text
 

@@ -27,7 +27,7 @@ SAFE_NESTING = 100
 
 @dataclass(frozen=True)
 class Drawn:
-    """The nodes that were drawn for one binding."""
+    """The nodes that were drawn for one binding, or for one parameter."""
 
     start: int
     "id of the first node that its value added"
@@ -72,7 +72,7 @@ def nested_depth(graph: Graph) -> int:
 
 def _replaced(module: tvm.IRModule) -> Iterator[tuple[int, int | None]]:
     """Yield each variable that is bound to another one, and that one; None for one of a function that is not around it."""
-    found = list(_bindings(module))
+    found = list(bindings_of(module))
     places = {identity(binding.var): around for binding, around in found}
     for binding, around in found:
         if sort_of(binding.value) == "variable":
@@ -81,7 +81,7 @@ def _replaced(module: tvm.IRModule) -> Iterator[tuple[int, int | None]]:
             yield identity(binding.var), first if around[: len(there)] == there else None
 
 
-def _bindings(module: tvm.IRModule) -> Iterator[tuple[Any, tuple[int, ...]]]:
+def bindings_of(module: tvm.IRModule) -> Iterator[tuple[Any, tuple[int, ...]]]:
     """Yield each binding with the functions around it."""
     waiting: list[tuple[Any, tuple[int, ...]]] = [
         (each, (place,)) for place, each in enumerate(module.functions.values())

@@ -15,8 +15,9 @@ from tvm import relax
 from tvm.relax.frontend.nn import Parameter
 
 from workbench.dialects import arrays, compat
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, runnable
 from workbench.dialects.compat import name_of
+from workbench.dialects.nesting import refuse_large_types
 from workbench.dialects.relax import constants
 from workbench.dialects.relax.answers import SAFE_NESTING, Drawn, fusion_failure, merged_nodes, nested_depth
 from workbench.dialects.relax.entries import entries as entries
@@ -24,14 +25,14 @@ from workbench.dialects.relax.entries import with_entry as with_entry
 from workbench.dialects.relax.entries import with_sizes as with_sizes
 from workbench.dialects.relax.expressions import callee_name, sort_of
 from workbench.dialects.relax.graph import build_graph
+from workbench.dialects.relax.products import joined_products
 from workbench.dialects.relax.saved import load_json, load_metadata
 from workbench.dialects.relax.text import vocabulary
 from workbench.dialects.relax.text.source import Source, find_program
 from workbench.dialects.relax.types import type_parts
-from workbench.dialects.type_sizes import refuse_large_types
 from workbench.errors import LoadError, first_line
 from workbench.graph.model import Graph
-from workbench.graph.nodes import Answers
+from workbench.graph.nodes import Answers, Products
 
 NAME = "relax"
 
@@ -102,7 +103,11 @@ def graph(module: tvm.IRModule, name: str) -> Graph:
             return Answers()
         return Answers(merged_nodes(module, found, drawn), fusion_failure(module))
 
-    return replace(found, ask=cache(ask))
+    def ask_products() -> Products | None:
+        return None if nested_depth(found) > SAFE_NESTING else joined_products(module, found, drawn)
+
+    asked = replace(found, ask=cache(ask), ask_products=cache(ask_products))
+    return runnable(asked, NAME, module)
 
 
 def copy(module: tvm.IRModule) -> tvm.IRModule:

@@ -16,13 +16,13 @@ from tvm import relax
 
 from workbench.dialects import compat
 from workbench.dialects.compat import identity, type_of
+from workbench.dialects.nesting import drive
 from workbench.dialects.relax.answers import Drawn
 from workbench.dialects.relax.attributes import call_attributes, checksum, constant_text, function_attributes, plain
 from workbench.dialects.relax.expressions import CALLERS, callee_name, operands_of, sort_of
 from workbench.dialects.relax.types import type_text
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.graph.paths import modules
-from workbench.graph.walk import drive
+from workbench.graph.scopes import modules
 
 IN_PLACE = ("Primitive", "Composite", "Codegen")
 "A function with one of these attributes is a kernel or an offloaded region, and is drawn where it is called."
@@ -48,7 +48,7 @@ def build_graph(
     shown
         Filled with the nodes of each expression, by its identity: those of a parameter and of what a variable is bound to.
     drawn
-        Filled with the nodes of each binding, by the identity of its variable.
+        Filled with the nodes of each parameter and each binding, by the identity of its variable.
     """
     builder = GraphBuilder(name, "relax")
     return _Walk(module, builder, {} if bindings is None else bindings, shown, {} if drawn is None else drawn).run()
@@ -150,10 +150,16 @@ class _Walk:
         for param in function.params:
             env.values[identity(param)] = self.add(env, "param", compat.name_of(param), (), type_of(param))
             self.show(param, env.values[identity(param)])
+            self.draw(param, env.values[identity(param)])
         output = yield self.body(function.body, env)
         assert env.group is not None
         self.builder.returns(env.group, output)
         return output
+
+    def draw(self, variable: Any, node: int, start: int | None = None) -> None:
+        """Note the nodes of a variable: those from `start` on, or the one node of a parameter."""
+        drawn = Drawn(node, node + 1, node) if start is None else Drawn(start, len(self.builder.nodes), node)
+        self.drawn.setdefault(identity(variable), []).append(drawn)
 
     def in_place(self, function: relax.Function, name: str, arguments: list[int], env: _Env) -> Iterator[Any]:
         """Draw the body of a called function where it is called: its parameters are its arguments."""
@@ -164,6 +170,7 @@ class _Walk:
         inner.values.update(zip(map(identity, function.params), arguments, strict=False))
         for param, argument in zip(function.params, arguments, strict=False):
             self.show(param, argument)
+            self.draw(param, argument)
         self.open.append(function)
         output = yield self.body(function.body, inner)
         self.open.pop()
@@ -196,7 +203,7 @@ class _Walk:
                 if isinstance(binding, relax.MatchCast):
                     node = self.add(env, "match", "match_cast", (node,), type_of(variable), name=name)
                 env.values[identity(variable)] = node
-                self.drawn.setdefault(identity(variable), []).append(Drawn(start, len(self.builder.nodes), node))
+                self.draw(variable, node, start)
                 self.bindings.setdefault(node, binding)
                 if not isinstance(variable, relax.DataflowVar):
                     self.builder.hold(node, "block")

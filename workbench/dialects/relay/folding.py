@@ -4,6 +4,8 @@ TVM's own pass compiles and runs one operator after another, which is most of th
 it look at the elements of small constants only: is it 0 or 1, are all of a scale positive, is it a shape. Those are computed;
 of larger ones the shape and the type are what kernels depend on, and their memory is never written or read.
 The rules are those of ConstantFolder in src/relay/transforms/fold_constant.cc of TVM 0.17.
+
+Without it `wb.count` of bert-12 misses its bar in `benchmarks/counts.py` (1 s, and 10 times faster than a build): 12 s with TVM's pass.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ import tvm
 from tvm import relay
 
 from workbench.dialects import arrays
-from workbench.dialects.base import SAFE_DEPTH, Workload
+from workbench.dialects.base import SAFE_DEPTH, Workload, runnable
+from workbench.dialects.nesting import refuse_large_types
 from workbench.dialects.relay import constants
 from workbench.dialects.relay.compat import give_old_names
 from workbench.dialects.relay.compiler.optimization import copy as copy
@@ -29,10 +30,8 @@ from workbench.dialects.relay.paste.reading import METADATA, Reading, read_all, 
 from workbench.dialects.relay.printed import constant_digests, parameter_names, print_module, share_scalars
 from workbench.dialects.relay.saved import checked, with_checked_metadata
 from workbench.dialects.relay.text import parse
-from workbench.dialects.type_sizes import refuse_large_types
 from workbench.errors import LoadError, TooDeep, WorkbenchError, last_line
-from workbench.graph.model import Graph
-from workbench.graph.walk import depth
+from workbench.graph.model import Graph, depth
 
 _ESCAPED = re.compile(r'[=,\[]\s*"[^"\\]*\\')
 "a string with a backslash, which TVM's parser takes as it is"
@@ -128,7 +127,8 @@ def graph(module: tvm.IRModule, name: str) -> Graph:
     parsed = parse(printed.text)
     share_scalars(module, parsed)
     digests = constant_digests(module, parsed) if "meta[relay.Constant]" in printed.text else {}
-    return build_graph(parsed, name, pattern_of, digests, {**printed.names, **parameter_names(printed, parsed)})
+    drawn = build_graph(parsed, name, pattern_of, digests, {**printed.names, **parameter_names(printed, parsed)})
+    return runnable(drawn, NAME, module)
 
 
 def same(first: tvm.IRModule, second: tvm.IRModule) -> bool:

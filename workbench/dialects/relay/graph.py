@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from workbench.dialects.nesting import drive
 from workbench.dialects.relay.ast import Expr, Module
 from workbench.dialects.relay.blocks import Key, homes
 from workbench.dialects.relay.types import field_type, result_type
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.graph.walk import drive
 
 IN_PLACE = ("Primitive", "Composite", "Compiler")
 "A global function with one of these attributes is a kernel or an offloaded region, and is drawn where it is called."

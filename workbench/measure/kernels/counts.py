@@ -11,9 +11,9 @@ from workbench.dialects.counted import OK
 from workbench.dialects.entries import Shapes, chosen
 from workbench.pipeline.config import Config, context_of
 from workbench.pipeline.legal import check
-from workbench.process.reporting import reported
-from workbench.process.worker import Progress, never, worker
 from workbench.targets import TargetLike, target_text
+from workbench.worker.parent import Progress, never, worker
+from workbench.worker.reporting import reported
 
 
 @dataclass(frozen=True)
@@ -78,4 +78,4 @@ def count_config(workload: Workload, config: Config, target: TargetLike = "llvm"
     """The same for a Config; the pipeline of one that has a pipeline has run, and `workload` is what it made."""
     check(workload, config)
     arguments = {"target": target_text(target), "config": config.context().to_data()}
-    return Counts(**worker().run("workbench.measure.kernels.counting:count", workload, arguments, **how))
+    return Counts(**worker().run("count", workload, arguments, **how))

@@ -17,8 +17,8 @@ from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.legal import check
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
-from workbench.process.worker import worker
 from workbench.targets import TargetLike, target_text
+from workbench.worker.parent import worker
 
 _GRAPH_ONLY = ("relay.FuseOps.", "relax.FuseOps.")
 "settings that no pass on TIR asks for, so that all they do is in the final module"
@@ -51,7 +51,7 @@ def look(workload: Workload, config: Config, target: TargetLike = "llvm", *, fin
     """
     check(workload, config)
     arguments = {"target": target_text(target), "config": config.to_data(), "final": final}
-    found = worker().run("workbench.measure.kernels.final_jobs:looked", workload, arguments, **how)
+    found = worker().run("look", workload, arguments, **how)
     counts = Counts(**found["counts"])
     return Final(counts, _with_context(workload, config, found["fingerprint"], counts.target) if final else "")
 
@@ -75,7 +75,7 @@ def final_workload(workload: Workload, config: Config, target: TargetLike = "llv
         return runner.workload_of(made.end)
     with tempfile.TemporaryDirectory() as folder:
         arguments = {"target": target_text(target), "config": config.to_data(), "folder": folder}
-        worker().run("workbench.measure.kernels.final_jobs:written", workload, arguments)
+        worker().run("write_final", workload, arguments)
         found = dialect_of(workload).frontend.restore(Path(folder))
     return replace(workload.of(found.module), params=found.params)
 

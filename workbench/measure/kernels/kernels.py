@@ -16,9 +16,9 @@ from workbench.measure.kernels.code import function_in
 from workbench.measure.kernels.whole import column
 from workbench.pipeline.config import Config, context_of
 from workbench.pipeline.legal import check
-from workbench.process.reporting import reported
-from workbench.process.worker import Progress, never, worker
 from workbench.targets import TargetLike, target_text
+from workbench.worker.parent import Progress, never, worker
+from workbench.worker.reporting import reported
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -234,7 +234,7 @@ def kernels_config(workload: Workload, config: Config, target: TargetLike = "llv
     asked = {"target": target_text(target), "config": config.context().to_data()}
 
     def run(job: str, **more: Any) -> dict[str, Any]:
-        return worker().run(f"workbench.measure.kernels.counting:{job}", workload, {**asked, **more}, **how)
+        return worker().run(job, workload, {**asked, **more}, **how)
 
     codes: dict[str, str] = {}
 

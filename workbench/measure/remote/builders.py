@@ -17,7 +17,7 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, WorkerLost, sentence
-from workbench.process.worker import worker
+from workbench.worker.parent import worker
 
 LIBRARY, COUNTED = "library.tar", "counted.json"
 "files of a build"
@@ -34,7 +34,7 @@ def submitted(
     folder: Path,
     timeout: float,
 ) -> Future[Path]:
-    """Have it built; the Future gives the folder that workbench.measure.remote.exported reads.
+    """Have it built; the Future gives the folder that workbench.jobs.build reads.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def submitted(
 
 
 def counts_in(built: Path) -> dict[str, Any]:
-    """What workbench.measure.remote.exported counted beside the library."""
+    """What workbench.jobs.build counted beside the library."""
     return json.loads((built / COUNTED).read_text())
 
 
@@ -89,7 +89,7 @@ def build(order: Mapping[str, Any]) -> dict[str, Any]:
         child.adopt(workload, Path(order["workload"] or here / "workload"))
         arguments = {"target": order["target"], "config": order["config"], "folder": str(built)}
         try:
-            child.run("workbench.measure.remote.exported:export", workload, arguments, timeout=order["timeout"])
+            child.run("export", workload, arguments, timeout=order["timeout"])
         except MeasureError as error:
             return {"failed": str(error), "status": getattr(error, "status", "failed")}
         return {"files": {} if order["built"] else _packed(built)}

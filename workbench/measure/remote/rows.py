@@ -20,7 +20,7 @@ from workbench.measure.status import status_of
 from workbench.measure.timing.reference import reference
 from workbench.measure.timing.subject import Limits, Subject, measured
 from workbench.pipeline.legal import check
-from workbench.process.worker import Worker, worker
+from workbench.worker.parent import Worker, worker
 
 POLL_SECONDS = 0.1
 ELSEWHERE = ("cpu", "cpu_features", "cores", "threads", "gpu", "gpu_clock_mhz", "driver", "machine")
@@ -139,9 +139,7 @@ def _ordered(executor: Executor, part: Part, how: Limits, folder: Path) -> Futur
     folder.mkdir()
     target = part.target
     if how.tracker is None:
-        target = worker().run(
-            "workbench.measure.remote.exported:target_here", subject.program, {"target": target}, **how.of_a_job
-        )
+        target = worker().run("resolve_target", subject.program, {"target": target}, **how.of_a_job)
     written = worker().written(subject.program)
     return submitted(executor, subject.program, written, str(target), subject.build.to_data(), folder, how.timeout)
 

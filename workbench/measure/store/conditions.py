@@ -7,8 +7,8 @@ import importlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from workbench.process.cuda_probe import gpu
-from workbench.process.host import cores, cpu_features, cpu_model, memory_gib
+from workbench.worker.cuda import gpu
+from workbench.worker.host import cores, cpu_features, cpu_model, memory_gib
 
 CONDITIONS = (
     "tvm",

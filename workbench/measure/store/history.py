@@ -10,7 +10,7 @@ from workbench.measure.rows import COLUMNS
 from workbench.measure.store.conditions import conditions, machine
 from workbench.measure.store.store import Store, place
 from workbench.measure.store.workload_hash import workload_hash
-from workbench.process.cuda_probe import gpu
+from workbench.worker.cuda import gpu
 
 if TYPE_CHECKING:
     import pandas as pd

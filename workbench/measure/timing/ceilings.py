@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from workbench.process.host import cores
+from workbench.worker.host import cores
 
 COPIED = 64 << 20
 "bytes of the array that is copied: several times what a cache holds for one core"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any
 
@@ -15,14 +15,14 @@ from workbench.measure.remote.tracker import Tracker
 from workbench.measure.status import OK, WRONG
 from workbench.measure.timing.ratio import Ratio, compared
 from workbench.measure.timing.reference import reference
-from workbench.measure.timing.subject import JOBS, Limits, no_device
+from workbench.measure.timing.subject import Limits, RaceRequest, no_device
 from workbench.measure.timing.verdict import Outcome, Side, judge
 from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check as legal
-from workbench.process.reporting import reported
-from workbench.process.worker import Progress, never, worker
 from workbench.targets import TargetLike, target_text
 from workbench.terminal import visible
+from workbench.worker.parent import Progress, never, worker
+from workbench.worker.reporting import reported
 
 
 @dataclass(frozen=True)
@@ -130,24 +130,24 @@ def _raced(workload: Workload, configs: list[Config], target: str, how: Limits, 
         if missing:
             raise NoDevice(missing)
     expected, unchecked = reference(workload, how.seed, **how.of_a_job) if how.check else (None, "")
-    arguments = {
-        "target": target,
-        "configs": [config.to_data() for config in configs],
-        "budget": how.budget,
-        "seed": how.seed,
-        "reference": None if expected is None else str(expected),
-    }
-    found = _run(workload, arguments, how, remote)
+    request = RaceRequest(
+        target=target,
+        configs=[config.to_data() for config in configs],
+        budget=how.budget,
+        seed=how.seed,
+        reference=None if expected is None else str(expected),
+        tracker=None if remote is None else remote.for_job(how.timeout),
+    )
+    found = _run(workload, request, how, remote)
     return judged(configs[0].label, configs[1].label, found, unchecked and f"the outputs were not checked: {unchecked}")
 
 
-def _run(workload: Workload, arguments: dict[str, Any], how: Limits, remote: Tracker | None) -> dict[str, Any]:
+def _run(workload: Workload, request: RaceRequest, how: Limits, remote: Tracker | None) -> dict[str, Any]:
     if remote is None:
-        return worker().run(f"{JOBS}:race", workload, arguments, **how.of_a_job)
-    there = {**arguments, "tracker": remote.for_job(how.timeout)}
+        return worker().run("race", workload, asdict(request), **how.of_a_job)
     limits = {**how.of_a_job, "timeout": remote.patience(how.timeout)}
     with own_role() as role:
-        return worker(role).run("workbench.measure.remote.racing:race", workload, there, **limits)
+        return worker(role).run("race_on_device", workload, asdict(request), **limits)
 
 
 def judged(a: str, b: str, found: dict[str, Any], note: str = "") -> Race:
@@ -156,7 +156,7 @@ def judged(a: str, b: str, found: dict[str, Any], note: str = "") -> Race:
     Parameters
     ----------
     found
-        The answer of workbench.measure.timing.jobs.race.
+        The answer of the job `race`.
     note
         What is to be said where nothing is wrong.
     """

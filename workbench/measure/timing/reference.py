@@ -17,7 +17,7 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError
-from workbench.process.worker import worker
+from workbench.worker.parent import worker
 
 _found: weakref.WeakKeyDictionary[Workload, dict[int, Path | str]] = weakref.WeakKeyDictionary()
 _root: list[Path] = []
@@ -48,9 +48,8 @@ def reference(workload: Workload, seed: int, **limits: Any) -> tuple[Path | None
 
 def _made(workload: Workload, seed: int, limits: dict[str, Any]) -> Path | str:
     path = _folder() / f"{id(workload)}-{seed}.npz"
-    job = "workbench.measure.timing.jobs:reference"
     try:
-        worker().run(job, workload, {"seed": seed, "path": str(path)}, **limits)
+        worker().run("reference", workload, {"seed": seed, "path": str(path)}, **limits)
     except MeasureError as error:
         cancelled: Callable[[], bool] = limits.get("cancelled", bool)
         if cancelled():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,40 @@ from workbench.measure.status import status_of
 from workbench.measure.timing.reference import reference
 from workbench.pipeline.config import Config
 from workbench.pipeline.legal import check
-from workbench.process.cuda import CudaFacts, why_not
-from workbench.process.worker import Progress, never, silent, worker
+from workbench.worker.cuda import CudaFacts, why_not
+from workbench.worker.parent import Progress, never, silent, worker
 
-JOBS = "workbench.measure.timing.jobs"
+
+@dataclass(frozen=True)
+class TimeRequest:
+    """A build to run and to time."""
+
+    target: str
+    config: Mapping[str, Any]
+    "a Config's data"
+    budget: float
+    "seconds"
+    seed: int
+    "of the random inputs"
+    reference: str | None
+    "the file with the outputs that it should have; None to compare nothing"
+    per_kernel: bool
+    folder: str | None = None
+    "of a build that an executor made; None to build here"
+    tracker: Mapping[str, Any] | None = None
+    "the fields of a Tracker, and `wait`: seconds to wait for a free device; None to run here"
+
+
+@dataclass(frozen=True)
+class RaceRequest:
+    """Two configurations to build and to run in turn."""
+
+    target: str
+    configs: Sequence[Mapping[str, Any]]
+    budget: float
+    seed: int
+    reference: str | None
+    tracker: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +127,7 @@ def built(subject: Subject, target: str, how: Limits) -> dict[str, Any]:
     if subject.folder is not None:
         return counted(from_result(counts_in(subject.folder), subject.config))
     arguments = {"target": target, "config": subject.build.to_data()}
-    found = worker(how.role).run(f"{JOBS}:build", subject.program, arguments, **how.of_a_job)
+    found = worker(how.role).run("build", subject.program, arguments, **how.of_a_job)
     return counted(from_result(found, subject.config))
 
 
@@ -112,29 +142,27 @@ def ran(subject: Subject, target: str, how: Limits) -> dict[str, Any]:
         It does not run.
     """
     expected, why = reference(subject.origin, how.seed, **how.of_a_job) if how.check else (None, "check=False")
-    arguments = {
-        "target": target,
-        "config": subject.build.to_data(),
-        "budget": how.budget,
-        "seed": how.seed,
-        "reference": None if expected is None else str(expected),
-        "per_kernel": how.per_kernel,
-    }
-    if subject.folder is None and how.tracker is None:
-        return timed(worker(how.role).run(f"{JOBS}:run", subject.program, arguments, **how.of_a_job), why)
-    limits = how.of_a_job
-    arguments["folder"] = None if subject.folder is None else str(subject.folder)
-    arguments["tracker"] = None
-    if how.tracker is not None:
-        arguments["tracker"] = how.tracker.for_job(how.timeout)
-        limits["timeout"] = how.tracker.patience(how.timeout)
-    answer = worker(how.role).run("workbench.measure.remote.jobs:run", subject.program, arguments, **limits)
-    return {**timed(answer, why), **answer["conditions"]}
+    limits, tracker = how.of_a_job, how.tracker
+    request = TimeRequest(
+        target=target,
+        config=subject.build.to_data(),
+        budget=how.budget,
+        seed=how.seed,
+        reference=None if expected is None else str(expected),
+        per_kernel=how.per_kernel,
+        folder=None if subject.folder is None else str(subject.folder),
+        tracker=None if tracker is None else tracker.for_job(how.timeout),
+    )
+    if tracker is not None:
+        limits["timeout"] = tracker.patience(how.timeout)
+    is_local = request.folder is None and tracker is None
+    answer = worker(how.role).run("run" if is_local else "run_elsewhere", subject.program, asdict(request), **limits)
+    return {**timed(answer, why), **answer.get("conditions", {})}
 
 
 def no_device(workload: Workload, target: str, how: Limits) -> str:
     """Why code for a target cannot be run here; empty where it can, or where only trying tells."""
     if device_of(target) != "cuda":
         return ""
-    found = worker().run(f"{JOBS}:cuda", workload, {}, **how.of_a_job)
+    found = worker().run("cuda", workload, {}, **how.of_a_job)
     return why_not(CudaFacts.of(found), target)

@@ -17,21 +17,19 @@ from workbench.measure.status import CANCELLED, OK, status_of
 from workbench.measure.store.conditions import conditions
 from workbench.measure.timing.subject import Limits, no_device
 from workbench.pipeline.config import Config
-from workbench.process.host import allowed
-from workbench.process.worker import worker
 from workbench.terminal import visible
-from workbench.tune.beside import Beside
-from workbench.tune.pace import RECENT
-from workbench.tune.schedules.compared import measured, with_and_without
-from workbench.tune.schedules.link import selected, tasks_of
-from workbench.tune.schedules.place import begun, folder_for
+from workbench.tune.background_run import Beside
+from workbench.tune.budget import RECENT
+from workbench.tune.schedules.database import begun, folder_for
 from workbench.tune.schedules.result import Task, TunedSchedules
-from workbench.tune.standing import Best
+from workbench.tune.schedules.tasks import measured, selected, tasks_of, with_and_without
+from workbench.tune.trial import Best
+from workbench.worker.host import allowed
+from workbench.worker.parent import worker
 
 if TYPE_CHECKING:
     import pandas as pd
 
-JOBS = "workbench.tune.schedules.jobs"
 ROLE = "tuning"
 "the child process of its own in which schedules are searched"
 PAUSED = "Waiting to be resumed"
@@ -239,7 +237,7 @@ class ScheduleRun(Beside[TunedSchedules]):
 
     def _job(self, name: str, folder: Path, **more: Any) -> dict[str, Any]:
         arguments = {"target": self.target, "config": self.base.to_data(), "folder": str(folder), **more}
-        return worker(ROLE).run(f"{JOBS}:{name}", self.workload, arguments, **self._limits)
+        return worker(ROLE).run(name, self.workload, arguments, **self._limits)
 
     def _ended(self, task: Task, folder: Path) -> Task:
         """A kernel after its search, and how that ended."""

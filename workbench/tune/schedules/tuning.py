@@ -10,11 +10,11 @@ from workbench.dialects.base import Workload
 from workbench.dialects.schedule_search import best_cost_model
 from workbench.errors import WorkbenchError
 from workbench.pipeline.config import Config
-from workbench.process.reporting import reported
-from workbench.process.worker import Progress, never, silent
 from workbench.targets import TargetLike, target_text
 from workbench.tune.schedules.result import TunedSchedules
 from workbench.tune.schedules.run import Order, ScheduleRun
+from workbench.worker.parent import Progress, never, silent
+from workbench.worker.reporting import reported
 
 
 def tune_schedules(workload: Workload, target: TargetLike = "llvm", **how: Any) -> TunedSchedules:

@@ -15,9 +15,8 @@ from workbench.dialects.capture import pass_context
 from workbench.dialects.counted import OUTSIDE, Call, Program
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.relax.entries import run_alone
+from workbench.dialects.relax.expressions import sort_of
 from workbench.dialects.relax.graph import build_graph
-from workbench.dialects.relax.legalized import LEGALIZE, Legalized, known, remember, settings_of
-from workbench.dialects.relax.legalizing import called, legalize
 from workbench.dialects.target import make_target
 from workbench.errors import MeasureError
 from workbench.graph.model import Graph, Node
@@ -34,60 +33,16 @@ FUSED, CALLS = "FuseTIR", "CallTIRRewrite"
 "passes that get a kernel as a function of its operators, and the last module with calls in place of packed functions"
 _SCHEDULES = "ApplyDefaultSchedule"
 "it changes how a kernel computes, and not what is called"
-_LEAVES_OPERATORS = "adreno"
-"key of the targets whose pipeline has LegalizeOps leave some operators as they are"
 
 
 def count(workload: Workload, target: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """What `wb.count` says, from the graph-level passes alone."""
     refuse_without_main(workload, MeasureError)
     made = make_target(target)
-    settings, disabled = settings_of(target, config), frozenset(config.get("disabled", ()))
-    before = known(workload.module, settings, disabled)
-    if before is None and LEGALIZE not in disabled and _LEAVES_OPERATORS not in made.keys:
-        passes, module = _legalized(workload.module, made, config)
-        before = Legalized(workload.module, settings, disabled, passes, module)
-        remember(before)
-    watch = Watch(quick=True, before=before)
+    watch = Watch(quick=True)
     with made, pass_context(config, [watch]):
-        relax.get_default_pipeline(made)(workload.module if before is None else before.result)
+        relax.get_default_pipeline(made)(workload.module)
     return program_of_module(run_alone(watch.first(CALLS), workload), workload.name).counts()
-
-
-def _legalized(
-    module: tvm.IRModule, target: tvm.target.Target, config: Mapping[str, Any]
-) -> tuple[frozenset[str], tvm.IRModule]:
-    """The passes of the default pipeline that run up to LegalizeOps, and what it has then."""
-    watch = UpTo(LEGALIZE)
-    with target, pass_context(config, [watch]):
-        given = relax.get_default_pipeline(target)(module)
-    with target, pass_context(config, []):
-        return frozenset([*watch.passes, LEGALIZE]), legalize(given)
-
-
-@tvm.ir.instrument.pass_instrument
-class UpTo:
-    """Has the passes run that come before one.
-
-    Parameters
-    ----------
-    last
-        Name of the first pass that does not run, nor does any behind it.
-    """
-
-    def __init__(self, last: str) -> None:
-        self.last = last
-        self.passes: list[str] = []
-        "that ran; not the sequences that they stand in, which go on"
-        self.over = False
-
-    def should_run(self, _module: tvm.IRModule, info: Any) -> bool:
-        self.over = self.over or info.name == self.last
-        return not self.over
-
-    def run_after_pass(self, _module: tvm.IRModule, info: Any) -> None:
-        if not self.over:
-            self.passes.append(str(info.name))
 
 
 @tvm.ir.instrument.pass_instrument
@@ -98,13 +53,10 @@ class Watch:
     ----------
     quick
         Whether to leave schedules out, and every pass after the calls are known.
-    before
-        What the module that is given was made by: those passes are not run again.
     """
 
-    def __init__(self, quick: bool = False, before: Legalized | None = None) -> None:
+    def __init__(self, quick: bool = False) -> None:
         self.quick = quick
-        self.skipped = frozenset[str]() if before is None else before.passes
         self.kept: dict[str, tvm.IRModule] = {}
         "name of a pass -> the module that it got first"
         self.split: list[tvm.IRModule] = []
@@ -112,10 +64,6 @@ class Watch:
 
     def should_run(self, module: tvm.IRModule, info: Any) -> bool:
         name = str(info.name)
-        if name in self.skipped:
-            # up to and with LegalizeOps: a pass of the same name behind it is another run
-            self.skipped = frozenset() if name == LEGALIZE else self.skipped
-            return False
         if self.quick and name == CALLS:
             self.kept.setdefault(name, module)
         return not (self.quick and (CALLS in self.kept or name == _SCHEDULES))
@@ -158,7 +106,16 @@ def _failing(module: tvm.IRModule, program: Program) -> str:
 
 
 def _operators(function: Any) -> set[str]:
-    return called(function) if isinstance(function, relax.Function) else set()
+    """Return the names of the operators that a Relax function calls, those of functions within it too."""
+    names: set[str] = set()
+
+    def visit(expr: Any) -> None:
+        if isinstance(expr, relax.Call) and sort_of(expr.op) == "op":
+            names.add(str(expr.op.name))
+
+    if isinstance(function, relax.Function):
+        relax.analysis.post_order_visit(function, visit)
+    return names
 
 
 class _Walk:

@@ -12,7 +12,7 @@ from workbench.dialects.importers.torch_model import evaluating, examples, kind_
 from workbench.dialects.relax.frontend import load
 from workbench.dialects.relax.importers.origins import Origins
 from workbench.errors import LoadError
-from workbench.graph.paths import modules
+from workbench.graph.scopes import modules
 
 
 def workload(model: Any, name: str, inputs: Inputs) -> Workload:

@@ -1,0 +1,81 @@
+"""Run an environment's own pip, with failures as one sentence, and write wheels: zip files with a RECORD."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.metadata
+import os
+import shlex
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+from workbench.environments import SetupError
+
+
+def run_pip(python: Path, arguments: list[str], *, purpose: str) -> None:
+    """Run `python -m pip` quietly; `purpose` is what the error says could not be done.
+
+    Raises
+    ------
+    SetupError
+        With pip's last error line, and what to do.
+    """
+    command = [str(python), "-m", "pip", *arguments]
+    quietly = [*command, "--quiet", "--disable-pip-version-check", "--no-input"]
+    # With pip's own five retries for each package, a machine with no network waits minutes for the sentence below.
+    environment = {"PIP_RETRIES": "1", **os.environ}
+    result = subprocess.run(quietly, capture_output=True, text=True, env=environment, check=False)
+    if result.returncode == 0:
+        return
+    if "No space left on device" in result.stderr:
+        raise SetupError(f"pip could not {purpose} because the disk is full: free some space, then run this again.")
+    errors = [line for line in result.stderr.splitlines() if line.lower().startswith("error:")]
+    last = errors[-1][len("error:") :].strip().rstrip(".") if errors else f"exit status {result.returncode}"
+    if "No matching distribution" in result.stderr:
+        todo = "check the network and pip's index settings, then run this again; it goes on where it stopped"
+    else:
+        todo = f"to see all that pip says, run: {shlex.join(command)}"
+    raise SetupError(f"pip could not {purpose} ({last}): {todo}.")
+
+
+def pack(tree: Path, wheel: Path) -> None:
+    """Zip `tree` into a wheel, with the RECORD that pip asks for."""
+    record = f"{next(tree.glob('*.dist-info')).name}/RECORD"
+    lines = []
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        for path in sorted(path for path in tree.rglob("*") if path.is_file()):
+            name = path.relative_to(tree).as_posix()
+            content = path.read_bytes()
+            archive.writestr(name, content)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+            lines.append(f"{name},sha256={digest},{len(content)}")
+        archive.writestr(record, "\n".join([*lines, f"{record},,"]) + "\n")
+
+
+def file_sha256(path: Path) -> str:
+    """Return the sha256 of a file, in hexadecimal, read in blocks (Python 3.10 has no hashlib.file_digest)."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def pack_installed(name: str, folder: Path) -> Path:
+    """Make a wheel again out of the installed distribution `name`, so that another environment gets the very same."""
+    distribution = importlib.metadata.distribution(name)
+    tree = folder / "installed"
+    made_by_pip = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json"}
+    for file in distribution.files or []:
+        # Scripts lie outside site-packages (../../bin) and are made again from the entry points.
+        if ".." in file.parts or "__pycache__" in file.parts or file.name in made_by_pip:
+            continue
+        target = tree / file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(str(file.locate()), target)
+    wheel = folder / f"{name.replace('-', '_')}-{distribution.version}-py3-none-any.whl"
+    pack(tree, wheel)
+    return wheel

@@ -1,0 +1,190 @@
+"""Jobs that compile a workload. The newest builds are kept: counting, timing and racing one configuration compile it once."""
+
+from __future__ import annotations
+
+import json
+import time
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.analysis import cost
+from workbench.analysis.units import linked
+from workbench.dialects.base import Workload
+from workbench.dialects.cuda_code import compiled_for_elsewhere, for_elsewhere
+from workbench.dialects.facets import Built, Compiler
+from workbench.dialects.registry import dialect
+from workbench.dialects.scheduling import RECORDS
+from workbench.errors import MeasureError
+from workbench.graph.model import Graph
+from workbench.measure.remote.builders import COUNTED, LIBRARY
+from workbench.pipeline.config import Config
+from workbench.pipeline.run import Runner
+from workbench.pipeline.spec import Pipeline
+from workbench.targets import target_fields, with_option
+from workbench.worker.host import mcpu
+
+Progress = Callable[..., None]
+KEPT = 2
+"builds kept: the two of a race; each may hold a copy of the parameters"
+_builds: OrderedDict[tuple[Any, ...], Kept] = OrderedDict()
+_runners: weakref.WeakKeyDictionary[Workload, Runner] = weakref.WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A build, and what it was made of."""
+
+    workload: Workload
+    "as it was given; held, so that its identity stands for it"
+    target: str
+    "as really built"
+    built: Built
+    seconds: float
+    "that compiling took"
+
+
+def build(workload: Workload, *, target: str, config: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Compile and count, and keep the build for the run that follows."""
+    kept = compiled(workload, target, config, progress)
+    # only `kernels` sends the graph and the rest, which are large
+    return {"target": kept.target, "build_seconds": kept.seconds, "calls": counted(kept.built, workload)["calls"]}
+
+
+def kernels(workload: Workload, *, target: str, config: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Compile and count: one row a call, in execution order, and the graph that they are of."""
+    kept = compiled(workload, target, config, progress)
+    return {"target": kept.target, "build_seconds": kept.seconds, **counted(kept.built, workload)}
+
+
+def code(
+    workload: Workload, *, target: str, config: Mapping[str, Any], form: str, progress: Progress
+) -> dict[str, str]:
+    """The generated code of the whole library in a form."""
+    kept = compiled(workload, target, config, progress)
+    if form != "ptx":
+        return {"code": kept.built.code(form)}
+    from workbench.dialects.cuda_code import architecture, ptx
+
+    progress("Compiling CUDA C")
+    return {"code": ptx(kept.built.code("cuda"), architecture(kept.target)).decode()}
+
+
+def resolve_target(workload: Workload, *, target: str, progress: Progress) -> str:
+    """The target that a text stands for on the machine that will run it, whichever machine compiles."""
+    progress("Looking at the machine")
+    return resolved_target(workload, target)
+
+
+def export(
+    workload: Workload, *, target: str, config: Mapping[str, Any], folder: str, progress: Progress
+) -> dict[str, Any]:
+    """Compile, and write the library and its counts into a folder."""
+    with compiled_for_elsewhere():
+        kept = compiled(workload, target, config, progress)
+    kept.built.export(Path(folder) / LIBRARY)
+    found = {"target": kept.target, "build_seconds": kept.seconds, **counted(kept.built, workload)}
+    (Path(folder) / COUNTED).write_text(json.dumps(found))
+    return {}
+
+
+def compiler_of(workload: Workload) -> Compiler:
+    """Return the compiler of a workload's dialect."""
+    return dialect(workload.dialect).compiler
+
+
+def built_here(workload: Workload, config: Mapping[str, Any]) -> Built:
+    """The workload compiled for this CPU as it stands, to have the values that it should give."""
+    compiler = compiler_of(workload)
+    program, target = compiler.unoptimized(workload, resolved_target(workload, "llvm"))
+    return compiler.compiled(program, target, config)
+
+
+def resolved_target(workload: Workload, text: str) -> str:
+    """The target that is really used: for plain `llvm` with this host's `-mcpu`, for plain `cuda` with this GPU's `-arch`."""
+    fields = target_fields(text)
+    if fields["kind"] == "llvm" and not {"mcpu", "mtriple"} & set(fields):
+        cpu = mcpu(compiler_of(workload).llvm_host_cpu())
+        return with_option(text, "mcpu", cpu) if cpu else text
+    if fields["kind"] == "cuda" and "arch" not in fields:
+        compute = compiler_of(workload).cuda_compute().replace(".", "")
+        return with_option(text, "arch", f"sm_{compute}") if compute else text
+    return text
+
+
+def compiled(workload: Workload, target: str, config: Mapping[str, Any], progress: Progress) -> Kept:
+    """The workload compiled as a configuration says, now or a moment ago.
+
+    Parameters
+    ----------
+    config
+        A Config's data. Its pipeline, if it has one, is run first, here, and what it makes is compiled as it stands.
+    """
+    target = resolved_target(workload, target)
+    key = (id(workload), target, json.dumps(dict(config), sort_keys=True), for_elsewhere(), _tuned(config))
+    if key not in _builds:
+        chosen = Config.of(dict(config))
+        program = program_of(workload, chosen, progress)
+        progress("Compiling")
+        # room first: two builds of a large model beside a third may be more than there is
+        while len(_builds) >= KEPT:
+            _builds.popitem(last=False)
+        started = time.perf_counter()
+        built = compiler_of(workload).compiled(program, target, chosen.context().to_data())
+        _builds[key] = Kept(workload, target, built, time.perf_counter() - started)
+    _builds.move_to_end(key)
+    return _builds[key]
+
+
+def _tuned(config: Mapping[str, Any]) -> int:
+    """How much was written to the database of schedules: with more in it, the same configuration makes another build."""
+    folder = config.get("schedules")
+    records = Path(folder, RECORDS) if folder else None
+    return records.stat().st_size if records is not None and records.is_file() else 0
+
+
+def program_of(workload: Workload, config: Config, progress: Progress) -> Workload:
+    """What to compile: the workload itself, or what the configuration's pipeline makes of it."""
+    if not config.pipeline:
+        return workload
+    progress("Running passes")
+    if workload not in _runners:
+        _runners[workload] = Runner(workload)
+    runner = _runners[workload]
+    trace = runner.run(Pipeline.parse(config.pipeline), config.opt_level)
+    if trace.failed is not None:
+        raise MeasureError(f"{trace.failed.name} failed: {trace.failed.error}")
+    return runner.workload_of(trace.end)
+
+
+def counted(built: Built, workload: Workload) -> dict[str, Any]:
+    """Everything that `wb.kernels` says of a build, as plain JSON values."""
+    program, rows = built.program(), built.calls()
+    here = dialect(workload.dialect)
+    graph = here.frontend.graph(here.frontend.infer_types(built.module()), workload.name)
+    for row, unit in zip(rows, linked(graph, rows), strict=True):
+        nodes = () if unit is None else unit.nodes
+        row |= {
+            "flops": None if unit is None else _flops(graph, row["kind"], nodes),
+            "group": None if unit is None else unit.group,
+            "nodes": list(nodes),
+            "op": row["function"] if unit is None or row["kind"] == "external" else unit.op(graph),
+        }
+    return {
+        "calls": rows,
+        "counts": program.counts(),
+        "handovers": program.handovers(),
+        "graph": graph.to_data(),
+        "forms": built.forms(),
+        "tvm": built.tvm,
+    }
+
+
+def _flops(graph: Graph, kind: str, nodes: Sequence[int]) -> int | None:
+    if kind == "external":
+        # another compiler made it, perhaps with another algorithm
+        return None
+    return cost.flops(graph, nodes) if kind == "kernel" else 0

@@ -1,0 +1,85 @@
+"""Jobs that run one pass over a workload: isolated for `wb.trace`, or tried and counted for `wb.explore`."""
+
+from __future__ import annotations
+
+import base64
+import weakref
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect_of
+from workbench.errors import MeasureError, WorkbenchError
+from workbench.graph.model import Graph
+from workbench.pipeline.apply import applied, made
+from workbench.pipeline.run import Runner
+from workbench.pipeline.spec import PassStep, Pipeline
+from workbench.pipeline.step import State
+
+Progress = Callable[..., None]
+LEVEL = 4
+"the opt_level at which TVM runs every pass"
+_runners: weakref.WeakKeyDictionary[Workload, Runner] = weakref.WeakKeyDictionary()
+
+
+def apply(
+    workload: Workload, *, text: str, pickled: str, opt_level: int, folder: str, progress: Progress
+) -> dict[str, Any]:
+    """Run one pass, by its text or as its notebook packed it."""
+    dialect = dialect_of(workload)
+    if pickled:
+        import cloudpickle
+
+        # our own notebook sent it, over a connection with a key
+        run = cloudpickle.loads(base64.b64decode(pickled))
+    else:
+        (step,) = Pipeline.parse(text)
+        run = made(dialect, step, workload.params)
+    progress("Running a pass")
+    found = applied(dialect, run, workload.module, opt_level)
+    if found.status == "changed":
+        dialect.frontend.dump(Workload(found.module, {}, workload.name, workload.dialect), Path(folder))
+    return {"status": found.status, "seconds": found.seconds, "error": found.error, "detail": found.detail}
+
+
+def effect(
+    workload: Workload, *, name: str, options: Mapping[str, Any], after: str, opt_level: int, progress: Progress
+) -> dict[str, Any]:
+    """What one pass does to the module that the pipeline `after` makes of the workload."""
+    progress(f"Trying {name}")
+    runner = _runners.setdefault(workload, Runner(workload))
+    here = runner.run(Pipeline.parse(after), opt_level)
+    if here.failed is not None:
+        raise MeasureError(f"{here.failed.name} failed before any pass was tried: {here.failed.error}")
+    tried = runner.run(Pipeline([*Pipeline.parse(after), PassStep(name, options)]), max(opt_level, LEVEL))
+    step = tried.steps[-1]
+    answer = {"status": step.status, "error": step.error, "seconds": step.seconds}
+    if not step.changed:
+        return {**answer, "before": _counts(runner, here.end)}
+    return {
+        **answer,
+        "before": _counts(runner, here.end),
+        "after": _counts(runner, step.state_after),
+        "diff": step.diff.counts(),
+    }
+
+
+def _counts(runner: Runner, state: State) -> dict[str, int | None]:
+    graph = state.graph
+    return {"nodes": len(graph.nodes), "ops": len(graph.ops()), "kernels": _kernels(runner, state)}
+
+
+def _kernels(runner: Runner, state: State) -> int | None:
+    """The kernels that fusion would make of the module now; None where the fusing pipeline fails on it."""
+    fused = fused_graph(runner, state)
+    return None if fused is None else fused.kernels()
+
+
+def fused_graph(runner: Runner, state: State) -> Graph | None:
+    """The graph after the dialect's fusing pipeline, None where a pass of it fails."""
+    try:
+        trace = Runner(runner.workload_of(state)).run(Pipeline.parse(dialect_of(runner.workload).passes.fusing()))
+    except WorkbenchError:
+        return None
+    return None if trace.failed is not None else trace.end.graph

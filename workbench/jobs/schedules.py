@@ -1,0 +1,156 @@
+"""Jobs of `wb.tune_schedules`: list the kernels that a build looks up, and try one candidate for a kernel.
+
+A job is one candidate, so that a search can be paused between two, and each is reported when it ends.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.dialects.facets import Tuning
+from workbench.dialects.registry import dialect
+from workbench.dialects.schedule_search import Effort, Tried, search
+from workbench.dialects.scheduling import asked, opened
+from workbench.jobs.build import counted, resolved_target
+from workbench.tune.schedules.database import done, locked, mend, note_done
+
+Progress = Callable[..., None]
+_modules: weakref.WeakKeyDictionary[Workload, dict[tuple[str, str], dict[str, Any]]] = weakref.WeakKeyDictionary()
+"workload -> (target, configuration) -> function -> the module to schedule for it"
+
+
+def tasks(
+    workload: Workload, *, target: str, config: Mapping[str, Any], folder: str, progress: Progress
+) -> dict[str, Any]:
+    """The kernels of the build that the database is for, and what is known of each.
+
+    Returns
+    -------
+    dict
+        `target` as really built; `calls` and `graph` as counting.counted gives them; `tasks`, a list of `function`, `key`,
+        `trials` that were made before, `best_us` of those that ran (None if none did).
+    """
+    close()
+    target = resolved_target(workload, target)
+    progress("Looking for kernels")
+    with locked(Path(folder)):
+        mend(Path(folder))
+        built, modules = asked(workload, target, config, folder)
+        here = dialect(workload.dialect).tuning
+        records = _records(here, opened(here, folder), modules)
+    _modules.setdefault(workload, {})[target, repr(config)] = modules
+    found = [
+        {
+            "function": name,
+            "key": here.key_of(module),
+            "trials": max(records[name][0], done(Path(folder), here.key_of(module))),
+            "best_us": records[name][1],
+        }
+        for name, module in modules.items()
+    ]
+    return {"target": target, "tasks": found, **counted(built, workload)}
+
+
+def _records(here: Tuning, database: Any, modules: Mapping[str, Any]) -> dict[str, tuple[int, float | None]]:
+    """Function -> how many candidates were tried, and the best one's microseconds."""
+    tried: dict[str, int] = {}
+    for record in database.get_all_tuning_records():
+        key = here.key_of(record.workload.mod)
+        tried[key] = tried.get(key, 0) + 1
+    found: dict[str, tuple[int, float | None]] = {}
+    for name, module in modules.items():
+        number = tried.get(here.key_of(module), 0)
+        best = database.get_top_k(database.commit_workload(module), 1) if number else []
+        seconds = [float(value) for value in best[0].run_secs] if best else []
+        found[name] = number, 1e6 * sum(seconds) / len(seconds) if seconds else None
+    return found
+
+
+def step(
+    workload: Workload,
+    *,
+    target: str,
+    config: Mapping[str, Any],
+    folder: str,
+    function: str,
+    trials: int,
+    upto: int,
+    seed: int,
+    cores: list[int],
+    cost_model: str,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Try the next candidate for one kernel; it is in the database when this returns.
+
+    Parameters
+    ----------
+    target
+        As `tasks` gave it.
+    trials, upto
+        Candidates to try; how many that makes with those of before.
+
+    Returns
+    -------
+    dict
+        `tried`: its `us`, None if it failed; `reason`; whether it is `plain`, the kernel without a schedule. None where the
+        search is over.
+    """
+    global _open
+    if _open is None or _open.key != (folder, function, upto):
+        close()
+        module = _module(workload, target, config, folder, function, progress)
+        here = dialect(workload.dialect).tuning
+        effort = Effort(trials, seed, tuple(cores), cost_model)
+        _open = _Open((folder, function, upto), here.key_of(module))
+        _open.lock.enter_context(locked(Path(folder)))
+        _open.search = search(workload.dialect, module, function, target, opened(here, folder), effort, _open.told)
+    _open.progress = progress
+    try:
+        tried = next(_open.search, None)
+    except BaseException:
+        close()
+        raise
+    if tried is None:
+        note_done(Path(folder), _open.hashed, upto)
+        close()
+        return {"tried": None}
+    us = None if tried.seconds is None else 1e6 * tried.seconds
+    return {"tried": {"us": us, "reason": tried.reason, "plain": tried.plain}}
+
+
+def close() -> None:
+    """End the search that is open, and let others write to its database."""
+    global _open
+    ended, _open = _open, None
+    if ended is not None:
+        ended.lock.close()
+
+
+class _Open:
+    """The search that the last step was of."""
+
+    def __init__(self, key: tuple[str, str, int], hashed: str) -> None:
+        self.key, self.hashed, self.lock = key, hashed, ExitStack()
+        self.progress: Progress = lambda _what: None
+        self.search: Iterator[Tried] = iter(())
+
+    def told(self, what: str) -> None:
+        self.progress(f"{self.key[1]}: {what}")
+
+
+_open: _Open | None = None
+
+
+def _module(
+    workload: Workload, target: str, config: Mapping[str, Any], folder: str, function: str, progress: Progress
+) -> Any:
+    """What is to be scheduled for a function."""
+    if (target, repr(config)) not in _modules.get(workload, {}):
+        # a new process, because the one before was ended
+        tasks(workload, target=target, config=config, folder=folder, progress=progress)
+    return _modules[workload][target, repr(config)][function]

@@ -1,0 +1,45 @@
+"""The table of jobs: the name that the notebook sends, and the function that the child calls.
+
+A job is called as `function(workload, progress=..., **arguments)` and returns JSON's types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from workbench.jobs import build, count, load, outputs, passes, remote, schedules, time, trace
+
+JOBS: Mapping[str, Callable[..., Any]] = {
+    # wb.measure, wb.kernels
+    "build": build.build,
+    "kernels": build.kernels,
+    "code": build.code,
+    "export": build.export,
+    "resolve_target": build.resolve_target,
+    # wb.count, wb.tune
+    "count": count.count,
+    "look": count.look,
+    "write_final": count.write_final,
+    # wb.measure, wb.race
+    "run": time.run,
+    "race": time.race,
+    "reference": time.reference,
+    "cuda": time.cuda,
+    "run_elsewhere": remote.run,
+    "race_on_device": remote.race,
+    # wb.trace_build, wb.trace(isolated=True), wb.explore, Trace.check
+    "trace_build": trace.trace_build,
+    "state": trace.state,
+    "apply": passes.apply,
+    "effect": passes.effect,
+    "values": outputs.values,
+    # wb.load
+    "start": load.start,
+    "program": load.program,
+    "model": load.model,
+    "check_relay": load.check_relay,
+    # wb.tune_schedules
+    "tasks": schedules.tasks,
+    "step": schedules.step,
+}

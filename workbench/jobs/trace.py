@@ -1,0 +1,151 @@
+"""Jobs of `wb.trace_build`: run the compiler under an instrument, and keep the modules that it saw."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import uuid4
+
+from workbench.dialects.base import Workload
+from workbench.dialects.facets import Dialect
+from workbench.dialects.registry import dialect
+from workbench.errors import MeasureError, last_line
+from workbench.jobs.build import compiler_of, resolved_target
+
+Progress = Callable[..., None]
+
+KEPT = 4
+"traces kept; their modules share most of what they hold"
+_QUIET = ("InferType", "sequential", "Normalize", "_pipeline")
+"passes that only keep types up to date, or only run others"
+_LOW = ("tir.", "tirx.", "s_tir.")
+_traces: OrderedDict[str, list[Any]] = OrderedDict()
+
+
+def trace_build(
+    workload: Workload, *, target: str, config: Mapping[str, Any], whole: bool, progress: Progress
+) -> dict[str, Any]:
+    """Run the compiler's own pipeline and record what each pass got and gave.
+
+    Parameters
+    ----------
+    whole
+        The whole build, code generation too; otherwise its graph-level part.
+    """
+    from workbench.dialects.capture import Capture
+
+    target = resolved_target(workload, target)
+    capture = Capture(is_shown)
+    compiler = compiler_of(workload)
+    progress("Compiling" if whole else "Optimizing")
+    error = ""
+    try:
+        (compiler.compiled if whole else compiler.optimized)(workload, target, config, instruments=[capture])
+    except Exception as failure:
+        error = last_line(failure)
+        if not capture.events:
+            raise
+    progress("Comparing")
+    record = Record(dialect(workload.dialect), workload.module)
+    steps = record.steps(capture.events, error)
+    name = uuid4().hex
+    _traces[name] = record.modules
+    if len(_traces) > KEPT:
+        _traces.popitem(last=False)
+    return {"trace": name, "target": target, "steps": steps, "states": len(record.modules)}
+
+
+def state(workload: Workload, *, trace: str, place: int, progress: Progress) -> dict[str, Any]:
+    """Graph and text of one of the modules that a trace went through."""
+    progress("Reading a module")
+    here = dialect(workload.dialect)
+    module = here.frontend.infer_types(module_of(trace, place))
+    graph = here.frontend.graph(module, workload.name)
+    _ = graph.answers, graph.products  # TVM is asked here, where it may end the process
+    return {"graph": graph.to_data(), "text": here.frontend.text(module)}
+
+
+def module_of(trace: str, place: int) -> Any:
+    """One of the modules that a trace went through.
+
+    Raises
+    ------
+    MeasureError
+        The process that held it has ended, or has let go of it for newer traces.
+    """
+    if trace not in _traces:
+        raise MeasureError("the process that held this trace has ended; run trace_build again")
+    return _traces[trace][place]
+
+
+def is_shown(name: str) -> bool:
+    """Whether the pass of that name is a step of its own."""
+    return name not in _QUIET and not name.startswith(_LOW)
+
+
+class Record:
+    """The distinct modules of a build, in order, and the passes between them."""
+
+    def __init__(self, here: Dialect, start: Any) -> None:
+        self.here = here
+        self.modules = [start]
+        self.rows: list[dict[str, Any]] = []
+        self.open: list[tuple[int, Any, dict[str, Any] | None]] = []
+        "passes that have started and not ended: their number, their event, and their row if they are shown"
+
+    def steps(self, events: list[Any], error: str) -> list[dict[str, Any]]:
+        """One row a pass that is shown, in the order in which they start."""
+        self.given(events[0].before)
+        for number, event in enumerate(events):
+            while self.open and self.open[-1][0] != event.parent:
+                self.end(error)
+            self.begin(number, event)
+        while self.open:
+            self.end(error)
+        low = [event for event in events if event.name.startswith(_LOW)]
+        if low:
+            row = self.row(f"{len(low)} passes on TIR", sum(event.seconds for event in low))
+            row.update(after=row["before"], status="same")
+        return self.rows
+
+    def given(self, module: Any) -> None:
+        """What the first pass got differs from the workload by its parameters: the compiler binds them before any pass."""
+        if not self.is_newest(module):
+            row = self.row("bind_params_by_name", 0.0)
+            self.modules.append(module)
+            row.update(after=1, status="changed")
+
+    def begin(self, number: int, event: Any) -> None:
+        row = self.row(event.name, event.seconds) if is_shown(event.name) else None
+        self.open.append((number, event, row))
+
+    def row(self, name: str, seconds: float) -> dict[str, Any]:
+        depth = sum(row is not None for _, _, row in self.open)
+        made = {"name": name, "depth": depth, "seconds": seconds, "before": len(self.modules) - 1, "error": ""}
+        self.rows.append(made)
+        return made
+
+    def end(self, error: str) -> None:
+        """Close the innermost open pass: what it gave is the newest state, or the one it got if nothing changed."""
+        _, event, row = self.open.pop()
+        if row is None:
+            return
+        if not event.ended:
+            row.update(after=row["before"], status="error", error=error)
+            return
+        # VMShapeLower builds its result in an empty module, which it gives to NormalizeGlobalVar first
+        is_scratch = bool(self.open) and not len(event.after.functions)
+        if not is_scratch and not self.is_newest(event.after):
+            self.modules.append(event.after)
+        row["after"] = len(self.modules) - 1
+        row["status"] = "same" if row["after"] == row["before"] else "changed"
+
+    def is_newest(self, module: Any) -> bool:
+        if module.same_as(self.modules[-1]):
+            return True
+        try:
+            return self.here.frontend.same(self.modules[-1], module)
+        except TypeError:
+            # modules with attributes that TVM's own comparison does not know, after LowerTE
+            return False

@@ -1,0 +1,1 @@
+"""FusionInspector: the kernels FuseOps makes of a program, the reason for each boundary, and edits of them."""

@@ -1,0 +1,139 @@
+"""The actions of the FusionInspector's page: each button, key and field as a call of the widget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import UnknownName, WorkbenchError
+from workbench.pipeline import edits
+from workbench.widgets.fusion.card import cut_step
+
+if TYPE_CHECKING:
+    from workbench.widgets.fusion.inspector import FusionInspector
+
+
+def do(view: FusionInspector, kind: str, fields: Mapping[str, str]) -> None:
+    """Do what a message says.
+
+    Raises
+    ------
+    WorkbenchError
+        It cannot be done, with the reason.
+    """
+    if kind == "set":
+        return _set(view, fields["name"], fields["value"])
+    acts = _ACTS
+    if fields["what"] not in acts:
+        raise UnknownName("action", fields["what"], acts)
+    return acts[fields["what"]](view, fields["arg"])
+
+
+def _set(view: FusionInspector, name: str, value: str) -> None:
+    if name in ("opt_level", "max_depth", "max_function_args"):
+        unset = value == "" and name == "max_function_args"
+        view.settings = {**view.settings, name: None if unset else _whole(name, value)}
+    elif name == "target":
+        view.settings = {**view.settings, name: "" if value == "llvm" else value}
+    elif name == "min_branches":
+        view.min_branches = _whole(name, value)
+    elif name == "frame":
+        _frame(view, _whole(name, value))
+    elif name in ("reason", "op", "not_fused"):
+        with view.hold_trait_notifications():
+            view.frame_filter = {**view.frame_filter, name: value == "true" if name == "not_fused" else value}
+            view.frame = 0
+    else:
+        raise UnknownName(
+            "field", name, ("opt_level", "max_depth", "max_function_args", "target", "min_branches", "frame")
+        )
+
+
+def _whole(name: str, value: str) -> int:
+    if not value.isascii() or not value.isdigit() or len(value) > 9:
+        raise WorkbenchError(f"{name} is {value[:40]!r}; give a whole number")
+    return int(value)
+
+
+def _frame(view: FusionInspector, to: int) -> None:
+    count = len(view.decisions)
+    if 0 <= to < count:
+        view.frame = to
+
+
+def _cut(view: FusionInspector, _: str) -> None:
+    view.edit(cut_step(view.fused, list(view.selection)).text)
+
+
+def _drop(view: FusionInspector, arg: str) -> None:
+    place, listed = _whole("edit", arg), list(view.edits)
+    if place >= len(listed):
+        raise WorkbenchError(f"there is no edit {place}; there are {len(listed)}")
+    # what came after it has other node ids now; the names of the operators tell whether it still fits
+    view.edits = listed[:place] + listed[place + 1 :]
+
+
+def _change(view: FusionInspector, arg: str) -> None:
+    kind, _, value = arg.partition("=")
+    if kind == "cut":
+        node = _whole("node", value)
+        if node >= len(view.fused.graph.nodes):
+            raise WorkbenchError(f"node {node} is not in this graph")
+        edges = [(node, user, index) for user, index in view.fused.graph.consumers[node]]
+        view.edit(edits.cut_step(view.fused.graph, edges).text)
+    else:
+        _set(view, kind, value)
+
+
+def _region(view: FusionInspector, _: str) -> None:
+    if len(view.selection) != 1:
+        raise WorkbenchError("a region begins at one node; select one")
+    with view.hold_trait_notifications():
+        view.region, view.outward = view.selection[0], 0
+
+
+def _outward(view: FusionInspector, _: str) -> None:
+    if view.region < 0:
+        return _region(view, "")
+    if view.outward + 1 < len(view.fused.nest(view.region)):
+        view.outward += 1
+    return None
+
+
+def _select_region(view: FusionInspector, _: str) -> None:
+    nest = view.fused.nest(view.region) if view.region >= 0 else []
+    if nest:
+        view.selection = list(nest[min(view.outward, len(nest) - 1)].nodes)
+
+
+def _close(view: FusionInspector, _: str) -> None:
+    view.region = -1
+
+
+def _before(view: FusionInspector, arg: str) -> None:
+    view.before = arg if not view.before else f"{view.before},{arg}"
+
+
+def _clear(view: FusionInspector, _: str) -> None:
+    view.edits = []
+
+
+_ACTS: dict[str, Callable[[FusionInspector, str], Any]] = {
+    "cut": _cut,
+    "force": lambda view, _: view.force(view.selection),
+    "outline": lambda view, arg: view.outline(view.selection, arg),
+    "measure": lambda view, _: view.measure(),
+    "undo": lambda view, _: view.undo(),
+    "redo": lambda view, _: view.redo(),
+    "clear": _clear,
+    "drop": _drop,
+    "change": _change,
+    "before": _before,
+    "region": _region,
+    "outward": _outward,
+    "select_region": _select_region,
+    "unregion": _close,
+    "branch": lambda view, arg: view.choose_branch(_whole("branch", arg)),
+    "back": lambda view, _: _frame(view, view.frame - 1),
+    "on": lambda view, _: _frame(view, view.frame + 1),
+}

@@ -1,0 +1,64 @@
+"""The time of a program as given and with the edits, and whether both compute the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from workbench.dialects.registry import dialect_of
+from workbench.errors import WorkbenchError
+from workbench.measure.local import measure_one
+from workbench.pipeline.config import AS_IS, Config
+from workbench.pipeline.outputs import difference, run_once
+from workbench.widgets.fusion.program import Fused
+from workbench.worker.parent import Progress
+
+GIVEN, EDITED = "as given", "with the edits"
+
+
+def config(fused: Fused, name: str) -> Config:
+    """How both are built: FuseOps under these settings, and no pass that changes the operators before it."""
+    depth = fused.settings.max_depth
+    options = {} if depth == 256 else {f"{fused.graph.dialect}.FuseOps.max_depth": depth}
+    assert fused.program.workload is not None
+    switched = dialect_of(fused.program.workload).passes.toggles()
+    # at level 1 FuseOps merges, and what rewrites operators does not run yet
+    return Config(name, min(fused.settings.opt_level, 1), tuple(n for n in AS_IS if n in switched), options=options)
+
+
+def measured(
+    fused: Fused, base: Fused, budget: float, progress: Progress, cancelled: Callable[[], bool]
+) -> tuple[list[dict[str, Any]], str]:
+    """One row of `wb.measure` for each of the two, and what came of comparing their outputs, as a sentence."""
+    pairs = [(base, GIVEN), (fused, EDITED)] if fused.program.edits else [(base, GIVEN)]
+    target, found = fused.settings.target or "llvm", []
+    for place, (each, name) in enumerate(pairs):
+        progress(f"Building and timing: {name}", place / (len(pairs) + 1))
+        found.append(_row(each, name, target, budget, cancelled))
+    if len(pairs) < 2 or any(row["status"] != "ok" for row in found):
+        return found, ""
+    progress("Comparing outputs", 2 / 3)
+    return found, compared(fused, base, cancelled)
+
+
+def _row(fused: Fused, name: str, target: str, budget: float, cancelled: Callable[[], bool]) -> dict[str, Any]:
+    assert fused.program.workload is not None
+    # the two are compared with each other: what was given need not be right, only the edits must not change it
+    return measure_one(
+        fused.program.workload, config(fused, name), target, budget=budget, check=False, cancelled=cancelled
+    )
+
+
+def compared(fused: Fused, base: Fused, cancelled: Callable[[], bool]) -> str:
+    """Whether both give the same for the same random inputs."""
+    assert base.program.workload is not None
+    assert fused.program.workload is not None
+    try:
+        first, second = (run_once(w, cancelled=cancelled) for w in (base.program.workload, fused.program.workload))
+        apart = difference(first.outputs, second.outputs)
+    except WorkbenchError as error:
+        return f"The outputs were not compared: {error}"
+    if apart.differing == 0:
+        return "The outputs are equal, element by element."
+    said = f"largest relative difference {apart.max_relative:.2g}, {apart.differing:,} of {apart.elements:,} elements"
+    return f"The outputs agree within rounding: {said}." if apart.same else f"The outputs DIFFER: {said}."

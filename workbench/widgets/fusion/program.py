@@ -1,0 +1,230 @@
+"""A program with edits made to it, and the fusion report under some settings. Nothing here draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from workbench.analysis import legality
+from workbench.analysis.fusion import explain_fusion
+from workbench.analysis.fusion.boxed import boxed, handed
+from workbench.analysis.fusion.report import FusionReport
+from workbench.analysis.regions import Region, Regions, regions
+from workbench.dialects.base import Workload
+from workbench.errors import WorkbenchError
+from workbench.graph.diff import diff
+from workbench.graph.model import Edge, Graph
+from workbench.pipeline.edits import cut_step
+from workbench.pipeline.load import load
+from workbench.pipeline.run import Runner
+from workbench.pipeline.spec import PassStep, Pipeline
+from workbench.pipeline.step import State
+from workbench.terminal import visible
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How FuseOps is run."""
+
+    opt_level: int = 2
+    max_depth: int = 256
+    max_function_args: int | None = None
+    "None: what the target says"
+    target: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("opt_level", "max_depth", "max_function_args"):
+            value = getattr(self, name)
+            if name == "max_function_args" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise WorkbenchError(f"{name} is {value!r}; give a whole number from 0 on")
+        if not isinstance(self.target, str):
+            raise WorkbenchError(f"target is {self.target!r}; give the kind of a target, such as 'llvm' or 'opencl'")
+
+    @staticmethod
+    def of(fields: dict[str, Any]) -> Settings:
+        """From a dict of these fields.
+
+        Raises
+        ------
+        WorkbenchError
+            There is no such setting, or a value is none.
+        """
+        unknown = [name for name in fields if name not in Settings.__dataclass_fields__]
+        if unknown:
+            raise WorkbenchError(
+                f"there is no setting {unknown[0]!r}; there are {', '.join(Settings.__dataclass_fields__)}"
+            )
+        return Settings(**fields)
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """Those that are not TVM's defaults."""
+        plain = Settings()
+        return {
+            name: getattr(self, name)
+            for name in self.__dataclass_fields__
+            if getattr(self, name) != getattr(plain, name)
+        }
+
+
+class Fused:
+    """A program under some settings: the report, and what is made of it when somebody looks."""
+
+    def __init__(self, program: Program, settings: Settings) -> None:
+        self.program = program
+        self.settings = settings
+        self.graph = program.graph
+        self.report: FusionReport = explain_fusion(program.graph, **asdict(settings))
+
+    @cached_property
+    def drawn(self) -> Graph:
+        """The graph with its kernels as boxes; without any where FuseOps fails."""
+        return self.graph if self.report.failure else boxed(self.report)
+
+    @property
+    def kernels(self) -> int:
+        return len(self.report.kernels)
+
+    @cached_property
+    def handed(self) -> int:
+        """Bytes that kernels hand to kernels."""
+        return handed(self.report)
+
+    @cached_property
+    def regions(self) -> Regions:
+        names = self.program.workload.params if self.program.workload else ()
+        return regions(self.graph, fixed=names)
+
+    def nest(self, node: int) -> list[Region]:
+        """The region from a node to its post-dominator, and those around it, one step outward each."""
+        found = self.regions.of(node)
+        nest = [found] if found else []
+        while nest and (outer := self.regions.parent(nest[-1])) is not None:
+            nest.append(outer)
+        return nest
+
+    def edge(self, source: int, target: int) -> Edge | None:
+        """The edge by which a value comes from one node to another, itself or by way of tuples; None if none does."""
+        for index, at in enumerate(self.graph.inputs[target]):
+            if self._carries(at, source):
+                return Edge(at, target, index, self.graph.nodes[at].type)
+        return None
+
+    def _carries(self, node: int, source: int) -> bool:
+        """Whether a node is the source, or a tuple or a field of one that has its value."""
+        waiting, seen = [node], {node}
+        while waiting:
+            at = waiting.pop()
+            if at == source:
+                return True
+            if self.graph.nodes[at].kind in ("tuple", "get_item"):
+                waiting += [s for s in self.graph.inputs[at] if s not in seen]
+                seen.update(self.graph.inputs[at])
+        return False
+
+    def cut_step(self, chosen: Sequence[int]) -> PassStep:
+        """The cut between two chosen nodes.
+
+        Raises
+        ------
+        WorkbenchError
+            No value goes from one to the other directly, or nothing would be fused across it.
+        """
+        if len(chosen) != 2:
+            raise legality.IllegalEdit("a cut takes the two ends of one edge; click an edge, or select two nodes")
+        a, b = sorted(chosen)
+        edge = self.edge(a, b)
+        if edge is None:
+            raise legality.IllegalEdit(
+                f"no edge goes from {legality.describe(self.graph, a)} to {legality.describe(self.graph, b)}; click an edge"
+            )
+        return cut_step(self.graph, edge)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One change of the program, and what came of it."""
+
+    text: str
+    "as a Pipeline has it"
+    reason: str = ""
+    "why it was rejected; empty if it was applied"
+
+    @property
+    def applied(self) -> bool:
+        return not self.reason
+
+    def __str__(self) -> str:
+        return visible(f"{self.text}: {'applied' if self.applied else f'rejected because {self.reason}'}")
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program as it stands after some edits."""
+
+    graph: Graph
+    workload: Workload | None
+    edits: tuple[Edit, ...]
+    made: str = ""
+    "the passes and edits that made it, as a Pipeline's text"
+
+
+def followed(old: Graph, new: Graph) -> Mapping[int, Sequence[int]]:
+    """What became of each node in an edit. Cuts only put something between, so as a rule the others stay in their order."""
+    kept = [[n for n in graph.nodes if n.op != "annotation.stop_fusion"] for graph in (old, new)]
+    before, after = ([(n.kind, n.op, n.type) for n in nodes] for nodes in kept)
+    if before == after:
+        return {a.id: (b.id,) for a, b in zip(*kept, strict=True)}
+    return diff(old, new).mapping
+
+
+class Source:
+    """The program before any edit: a workload, or a graph alone, which can be explained and not changed."""
+
+    def __init__(self, given: Any) -> None:
+        self.workload = None if isinstance(given, Graph) else load(given)
+        self._given = given
+        self._runner = None if self.workload is None else Runner(self.workload)
+
+    @property
+    def name(self) -> str:
+        return self.graph.name if self.workload is None else self.workload.name
+
+    @cached_property
+    def graph(self) -> Graph:
+        return self._given if self.workload is None else self.workload.graph()
+
+    def made(self, before: str, edits: Sequence[str]) -> tuple[Program, Program]:
+        """The program after the passes `before`, and after the edits too. What was made once is remembered.
+
+        Raises
+        ------
+        WorkbenchError
+            A pass of `before` fails, there is no such pass, or a graph alone is to be changed.
+        """
+        if self._runner is None:
+            if before or edits:
+                raise WorkbenchError("a graph alone cannot be changed; give the inspector the workload")
+            plain = Program(self.graph, None, ())
+            return plain, plain
+        first, rest = Pipeline.parse(before), [Pipeline.parse(text) for text in edits]
+        trace = self._runner.run(Pipeline([*first, *(step for steps in rest for step in steps)]))
+        failed = next((step for step in trace.steps[: len(first)] if step.error), None)
+        if failed is not None:
+            raise WorkbenchError(f"{failed.name} failed: {failed.error}")
+        state = trace.steps[len(first) - 1].state_after if first else trace.start
+        outcomes, place = [], len(first)
+        for text, steps in zip(edits, rest, strict=True):
+            reasons = [step.error or step.detail for step in trace.steps[place : place + len(steps)]]
+            outcomes.append(Edit(text, next(filter(None, reasons), "")))
+            place += len(steps)
+        applied = ",".join(filter(None, [before, *(edit.text for edit in outcomes if edit.applied)]))
+        return self._program(state, (), before), self._program(trace.end, tuple(outcomes), applied)
+
+    def _program(self, state: State, edits: tuple[Edit, ...], made: str) -> Program:
+        assert self._runner is not None
+        return Program(state.graph, self._runner.workload_of(state), edits, made)

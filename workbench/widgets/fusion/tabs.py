@@ -1,0 +1,284 @@
+"""The tabs beneath the graph, as blocks and as marks on the graph: edits, branches, chains, decisions, code."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from workbench.analysis.branches import BranchGroup
+from workbench.analysis.chains import ConstantChain
+from workbench.analysis.fusion.decision import Decision
+from workbench.analysis.fusion.reasons import REASONS
+from workbench.analysis.regions import Region
+from workbench.plots.configurations import headline, spoken
+from workbench.plots.rows import failed, failures
+from workbench.widgets.blocks import Block, action, code, entry, row, rows, signed, size, table, words
+from workbench.widgets.fusion.program import Edit, Fused
+from workbench.widgets.fusion.wording import plainly, tested
+
+LISTED = 60
+"rows of a list; more are counted"
+PATIENCE = 2.0
+"seconds for what merging branches would change; what is not worked out by then says so on a click"
+SIGNS = {"near": "?", "hazard": "!"}
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which decisions the player shows."""
+
+    reason: str = ""
+    "a key of REASONS"
+    op: str = ""
+    "name of an operator"
+    not_fused: bool = False
+
+    def of(self, fused: Fused) -> tuple[Decision, ...]:
+        return fused.report.find(self.reason, self.op, False if self.not_fused else None)
+
+
+def head(fused: Fused, base: Fused, before: str) -> list[Block]:
+    """The line above the graph: kernels, bytes between them, and how FuseOps is run."""
+    settings, kernels, limit = fused.settings, fused.kernels, fused.settings.max_function_args
+    if fused.report.failure:
+        facts = [words("FuseOps fails on this graph", "strong", "kernels")]
+    else:
+        facts = [words(f"{kernels}", "number", "kernels"), words("kernel" if kernels == 1 else "kernels", name="word")]
+        facts.append(words(f"{size(fused.handed)} between kernels", "small", "handed"))
+    if fused.program.edits and not fused.report.failure and not base.report.failure:
+        more = fused.handed - base.handed
+        moved = (kernels, fused.handed) != (base.kernels, base.handed)
+        change = (
+            f"as given {base.kernels} → {kernels}, {signed(more, size(abs(more)))}" if moved else "as given: the same"
+        )
+        facts.append(words(change, "small", "kernels-change"))
+    if before:
+        facts.append(words(f"after {before}", "small", "before"))
+    return [
+        *facts,
+        entry("select", "opt_level", "opt level", settings.opt_level, options=[0, 1, 2, 3]),
+        entry("number", "max_depth", "max depth", settings.max_depth, min=0),
+        entry("number", "max_function_args", "max args", "" if limit is None else limit, min=0, hint="auto"),
+        entry("select", "target", "target", settings.target or "llvm", options=["llvm", "cuda", "opencl", "metal"]),
+    ]
+
+
+def what_if(fused: Fused, base: Fused, rows_measured: Sequence[dict[str, Any]], said: str) -> list[Block]:
+    """The edits in force, each applied or rejected, and what they cost."""
+    edits = fused.program.edits
+    made = [
+        action(
+            "Measure",
+            "measure",
+            title="Build, time and compare the outputs of both, in a process beside this one",
+            off=unmeasurable(fused),
+        )
+    ]
+    if not edits:
+        hint = "No edits. Click an edge between two nodes of one box and press x, or select nodes and make them one kernel."
+        return [*made, words(hint, name="edits"), *_measured(rows_measured, said)]
+    made.append(action("Undo all", "clear"))
+    made.append(rows((_edit(place, edit) for place, edit in enumerate(edits)), "edits"))
+    line = ("as given", base), ("with the edits", fused)
+    facts = [[name, "fails" if f.report.failure else f"{f.kernels}", size(f.handed)] for name, f in line]
+    return [*made, table(["", "kernels", "between kernels"], facts, "compared"), *_measured(rows_measured, said)]
+
+
+def unmeasurable(fused: Fused) -> str:
+    """Why nothing can be measured here; empty where it can."""
+    if fused.program.workload is None:
+        return "a graph alone cannot be run; give the inspector the workload"
+    return ""
+
+
+def _edit(place: int, edit: Edit) -> Block:
+    status = "applied" if edit.applied else f"rejected because {edit.reason}"
+    sign, look = ("✓", "added") if edit.applied else ("!", "removed")
+    return row(edit.text, small=status, sign=sign, look=look, drop=str(place))
+
+
+def _measured(measured: Sequence[dict[str, Any]], said: str) -> list[Block]:
+    if not measured:
+        return []
+    lines = [[found["config"], *_times(found)] for found in measured]
+    sentences = [words(each, "bad", "measured-failed") for each in failures(measured)]
+    made = [words(headline(measured), "strong", "measured-headline"), *sentences]
+    return [*made, table(["", "kernels built", "median", "quartiles"], lines, "measured"), words(said, name="outputs")]
+
+
+def _times(found: dict[str, Any]) -> tuple[str, str, str]:
+    if failed(found):
+        return f"! {failed(found)}", "", ""
+    middle, low, high = (spoken(found[name]) for name in ("median_us", "q1_us", "q3_us"))
+    return f"{found['kernels']}", middle, f"{low} to {high}"
+
+
+def branches(
+    groups: Sequence[BranchGroup], least: int, chosen: int, patience: float = PATIENCE, *, lowered: bool = False
+) -> list[Block]:
+    """Sibling branches that could be merged, nearly could, or must not be."""
+    made = [entry("range", "min_branches", "at least", least, min=2, max=8, show=f"{least} branches")]
+    if lowered:
+        made.append(words("Products and convolutions are combined before LegalizeOps: look at the program without it."))
+    if not groups:
+        return [*made, words("No sibling branches that are equal, can be combined, or nearly can.", name="branches")]
+    ends, letters, listed = time.monotonic() + patience, branch_signs(groups), []
+    for place, group in enumerate(groups[:LISTED]):
+        nodes = [n for branch in group.branches for n in branch]
+        ops = " → ".join(dict.fromkeys(group.graph.nodes[n].op for n in group.branches[0]))
+        known = "change" in group.__dict__ or place == chosen or time.monotonic() < ends
+        said = [reason.sentence for reason in (*group.hazards, *group.reasons)][:2]
+        said += (
+            [group.cost if known else "click for what it would change"] if group.kind not in ("near", "hazard") else []
+        )
+        listed.append(
+            row(
+                f"{group.kind}: {len(group.branches)} x {ops}",
+                nodes,
+                small=" · ".join([*filter(None, said), group.passes]),
+                sign=letters[place],
+                look={"hazard": "removed", "near": "near"}.get(group.kind, "branch"),
+                act="branch",
+                arg=str(place),
+            )
+        )
+    more = [words(f"and {len(groups) - LISTED} more", "small")] if len(groups) > LISTED else []
+    return [*made, rows(listed, "branches"), *more]
+
+
+def branch_signs(groups: Sequence[BranchGroup]) -> list[str]:
+    """The sign of each group: a letter of its own, ? for a near miss, ! for a hazard."""
+    letters = count()
+    return [SIGNS.get(group.kind) or _letter(next(letters)) for group in groups]
+
+
+def _letter(place: int) -> str:
+    return chr(ord("a") + place % 26) + (str(place // 26) if place >= 26 else "")
+
+
+def chains(found: Sequence[ConstantChain]) -> list[Block]:
+    """Operators with constants that follow each other, with what folds them."""
+    if not found:
+        return [words("No operators with constants follow each other.", name="chains")]
+    listed = []
+    for chain in found[:LISTED]:
+        ops = " → ".join(chain.graph.nodes[n].op for n in chain.nodes)
+        fold = f"{len(chain.nodes)} → {chain.left}" if chain.folds else "stays"
+        said = [f"by {chain.passes}" if chain.passes else "nothing folds it", *(r.sentence for r in chain.reasons[:2])]
+        look = "branch" if chain.folds and chain.safe else "removed" if chain.folds else "near"
+        sign = "c" if chain.folds and chain.safe else "!" if chain.folds else "?"
+        listed.append(row(f"{ops}: {fold}", chain.nodes, small=" · ".join(said), sign=sign, look=look))
+    more = [words(f"and {len(found) - LISTED} more", "small")] if len(found) > LISTED else []
+    return [rows(listed, "chains"), *more]
+
+
+def player(fused: Fused, shown: Filter, frames: Sequence[Decision], place: int) -> list[Block]:
+    """The algorithm's decisions one by one."""
+    codes = sorted({d.code for d in fused.report.frames})
+    ops = sorted({fused.graph.nodes[d.node].op for d in fused.report.frames})
+    made = [
+        action("◂", "back", title="The decision before (k)", off="" if place > 0 else "this is the first"),
+        entry(
+            "range",
+            "frame",
+            "",
+            place,
+            min=0,
+            max=max(len(frames) - 1, 0),
+            show=f"{place + 1 if frames else 0} of {len(frames)}",
+        ),
+        action("▸", "on", title="The next decision (j)", off="" if place + 1 < len(frames) else "this is the last"),
+        entry("select", "reason", "", shown.reason, options=[["", "every reason"], *([c, REASONS[c]] for c in codes)]),
+        entry("select", "op", "", shown.op, options=[["", "every operator"], *([op, op] for op in ops)]),
+        entry("check", "not_fused", "not fused only", shown.not_fused),
+    ]
+    if not frames:
+        return [*made, words("No decision is like that.", name="frame-words")]
+    decision = frames[place]
+    look = "added" if decision.fused else "removed"
+    said = row(
+        plainly(decision.sentence), [n for n, _ in decision.path], sign="+" if decision.fused else "!", look=look
+    )
+    colours = "On the graph: blue is where it looks, from { to }; green is what has been merged by then."
+    test = words(tested(decision), "small", "frame-test")
+    return [*made, rows([said], "frame-words"), test, words(colours, "small")]
+
+
+def code_blocks(before: str, edits: Sequence[str], fused: Fused, selection: Sequence[int]) -> list[Block]:
+    """The edits as a Pipeline's text, and Python that makes the same."""
+    pipeline = fused.program.made
+    return [
+        words("The passes and edits as a Pipeline:" if pipeline else "No passes and no edits.", "small"),
+        *([code(pipeline, "pipeline")] if pipeline else []),
+        code(python(before, edits, fused, selection, pipeline), "python"),
+    ]
+
+
+def python(before: str, edits: Sequence[str], fused: Fused, selection: Sequence[int], pipeline: str) -> str:
+    """Python for the view as it stands, and for the same without a page."""
+    changed = fused.settings.changed
+    more = [f", before={before!r}"] if before else []
+    more += [f", edits={list(edits)!r}"] if edits else []
+    more += [f", settings={changed!r}"] if changed else []
+    more += [f", selection={list(selection)!r}"] if 0 < len(selection) <= 20 else []
+    options = "".join(f", {name}={value!r}" for name, value in changed.items())
+    given = "w.graph()" if not pipeline else f"wb.trace(w, {pipeline!r}).end.graph"
+    pair = f"print(report.why({', '.join(map(str, selection))}))\n" if 0 < len(selection) < 3 else ""
+    return (
+        "import workbench as wb\n\nw = wb.load(module, params)\n"
+        f"view = wb.FusionInspector(w{''.join(more)})\n\n"
+        f"report = wb.explain_fusion({given}{options})\n"
+        f"assert len(report.kernels) == {fused.kernels}\n{pair}"
+    )
+
+
+MOST_SIGNS = 2000
+"signs at once"
+
+
+def region_marks(found: Region) -> dict[str, Any]:
+    """The wash of a region."""
+    return {"wash": list(found.nodes), "entry": found.entry, "exit": found.exit}
+
+
+def decision_marks(fused: Fused, frame: Decision) -> dict[str, Any]:
+    """A decision: where it looks, and what has been merged by then."""
+    place = next(i for i, d in enumerate(fused.report.decisions) if d is frame)
+    roots = fused.report.roots_after(place + 1)
+    held: dict[int, int] = {}
+    for root in roots:
+        held[root] = held.get(root, 0) + 1
+    path = [n for n, _ in frame.path]
+    sign = ["+", "added"] if frame.fused else ["!", "removed"]
+    return {
+        "wash": path,
+        "entry": frame.node,
+        "exit": -1 if frame.dominator is None else frame.dominator,
+        "signs": [[frame.node, *sign, False]],
+        "done": [n for n, root in enumerate(roots) if held[root] > 1],
+    }
+
+
+def branch_marks(groups: Sequence[BranchGroup]) -> dict[str, Any]:
+    """The same letter on each branch of a group; the first group that has a node marks it."""
+    signs: dict[int, list[Any]] = {}
+    for group, sign in zip(groups, branch_signs(groups), strict=True):
+        look = "removed" if group.kind == "hazard" else "orange"
+        for node in (n for branch in group.branches for n in branch):
+            signs.setdefault(node, [node, sign, look, group.kind == "near"])
+    return {"signs": list(signs.values())[:MOST_SIGNS]}
+
+
+def chain_marks(found: Sequence[ConstantChain]) -> dict[str, Any]:
+    """The operators of chains that fold, and dotted those of chains that do not."""
+    signs: dict[int, list[Any]] = {}
+    for chain in found:
+        sign, look = (
+            ("c", "orange") if chain.folds and chain.safe else ("!", "removed") if chain.folds else ("?", "orange")
+        )
+        for node in chain.nodes:
+            signs.setdefault(node, [node, sign, look, not chain.folds])
+    return {"signs": list(signs.values())[:MOST_SIGNS]}

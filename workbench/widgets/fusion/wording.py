@@ -1,0 +1,80 @@
+"""The words of a decision: the nodes on the path with their kinds, the sentence without codes, the test that decided."""
+
+import re
+from collections.abc import Callable
+
+from workbench.analysis.fusion.decision import Decision
+from workbench.analysis.fusion.forward import OUT_ELEMWISE
+from workbench.graph.nodes import PATTERNS
+from workbench.widgets.blocks import Block, row, rows, words
+from workbench.widgets.fusion.program import Fused
+
+KIND_WORDS = {
+    0: "element by element",
+    1: "stretches its input",
+    2: "moves data",
+    3: "reduces",
+    4: "complex",
+    7: "tuple",
+    8: "never fused",
+}
+
+
+def path(fused: Fused, decision: Decision) -> list[Block]:
+    """The node, what lies on its ways, and where they meet; what stopped the merge bears the sign."""
+    culprit = decision.data[0] if decision.code == "path_kind" else None
+    if decision.code == "dominator_kind":
+        culprit = decision.strongest_use[1]
+    path = decision.path
+    shown = [pair for at, pair in enumerate(path) if at < 5 or at >= len(path) - 3 or pair[0] == culprit]
+    made = [rows((_step(fused, n, kind, n == culprit) for n, kind in shown), "path")]
+    return [*made, words(f"and {len(path) - len(shown)} more on the way", "small")] if len(shown) < len(path) else made
+
+
+def _step(fused: Fused, node: int, kind: int, stops: bool) -> Block:
+    small = f"{KIND_WORDS.get(kind, '')} · {PATTERNS.get(kind, '')} · node {node}"
+    return row(fused.graph.nodes[node].op, [node], small=small, sign="!" if stops else "", look="removed")
+
+
+_CODES = re.compile(rf" \((?:{'|'.join(PATTERNS.values())})\)")
+
+
+def plainly(sentence: str) -> str:
+    """A sentence without TVM's names for kinds: the path and the test beneath have them."""
+    return _CODES.sub("", sentence)
+
+
+def tested(decision: Decision) -> str:
+    """The test that decided, in TVM's terms."""
+    where = "before the phases" if decision.phase is None else f"phase {decision.phase}"
+    return f"{where} · {decision.code}: {_TESTS.get(decision.code, _plain)(decision)}"
+
+
+def _plain(decision: Decision) -> str:
+    return decision.reason
+
+
+def _dominator_kind(d: Decision) -> str:
+    source, target, kind = d.strongest_use
+    wanted = "= ElemWise" if d.own_kind == OUT_ELEMWISE else "≤ Injective or = CommReduce"
+    return f"dominator kind must be {wanted}; it is {PATTERNS[kind]}, from {source} → {target}"
+
+
+def _path_kind(d: Decision) -> str:
+    node, kind, most = d.data
+    return f"every kernel on the way must be ≤ {PATTERNS[most]}; that of node {node} is {PATTERNS[kind]}"
+
+
+_TESTS: dict[str, Callable[[Decision], str]] = {
+    "fused": lambda d: f"joined {d.dominator}",
+    "dominator_kind": _dominator_kind,
+    "path_kind": _path_kind,
+    "level": lambda d: f"fuse_opt_level must be ≥ 1; it is {d.settings.opt_level}",
+    "opaque": lambda _: "own kind must not be Opaque",
+    "apart": lambda _: "a post-dominator is needed; there is none",
+    "held": lambda _: "a node used from outside (extern) has no post-dominator",
+    "max_depth": lambda d: f"nodes counted must be ≤ max_depth = {d.settings.max_depth}; they are {d.data}",
+    "max_function_args": lambda d: f"parameters must be ≤ {d.data[1]}; they are {d.data[0]}",
+    "reduction": lambda _: "own kind must be < CommReduce to start a merge",
+    "tuple": lambda _: "the post-dominator's own kind must not be Tuple",
+}

@@ -1,0 +1,151 @@
+"""Two graphs side by side, with what changed between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import traitlets
+
+from workbench.dialects.base import Workload
+from workbench.errors import WorkbenchError
+from workbench.graph.diff import GraphDiff, diff
+from workbench.graph.layers import layered_pair
+from workbench.graph.model import Graph
+from workbench.measure.kernels.overlays import Overlay
+from workbench.widgets.base import Shown
+from workbench.widgets.graph.traits import GraphTraits
+from workbench.widgets.payload import encode_diff, encode_graph
+
+SIDES = ("before", "after")
+
+
+class Comparison(GraphTraits):
+    """What every view of two graphs has."""
+
+    before = traitlets.Dict().tag(sync=True)
+    after = traitlets.Dict().tag(sync=True)
+    diff = traitlets.Dict().tag(sync=True)
+    titles = traitlets.List(traitlets.Unicode(), default_value=list(SIDES)).tag(sync=True)
+    selection = traitlets.Dict(default_value={"before": [], "after": []}).tag(sync=True)
+    hovered = traitlets.Dict(default_value={"before": [], "after": []}).tag(sync=True)
+    collapsed = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True)
+    mode = traitlets.Enum(("split", "changed", "overlay"), default_value="split").tag(sync=True)
+    hops = traitlets.Int(1, min=0, help="steps around a change that `changed` mode shows").tag(sync=True)
+    overlay_state = traitlets.Dict(help="values by node and by group, those of the side after in `after`").tag(
+        sync=True
+    )
+    saved_traits = (
+        "overlay_state",
+        *("before", "after", "diff", "titles", "selection", "collapsed", "mode", "hops"),
+        *GraphTraits.shown_traits,
+    )
+
+    @traitlets.validate("selection", "hovered", "collapsed")
+    def _of_two_sides(self, proposal: dict[str, Any]) -> dict[str, list[int]] | None:
+        value = proposal["value"]
+        if value is None:
+            return None
+        name = proposal["trait"].name
+        if set(value) - set(SIDES):
+            raise WorkbenchError(f"{name} has ids for 'before' and 'after', not for {sorted(set(value) - set(SIDES))}")
+        sides = {side: list(value.get(side, ())) for side in SIDES}
+        if not all(type(id) is int and id >= 0 for ids in sides.values() for id in ids):
+            raise WorkbenchError(f"{name} holds ids, whole numbers from 0; it got {value!r}")
+        return sides
+
+    def overlay(self, before: Overlay | None = None, after: Overlay | None = None, title: str = "") -> None:
+        """Colour kernels by a measured value, on one scale for both sides; nothing takes the colours away.
+
+        Parameters
+        ----------
+        before, after
+            What `wb.overlay_of` made of each side's kernels: of two configurations, or of the CPU and of CUDA.
+
+        Raises
+        ------
+        WorkbenchError
+            The two are in different units, which no one scale can show.
+        """
+        given = [side for side in (before, after) if side is not None and (side.nodes or side.groups)]
+        if len({side.unit for side in given}) > 1:
+            raise WorkbenchError(f"one scale cannot show {given[0].unit} on one side and {given[1].unit} on the other")
+        sides = [(side or Overlay("", "")).data() for side in (before, after)]
+        named = {"title": title or given[0].title, "unit": given[0].unit} if given else {}
+        self.overlay_state = {**named, **sides[0], "after": sides[1]} if given else {}
+
+    def show(self, nodes: Iterable[int], side: str = "after") -> None:
+        """Bring nodes of one side into view, opening the groups they are in.
+
+        Raises
+        ------
+        WorkbenchError
+            `side` is neither "before" nor "after".
+        """
+        if side not in SIDES:
+            raise WorkbenchError(f"a comparison has the sides 'before' and 'after', not {side!r}")
+        self.send({"type": "show", "side": side, "ids": list(nodes)})
+
+    def _put(self, before: Graph, after: Graph, changes: GraphDiff) -> None:
+        """Show two graphs and what changed; nothing is selected then, and what was opened stays open."""
+        self.drawn = layered_pair(before, after, changes)
+        self.before, self.after = (encode_graph(graph) for graph in self.drawn)
+        self.diff = encode_diff(changes, before, after)
+        self.selection = self.hovered = {"before": [], "after": []}
+        # ids of other graphs; a page that is open says again what it has open
+        self.collapsed = None
+
+
+class CompareView(Comparison):
+    """Shows two graphs with synchronised pan, zoom, selection and hover; what changed has a colour and a mark.
+
+    Every parameter but the first two is a trait: settable later, and changed by what is clicked.
+
+    Parameters
+    ----------
+    before, after
+        Graphs or Workloads.
+    titles
+        What stands over the two.
+    mode
+        "split": beside each other. "changed": only what changed, with `hops` steps around it. "overlay": in one picture.
+    hops
+        How many steps.
+    selection, hovered, collapsed
+        As in GraphView, with the ids of each side: `{"before": [3], "after": [2]}`. A collapsed group that both sides
+        have is one group; `{}` opens all groups, None lets the view choose. `view.drawn` has the two graphs with the
+        layers found in them as groups.
+    viewport, direction, show_constants, show_tuples, edges_by_dtype, legend, height
+        As in GraphView.
+    muted
+        As in GraphView, and marks: "mark:kept", "mark:changed", "mark:removed", "mark:added", "mark:merged", "mark:split".
+
+    Raises
+    ------
+    WorkbenchError
+        A side or a mark that there is not.
+    """
+
+    _view = traitlets.Unicode("compare").tag(sync=True)
+
+    def __init__(self, before: Graph | Workload, after: Graph | Workload, **traits: Any) -> None:
+        of_graphs = {name: traits.pop(name) for name in ("selection", "hovered", "collapsed") if name in traits}
+        super().__init__(**traits)
+        self.compare(_graph(before), _graph(after))
+        with self.hold_sync():
+            for name, value in of_graphs.items():
+                setattr(self, name, value)
+
+    def compare(self, before: Graph, after: Graph, changes: GraphDiff | None = None) -> None:
+        """Show two other graphs."""
+        self.changes = changes or diff(before, after)
+        self._graphs = (before, after)
+        with self.hold_sync():
+            self._put(before, after, self.changes)
+
+    def _shown_graphs(self) -> Shown:
+        return (*self._graphs, self.changes)
+
+
+def _graph(thing: Graph | Workload) -> Graph:
+    return thing.graph() if isinstance(thing, Workload) else thing

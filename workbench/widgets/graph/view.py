@@ -1,0 +1,92 @@
+"""One graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import traitlets
+
+from workbench.dialects.base import Workload
+from workbench.graph.model import Graph
+from workbench.measure.kernels.overlays import Overlay
+from workbench.widgets.base import Shown
+from workbench.widgets.graph.traits import OneGraph
+from workbench.widgets.payload import encode_graph
+
+
+class GraphView(OneGraph):
+    """Shows a graph: pan, zoom, search, collapse, select.
+
+    Every parameter but the first is a trait: settable later, and changed by what is clicked.
+
+    Parameters
+    ----------
+    graph
+        A Graph or a Workload.
+    selection
+        Ids of nodes.
+    hovered
+        Id of the node under the pointer, -1 for none.
+    collapsed
+        Ids of the groups drawn as one box, those of `graph.layered`: the graph's own, and after them the layers found in it.
+        `[]` opens all of them, None lets the view choose, and it says what it chose.
+    viewport
+        `{"x": ..., "y": ..., "scale": ...}`: what is in the middle, in the picture's own pixels, and how large they are.
+    direction
+        Which way the data flows, "down" or "right".
+    show_constants
+        Draw constants and weights as nodes. Otherwise they are badges on what reads them.
+    show_tuples
+        Draw tuples, and what takes them apart, as nodes. Otherwise they are marks on edges.
+    edges_by_dtype
+        Colour edges by data type.
+    legend
+        Whether the legend is open: op types with their number, each with a switch.
+    muted
+        What is drawn faintly: op types by name ("nn.relu") and other kinds of node ("constant", "param", "tuple").
+        A name that is not in the graph mutes nothing.
+    height
+        In CSS pixels.
+
+    Raises
+    ------
+    WorkbenchError
+        A node, a group or a mark that there is not.
+
+    Examples
+    --------
+    >>> view = GraphView(w.graph(), direction="right")   # doctest: +SKIP
+    >>> view.selection = [3]          # doctest: +SKIP
+    >>> view.collapsed = []           # doctest: +SKIP
+    >>> view.muted = ["cast"]         # doctest: +SKIP
+    """
+
+    _view = traitlets.Unicode("graph").tag(sync=True)
+    overlay_state = traitlets.Dict().tag(sync=True)
+    saved_traits = ("graph", "selection", "collapsed", "overlay_state", *OneGraph.shown_traits)
+
+    def __init__(self, graph: Graph | Workload, **traits: Any) -> None:
+        self.model = graph.graph() if isinstance(graph, Workload) else graph
+        super().__init__(graph=encode_graph(self.model.layered), **traits)
+
+    def _shown_graphs(self) -> Shown:
+        return (self.model,)
+
+    def show(self, nodes: Iterable[int]) -> None:
+        """Bring nodes into view, opening the groups they are in."""
+        self.send({"type": "show", "ids": list(nodes)})
+
+    def overlay(self, values: Mapping[int, float] | Overlay, title: str = "", unit: str = "") -> None:
+        """Colour nodes and kernels by a measured value, with a legend.
+
+        Parameters
+        ----------
+        values
+            By node; or what `wb.overlay_of` made of this graph's kernels. An empty mapping takes the colours away.
+        """
+        given = values if isinstance(values, Overlay) else Overlay(title, unit, values)
+        shown = bool(given.nodes or given.groups)
+        self.overlay_state = (
+            {"title": title or given.title, "unit": unit or given.unit, **given.data()} if shown else {}
+        )

@@ -1,0 +1,73 @@
+"""Checking the outputs of a trace's steps beside the notebook: what the Workbench and the PassStepper share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import WorkbenchError
+from workbench.pipeline.trace import Trace
+from workbench.widgets.background import Background, Busy, Task
+
+if TYPE_CHECKING:
+    from workbench.pipeline.checks import StepCheck
+
+Checked = dict[str, dict[str, Any]]
+"place of a step, as text -> status in trace.check, what differs, and the first node that does, before and after"
+
+
+class Checking:
+    """Runs `trace.check` over the steps that changed something, and tells of each.
+
+    Parameters
+    ----------
+    found
+        Told of all that was found so far.
+    busy
+        Told what is being done, and None at the end.
+    failed
+        Told a title and a sentence.
+    """
+
+    def __init__(
+        self,
+        found: Callable[[Checked], None],
+        busy: Callable[[Busy | None], None],
+        failed: Callable[[str, str], None],
+    ) -> None:
+        self._found = found
+        self._failed = failed
+        self._work = Background("workbench-checks", lambda error: failed("The check failed", f"{error}"), busy)
+
+    def start(self, trace: Trace) -> None:
+        """Check a trace, in the place of the one that is being checked."""
+        self._work.submit(lambda task: self._check(trace, task))
+
+    def cancel(self) -> None:
+        """Give up; what was found stays."""
+        self._work.cancel()
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until everything is checked; whether that was in time."""
+        return self._work.wait(timeout)
+
+    def _check(self, trace: Trace, task: Task) -> None:
+        places = [place for place, step in enumerate(trace.steps) if step.changed]
+        checked: Checked = {}
+
+        def found(row: StepCheck) -> None:
+            done = places.index(row.step) + 1
+            first = None if row.first is None else [row.first.before, row.first.after]
+            checked[str(row.step)] = {"status": row.status, "text": row.message, "first": first}
+            if task.wanted:
+                self._found(dict(checked))
+                share = done / len(places)
+                task.report(f"Checking outputs: {row.name} ({done} of {len(places)})", share, at_once=True)
+
+        self._found({})
+        task.report("Checking outputs", 0.0, at_once=True)
+        try:
+            trace.check(places, progress=found, cancelled=lambda: not task.wanted)
+        except WorkbenchError as error:
+            if task.wanted:
+                self._failed("The outputs cannot be checked", str(error))

@@ -1,0 +1,1 @@
+"""PatternInspector: where a dataflow pattern matches a program, and why it fails elsewhere."""

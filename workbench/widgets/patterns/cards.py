@@ -1,0 +1,242 @@
+"""The blocks of the PatternInspector: the pattern as a tree, its matches and near misses, a pattern for a selection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.analysis.patterns.report import Match, NearMiss, PatternReport, takers
+from workbench.analysis.patterns.suggest import SuggestedPattern
+from workbench.graph.model import Graph
+from workbench.widgets.blocks import Block, action, code, heading, row, rows, words
+
+Finding = Match | NearMiss
+LISTED = 60
+"findings in the list; the others are reached by their node or by `view.place`"
+INDENT = "\u2003"
+"an em space: a page keeps several of them, and shows them in any font"
+
+
+def findings(report: PatternReport) -> tuple[Finding, ...]:
+    """Matches, and after them what nearly matches."""
+    return (*report.matches, *report.near_misses)
+
+
+def headline(report: PatternReport) -> str:
+    """How often it matches, in words."""
+    matches, misses = len(report.matches), len(report.near_misses)
+    said = "no match" if not matches else "1 match" if matches == 1 else f"{matches} matches"
+    if matches:
+        taken = len(report.taken)
+        said += f", {'all' if taken == matches else taken or 'none'} taken by partition"
+    return f"{said}, {misses} near miss{'' if misses == 1 else 'es'}" if misses else said
+
+
+def head(name: str, report: PatternReport | None, place: int) -> list[Block]:
+    """The line above the graph."""
+    if report is None:
+        return [words(name[:80], "strong"), words("Type a pattern at the right, or select nodes and ask for one.")]
+    found = findings(report)
+    made = [words(name[:80], "strong"), words(headline(report), "number", "headline")]
+    if found:
+        made.append(words(f"{place + 1} of {len(found)}" if place >= 0 else f"{len(found)}", "small", "place"))
+        made += [action("<", "back", title="The one before (k)"), action(">", "on", title="The next one (j)")]
+    return made
+
+
+def tree(report: PatternReport, finding: Finding | None) -> list[Block]:
+    """The pattern from its root down; a click on a part selects the nodes it holds."""
+    held = finding.held if finding else {}
+    failed = _shown_part(report, finding) if isinstance(finding, NearMiss) else -1
+    made = []
+    for depth, id, text in report.pattern.lines():
+        nodes = held.get(id, ())
+        sign, look = ("!", "removed") if id == failed else ("✓", "added") if nodes else ("", "")
+        if id == failed and isinstance(finding, NearMiss):
+            nodes = (failed_at(report, finding),)
+        made.append(row(INDENT * depth + text, nodes, sign=sign, look=look))
+    return [heading("The pattern"), rows(made, "tree"), *(words(note, "small", "note") for note in report.notes)]
+
+
+def _shown_part(report: PatternReport, miss: NearMiss) -> int:
+    """The part of the tree that failed: a call's line says its operator, which has none of its own."""
+    nodes = report.pattern.nodes
+    calls = [n.id for n in nodes if report.pattern.names_operator(n) and n.children[0] == miss.pattern]
+    return next((id for id in calls if id not in miss.held), miss.pattern)
+
+
+def said(graph: Graph, report: PatternReport, finding: Finding, legal: str) -> list[Block]:
+    """What is said about one match or near miss; `legal` is why its nodes can't be outlined, empty where they can."""
+    if isinstance(finding, Match):
+        return [
+            heading(f"It matches at {named(graph, finding.root)}"),
+            words(f"{_count(finding)}."),
+            words(taken(report, finding), name="taken"),
+            action(
+                "Outline as", "outline", field="matched", off=legal, title="Make these nodes one composite function"
+            ),
+        ]
+    of = len(report.pattern.nodes)
+    wanted = report.pattern.nodes[finding.pattern].label
+    made = [
+        heading(f"Why not at {named(graph, finding.root)}?"),
+        *_stopped(graph, finding),
+        words(f"{finding.matched} of {of} parts match; wanted here: {wanted} [{finding.reason}]", "small"),
+    ]
+    return [*made, *_domination(graph, finding, legal)]
+
+
+def _stopped(graph: Graph, miss: NearMiss) -> list[Block]:
+    """The sentence; a constant stops older versions of TVM only, so that what stops all of them is said before it."""
+    ways = miss.domination.escapes if miss.domination else ()
+    is_constant = miss.node is not None and graph.nodes[miss.node].kind == "constant"
+    first = next((each.words for each in ways if each.kind != "constant"), "") if is_constant else ""
+    said = words(miss.sentence, "" if first else "strong", "sentence")
+    return [words(first, "strong", "escape"), said] if first else [said]
+
+
+def _domination(graph: Graph, miss: NearMiss, legal: str) -> list[Block]:
+    told = miss.domination
+    if told is None:
+        return []
+    escapes = [e for e in told.escapes if e.kind != "constant"]
+    constants = [e.through for e in told.escapes if e.kind == "constant"]
+    listed = [row(e.words, e.path, sign="!", look="removed", small=_way(graph, e.path)) for e in escapes[:8]]
+    if constants:
+        text = f"{len(constants)} constant{'s enter' if len(constants) > 1 else ' enters'}; TVM 0.17.0 and newer do not mind"
+        listed.append(row(text, constants, sign="?", look="near"))
+    made = [heading("What opens the region"), rows(listed, "escapes")]
+    region = told.region
+    if region is None:
+        return made
+    between = f"From {named(graph, region.entry)} to {named(graph, region.exit)}: {len(region.nodes)} nodes"
+    enter = [
+        row(f"{named(graph, e.source)} enters at {named(graph, e.target)}", (e.source, e.target), sign="→")
+        for e in region.inputs
+    ]
+    if told.would_match:
+        verdict = "The pattern would match it in TVM 0.17.0 and newer if what enters were inputs of the function."
+    else:
+        verdict = "The pattern would not match it, whatever enters; outline it, or match it by a pattern of its own."
+    return [
+        *(*made, heading("The smallest region that would do")),
+        rows([row(between, region.nodes, sign="{"), *enter], "region"),
+        words(verdict, "small"),
+        action("Outline as", "outline", field="region", off=legal, title="Make the region one composite function"),
+        action("Pattern for it", "suggest", arg="region", title="A pattern that matches exactly the region"),
+    ]
+
+
+def _way(graph: Graph, path: Sequence[int]) -> str:
+    return " → ".join(graph.nodes[n].op for n in path) if len(path) > 2 else ""
+
+
+def found_list(graph: Graph, report: PatternReport | None, place: int) -> list[Block]:
+    """All matches and near misses; a click shows one."""
+    if report is None:
+        return [words("There is no pattern yet.", "small")]
+    found = findings(report)
+    if not found:
+        return [words("Not even a part of the pattern matches anywhere.", name="nothing")]
+    made = [
+        row(
+            f"{named(graph, each.root)}: {_count(each) if isinstance(each, Match) else each.sentence}",
+            place_of(report, each),
+            small=taken(report, each) if isinstance(each, Match) and not each.taken else "",
+            sign="▸" if i == place else ("✓" if each.taken else "-") if isinstance(each, Match) else "?",
+            look="added" if isinstance(each, Match) else "near",
+            act="show",
+            arg=str(i),
+        )
+        for i, each in enumerate(found[:LISTED])
+    ]
+    more = len(found) - LISTED
+    return [rows(made, "findings"), *([words(f"and {more:,} more", "small")] if more > 0 else [])]
+
+
+def _count(match: Match) -> str:
+    return f"{len(match.nodes)} node{'' if len(match.nodes) == 1 else 's'}"
+
+
+def taken(found: PatternReport, match: Match) -> str:
+    """Whether the dialect's passes use a match, and why not."""
+    who = takers(found)
+    several = ", " in who
+    if match.taken:
+        return f"{who} take{'' if several else 's'} it"
+    return f"{who.split(',')[0]} leaves it: {match.refused}"
+
+
+def suggested(graph: Graph, chosen: Sequence[int], found: SuggestedPattern | None) -> list[Block]:
+    """A pattern for what is selected, to copy or to use."""
+    nothing = "" if chosen else "select nodes on the graph first; Shift adds to a selection"
+    made = [action("Suggest a pattern from the selection", "suggest", off=nothing)]
+    if found is None:
+        return made
+    made += [action("Use it here", "use"), code(found.script, "suggested")]
+    asks = (
+        f"It asks for {found.asks} too, or it would match elsewhere." if found.asks else "Operators and shape suffice."
+    )
+    made.append(words(f"Checked by matching it: {len(found.nodes)} nodes. {asks}", "small"))
+    if found.elsewhere:
+        made.append(words("It matches elsewhere too:"))
+        made.append(rows([row(named(graph, n), (n,), sign="?", look="near") for n in found.elsewhere[:LISTED]]))
+    return made if found.taken else [*made, words(f"partition leaves it: {found.refused}")]
+
+
+def place_of(report: PatternReport, finding: Finding) -> tuple[int, ...]:
+    """The nodes that a click on it selects: those of the match, or the one that failed."""
+    return finding.nodes if isinstance(finding, Match) else (failed_at(report, finding),)
+
+
+def failed_at(report: PatternReport, miss: NearMiss) -> int:
+    """The node at which a near miss failed. An operator is no node: then the call of it, found from the root down."""
+    if miss.node is not None:
+        return miss.node
+    part, graph, nodes = _shown_part(report, miss), report.graph, report.pattern.nodes
+    ways, tried = [(report.pattern.root, miss.root)], set[tuple[int, int]]()
+    while ways:
+        id, at = way = ways.pop()
+        if way in tried:
+            continue
+        tried.add(way)
+        # the sentence begins with the operator that is there
+        if id == part and miss.sentence.startswith(f"{graph.nodes[at].op} "):
+            return at
+        here, inputs = nodes[id], graph.inputs[at]
+        if here.kind in ("call", "tuple", "get_item"):
+            wanted = here.children[1:] if here.kind == "call" else here.children
+            swaps = graph.nodes[at].op in ("add", "multiply")
+            ways += [(child, n) for i, child in enumerate(wanted) for j, n in enumerate(inputs) if swaps or i == j]
+        else:
+            ways += [(child, at) for child in here.children]
+    return miss.root
+
+
+def named(graph: Graph, node: int) -> str:
+    """`transpose (65)`."""
+    return f"{graph.nodes[node].op} ({node})"
+
+
+def marks(report: PatternReport | None, finding: Finding | None) -> dict[str, Any]:
+    """What is washed and marked on the graph; `at` is brought into view."""
+    if report is None or finding is None:
+        return {}
+    if isinstance(finding, Match):
+        return {
+            "done": list(finding.nodes),
+            "signs": [[finding.root, "✓", "added", False]],
+            "at": list(finding.nodes),
+        }
+    held = sorted({n for nodes in finding.held.values() for n in nodes})
+    failed = failed_at(report, finding)
+    signs: dict[int, list[Any]] = {failed: [failed, "!", "removed", True]}
+    told = finding.domination
+    for escape in told.escapes if told else ():
+        if escape.kind != "constant":
+            signs.setdefault(escape.through, [escape.through, "!", "removed", True])
+            for node in escape.path:
+                signs.setdefault(node, [node, "→", "near", True])
+    region = told.region if told else None
+    washed = {"wash": list(region.nodes), "entry": region.entry, "exit": region.exit} if region else {}
+    return {"done": held, "signs": list(signs.values()), "at": [*signs], **washed}

@@ -1,0 +1,293 @@
+"""A dataflow pattern on a graph: where it matches, where it nearly does and why it fails there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import traitlets
+
+from workbench.analysis import legality
+from workbench.analysis.patterns.report import Match, NearMiss, PatternReport
+from workbench.analysis.patterns.suggest import SuggestedPattern
+from workbench.analysis.patterns.write import code as written
+from workbench.dialects.base import Workload
+from workbench.dialects.matching import match, pattern_for
+from workbench.errors import UnknownName, WorkbenchError
+from workbench.graph.diff import diff
+from workbench.graph.model import Graph
+from workbench.pipeline.edits import outline
+from workbench.pipeline.load import load
+from workbench.widgets.base import Shown
+from workbench.widgets.blocks import Block, code, entry, row, rows
+from workbench.widgets.graph.traits import known
+from workbench.widgets.inspector import Inspector
+from workbench.widgets.patterns import cards
+from workbench.widgets.patterns.cards import Finding, findings
+from workbench.widgets.payload import encode_graph
+from workbench.widgets.workbench.choice import History
+
+LONGEST = 20_000
+"characters of a pattern that the page may send; patterns of whole layers have about 3,000"
+HINT = 'is_op("nn.relu")(is_op("nn.conv2d")(wildcard(), is_constant()))'
+
+
+class PatternInspector(Inspector):
+    """See where a dataflow pattern matches, and why it does not elsewhere.
+
+    What is clicked can be typed, and the other way round: every parameter but the first is a trait.
+
+    Parameters
+    ----------
+    source
+        A Workload or anything `wb.load` takes: matches are TVM's own. Or a Graph, with no TVM.
+    pattern
+        Text, which is read and never run; or a DFPattern, a DFPatternCallback, a Pattern, kept as its text.
+    place
+        Which of `findings` is shown, -1 for none.
+    selection
+        Ids of nodes. One node: what happened when the pattern was tried there.
+    tab
+        "found", "suggest", "code", or "" for none.
+
+    Raises
+    ------
+    PatternError
+        The pattern cannot be read, or TVM rejects it; the one before stays.
+    WorkbenchError
+        A node or a finding that there is not.
+
+    Examples
+    --------
+    >>> view = wb.PatternInspector(w, 'is_op("nn.relu")(wildcard())')      # doctest: +SKIP
+    >>> view.place = 1; print(view.report)      # doctest: +SKIP
+    >>> view.selection = [3, 4]; print(view.suggest())      # doctest: +SKIP
+    """
+
+    _view = traitlets.Unicode("pattern").tag(sync=True)
+    pattern = traitlets.Any("", help="the pattern's text; a DFPattern that is assigned becomes its text")
+    place = traitlets.Int(-1, min=-1)
+    tab = traitlets.Enum(("", "found", "suggest", "code"), default_value="found").tag(sync=True)
+    saved_traits = ("graph", "selection", "collapsed", "tab", "panels", "marks", *Inspector.shown_traits)
+
+    def __init__(self, source: Any, pattern: Any = "", **traits: Any) -> None:
+        self.source: Workload | Graph = source if isinstance(source, Graph) else load(source)
+        self.model = _graph(self.source)
+        self.report: PatternReport | None = None
+        "what `wb.match` says of the pattern; None where there is no pattern yet"
+        self.suggested: SuggestedPattern | None = None
+        "the last suggestion"
+        self._problem = ""
+        self._history = History(self.source)
+        later = {name: traits.pop(name) for name in ("place", "selection") if name in traits}
+        super().__init__(graph=encode_graph(self.model.layered), **{"height": 640, **traits})
+        self.observe(self._tried, ["pattern"])
+        self.observe(lambda _: self._show(), ["place", "tab"])
+        self.observe(self._selected, ["selection"])
+        self.pattern = pattern
+        for name, value in later.items():
+            setattr(self, name, value)
+        self._show()
+
+    # -- what a person can do from Python
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Matches in topological order, and after them near misses, the nearest first."""
+        return findings(self.report) if self.report is not None else ()
+
+    @property
+    def finding(self) -> Finding | None:
+        """The one that is shown."""
+        return self.findings[self.place] if 0 <= self.place < len(self.findings) else None
+
+    def suggest(self, nodes: Iterable[int] | None = None) -> SuggestedPattern:
+        """A pattern that matches these nodes, by default the selected ones; `wb.pattern_for` says what it raises."""
+        self.suggested = pattern_for(self.source, self.selection if nodes is None else nodes, exact=False)
+        self.tab = "suggest"
+        self._show()
+        return self.suggested
+
+    def outline(self, nodes: Iterable[int] | None = None, name: str = "matched") -> Workload:
+        """Make nodes, by default those of what is shown, one composite function; the pattern is tried on the result.
+
+        Raises
+        ------
+        IllegalEdit
+            They cannot be one function.
+        WorkbenchError
+            There is a graph only, or nothing is shown.
+        """
+        if isinstance(self.source, Graph):
+            raise WorkbenchError("a graph alone cannot be changed; give the inspector the workload")
+        made = outline(self.source, self._region() if nodes is None else nodes, name)
+        self._history.choose(made)
+        self._use(made)
+        return made
+
+    def undo(self) -> bool:
+        """Take the last outline back; whether there was one."""
+        return self._travel(self._history.undo())
+
+    def redo(self) -> bool:
+        """Make again what was undone; whether there was anything."""
+        return self._travel(self._history.redo())
+
+    # -- from a pattern to a picture
+
+    @traitlets.validate("pattern")
+    def _readable(self, proposal: dict[str, Any]) -> str:
+        given = proposal["value"]
+        if isinstance(given, str) and not given.strip():
+            self._found = None
+            return ""
+        self._found = match(self.source, given)
+        return given if isinstance(given, str) else written(self._found.pattern)
+
+    def _tried(self, _: Any) -> None:
+        with self._lock, self.hold_sync():
+            self.report, self._problem = self._found, ""
+            self.set_trait("place", 0 if self.findings else -1)
+            self._show()
+
+    def _travel(self, moved: bool) -> bool:
+        if moved:
+            self._use(self._history.current)
+        return moved
+
+    def _use(self, source: Workload | Graph) -> None:
+        with self._lock, self.hold_sync():
+            old, self.source, self.model = self.model, source, _graph(source)
+            self.suggested = None
+            self.graph = encode_graph(self.model.layered)
+            mapping = diff(old, self.model).mapping
+            self.selection = [a for b in self.selection for a in mapping.get(b, [])[:1]]
+            self.report = match(source, self.pattern) if self.pattern else None
+            self.set_trait("place", min(self.place, len(self.findings) - 1))
+            self._show()
+
+    def _selected(self, change: Any) -> None:
+        """A click on a node asks why: what was tried there is shown, unless what is shown is about the node already."""
+        chosen, shown = list(change["new"]), self.finding
+        with self._lock, self.hold_sync():
+            if len(chosen) == 1 and self.report is not None and not (shown and chosen[0] in _about(self.report, shown)):
+                tried = self.report.at(chosen[0])
+                if tried is not None:
+                    self.place = next(i for i, each in enumerate(self.findings) if each is tried)
+            self._show()
+
+    def _region(self) -> tuple[int, ...]:
+        shown = self.finding
+        if isinstance(shown, Match):
+            return shown.nodes
+        region = shown.domination.region if shown and shown.domination else None
+        if region is None:
+            raise WorkbenchError("nothing is shown that can be outlined; give the nodes")
+        return region.nodes
+
+    def _legal(self) -> str:
+        if isinstance(self.source, Graph):
+            return "needs a workload: a graph alone cannot be changed"
+        try:
+            return legality.why_not(legality.region, self.model, self._region())
+        except WorkbenchError as error:
+            return str(error)
+
+    def _show(self) -> None:
+        with self._lock:
+            card: list[Block] = [
+                entry("area", "pattern", "Pattern", self.pattern, hint=HINT, show="Ctrl+Enter tries it")
+            ]
+            if self._problem:
+                card.append(rows([row(self._problem, sign="!", look="removed")], "problem"))
+            if self.report is not None:
+                shown = self.finding
+                card += cards.said(self.model, self.report, shown, self._legal()) if shown else []
+                card += cards.tree(self.report, shown)
+            head = cards.head(self.model.name, self.report, self.place)
+            self.panels = {"head": head, "card": card, "tab": self._tab()}
+            self.marks = cards.marks(self.report, self.finding)
+
+    def _tab(self) -> list[Block]:
+        if self.tab == "suggest":
+            return cards.suggested(self.model, self.selection, self.suggested)
+        if self.tab == "code":
+            made = ["view = wb.PatternInspector(w, pattern)", f"view.place = {self.place}"]
+            text = "\n".join([f"pattern = {self.pattern!r}", *made, "print(wb.match(w, pattern))"])
+            return [code(text, "python")]
+        return cards.found_list(self.model, self.report, self.place)
+
+    # -- the page
+
+    def _do(self, kind: str, fields: dict[str, str]) -> None:
+        if kind == "set":
+            self._typed(fields["name"], fields["value"])
+        else:
+            self._act(fields["what"], fields["arg"])
+
+    def _typed(self, name: str, value: str) -> None:
+        """A pattern from the page: where it cannot be read, the words stand beside it and the last good result stays."""
+        if name != "pattern":
+            raise UnknownName("field", name, ("pattern",))
+        try:
+            self.pattern = _short(value)
+            self._problem = ""
+        except WorkbenchError as error:
+            self._problem = str(error)
+        self._show()
+
+    def _act(self, what: str, arg: str) -> None:
+        acts = {
+            "show": lambda: self._go(int(arg) if arg.isascii() and arg.isdigit() else -2),
+            "on": lambda: self._walk(1),
+            "back": lambda: self._walk(-1),
+            "suggest": lambda: self.suggest(self._region() if arg == "region" else None),
+            "use": self._use_suggested,
+            "outline": lambda: self.outline(name=arg),
+            "undo": self.undo,
+            "redo": self.redo,
+        }
+        if what not in acts:
+            raise UnknownName("action", what, acts)
+        acts[what]()
+
+    def _go(self, place: int) -> None:
+        if place < len(self.findings):
+            self.place = place
+
+    def _walk(self, by: int) -> None:
+        """Go to the next finding, and select what it is about."""
+        self._go(max(self.place + by, 0))
+        if self.report is not None and self.finding is not None:
+            self.selection = list(cards.place_of(self.report, self.finding))
+
+    def _use_suggested(self) -> None:
+        if self.suggested is None:
+            raise WorkbenchError("nothing has been suggested yet; select nodes and ask")
+        self.pattern = self.suggested.code
+
+    def _shown_graphs(self) -> Shown:
+        return (self.model,)
+
+    # -- what may be assigned
+
+    @traitlets.validate("place")
+    def _known_place(self, proposal: dict[str, Any]) -> int:
+        place = proposal["value"]
+        return place if place == -1 else known([place], len(self.findings), "finding")[0]
+
+
+def _short(text: str) -> str:
+    if len(text) > LONGEST:
+        raise WorkbenchError(f"the pattern has {len(text):,} characters; at most {LONGEST:,} are read")
+    return text
+
+
+def _graph(source: Workload | Graph) -> Graph:
+    return source if isinstance(source, Graph) else source.graph()
+
+
+def _about(report: PatternReport, finding: Finding) -> set[int]:
+    """Nodes that a finding speaks of, so that a click on one of them shows no other."""
+    ways = finding.domination.escapes if isinstance(finding, NearMiss) and finding.domination else ()
+    return {finding.root, *cards.place_of(report, finding), *(n for each in ways for n in each.path)}

@@ -1,0 +1,1 @@
+"""PassStepper: a trace, step by step."""

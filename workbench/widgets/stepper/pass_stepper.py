@@ -1,0 +1,248 @@
+"""A trace, step by step: the passes in a list, the graph before and after each, the text, and the origin of a node.
+
+The page keeps the states it received and steps through them by itself, so a step needs no request to the kernel. It asks for
+missing states, nearest first; `States` answers in its own thread. A saved page holds all states.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import threading
+from collections.abc import Hashable
+from functools import partial
+from typing import Any
+
+import traitlets
+
+from workbench.errors import WorkbenchError
+from workbench.pipeline.trace import Trace
+from workbench.widgets import messages
+from workbench.widgets.background import Background, Task, wait_all
+from workbench.widgets.base import AGAIN, LIVE, Shown
+from workbench.widgets.graph.compare import Comparison
+from workbench.widgets.output_checks import Checked, Checking
+from workbench.widgets.payload import encode_diff, encode_graph, packed
+from workbench.widgets.saved_page import to_json
+from workbench.widgets.stepper.trace_states import WHOLE, States
+
+FIELDS: dict[str, dict[str, type]] = {"want": {"items": list}, "check": {}, "cancel": {}}
+"what the page may say"
+
+
+class PassStepper(Comparison):
+    """Step through a trace. Needs no TVM: `wb.PassStepper(wb.Trace.open("resnet50.wbtrace"))`.
+
+    What is clicked can be typed, and the other way round: every parameter but the first is a trait.
+
+    Parameters
+    ----------
+    trace
+        From `wb.trace`, `wb.trace_build` or `wb.Trace.open`.
+    step
+        Place of the shown step in `trace.steps`; -1 shows the whole trace, its start against its end. By default the
+        first step that failed or changed something.
+    pinned
+        At most two steps, A and B. `shows="pinned"` compares the states after them; -1 is the start of the trace.
+    shows
+        "step" or "pinned".
+    hide_unchanged
+        Whether the list leaves out the passes that changed nothing.
+    selection
+        Node ids of the shown graphs: `{"before": [3], "after": [2]}`.
+
+    Raises
+    ------
+    WorkbenchError
+        There is no such step.
+    """
+
+    _view = traitlets.Unicode("stepper").tag(sync=True)
+    step = traitlets.Int(WHOLE, help="place in trace.steps; -1: the whole trace").tag(sync=True)
+    pinned = traitlets.List(traitlets.Int(), maxlen=2, help="steps A and B").tag(sync=True)
+    shows = traitlets.Enum(("step", "pinned"), default_value="step").tag(sync=True)
+    hide_unchanged = traitlets.Bool(True).tag(sync=True)
+    listing = traitlets.Dict(help="the passes as the page lists them").tag(sync=True)
+    checks = traitlets.Dict(help="place of a step, as text -> its status in trace.check, and what differs").tag(
+        sync=True
+    )
+    status = traitlets.Dict(help="what is being done, and what failed").tag(sync=True)
+    saved_traits = (
+        *Comparison.saved_traits,
+        *("step", "pinned", "shows", "hide_unchanged", "listing", "checks"),
+    )
+
+    def __init__(self, trace: Trace, **traits: Any) -> None:
+        if not isinstance(trace, Trace):
+            raise WorkbenchError(
+                f"a {type(trace).__name__} has no steps; give a trace: wb.PassStepper(wb.trace_build(workload))"
+            )
+        self.trace = trace
+        self._states = States(trace)
+        self._lock = threading.Lock()
+        self._answers = Background(
+            "workbench-states", lambda error: self._failed("The page was not answered", f"{error}")
+        )
+        self._checking = Checking(self._checked, lambda busy: self._tell(busy=busy), self._failed)
+        interesting = (place for place, step in enumerate(trace.steps) if step.error or step.changed)
+        first = next(interesting, WHOLE)
+        failed = next((place for place, step in enumerate(trace.steps) if step.error), first)
+        super().__init__(**{"height": 640, "step": failed, **traits})
+        self.listing = self._listed()
+        self.on_msg(self._on_message)
+
+    # -- what a person can do from Python
+
+    def compare(self, a: int, b: int) -> None:
+        """Pin two steps and compare the states after them; -1 is the start of the trace."""
+        with self.hold_sync():
+            self.pinned = [a, b]
+            self.shows = "pinned"
+
+    def wait(self, timeout: float = 120) -> bool:
+        """Wait until the page has been sent what it asked for, and checks are done; whether that happened in time."""
+        return wait_all((self._answers, self._checking), timeout)
+
+    @property
+    def shown(self) -> tuple[int, int]:
+        """Numbers of the two states that are on the page, in the order in which the trace met them."""
+        if self.shows == "pinned" and len(self.pinned) == 2:
+            return self._states.after(self.pinned[0]), self._states.after(self.pinned[1])
+        return self._states.pair(self.step)
+
+    @traitlets.validate("step")
+    def _known_step(self, proposal: dict[str, Any]) -> int:
+        return self._place(proposal["value"])
+
+    @traitlets.validate("pinned")
+    def _known_steps(self, proposal: dict[str, Any]) -> list[int]:
+        return [self._place(step) for step in proposal["value"]]
+
+    def _place(self, step: int) -> int:
+        if not WHOLE <= step < len(self.trace.steps):
+            last = len(self.trace.steps) - 1
+            raise WorkbenchError(f"there is no step {step}; the steps are {WHOLE} (the whole trace) to {last}")
+        return step
+
+    # -- what the page is told
+
+    def _listed(self) -> dict[str, Any]:
+        steps = [
+            {
+                "name": step.name,
+                "depth": step.depth,
+                "status": step.status,
+                "seconds": step.seconds,
+                "error": step.error,
+                "detail": step.detail,
+                "before": before,
+                "after": after,
+            }
+            for step, (before, after) in zip(self.trace.steps, self._states.of_step, strict=True)
+        ]
+        trace = self.trace
+        return {"title": trace.name, "dialect": trace.dialect, "opt_level": trace.opt_level, "steps": steps} | {
+            "checkable": trace.workload is not None,
+            "code": self._code(),
+        }
+
+    def _code(self) -> str:
+        try:
+            return self.trace.code()
+        except WorkbenchError as error:
+            return f"# {error}"
+
+    def _on_message(self, _: Any, message: Any, __: Any) -> None:
+        try:
+            found = messages.read(message, FIELDS)
+            if found is not None:
+                getattr(self, f"_on_{found[0]}")(**found[1])
+        except WorkbenchError as error:
+            self._tell(error={"title": "That cannot be done", "text": str(error)})
+
+    def _on_want(self, items: list[Any]) -> None:
+        if not all(isinstance(item, list) and all(isinstance(part, (str, int)) for part in item) for item in items):
+            raise WorkbenchError("the page asked for something that is no state, text or difference")
+        wishes = [tuple(item) for item in items]
+        self._answers.submit_first({wish: partial(self._answer, wish) for wish in wishes}, self._lost)
+
+    def _answer(self, wish: tuple[Hashable, ...], _: Task) -> None:
+        self.send(*packed(self._states.message(wish)))
+
+    def _lost(self, wish: tuple[Hashable, ...], error: Exception) -> None:
+        said = str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
+        self.send({"type": "lost", "wish": list(wish), "text": said})
+
+    # -- checks
+
+    def check(self) -> None:
+        """Find out which passes changed the answer, as `trace.check` does, beside the notebook; `checks` has what it found.
+
+        Raises
+        ------
+        WorkbenchError
+            The trace was opened from a file, so it holds no modules.
+        """
+        if self.trace.workload is None:
+            raise WorkbenchError("this trace was opened from a file and holds no modules; run it again to check it")
+        self._tell(error=None)
+        self._checking.start(self.trace)
+
+    def _checked(self, found: Checked) -> None:
+        self.checks = found
+
+    def _on_check(self) -> None:
+        self.check()
+
+    def _on_cancel(self) -> None:
+        self._checking.cancel()
+
+    def _tell(self, **changes: Any) -> None:
+        with self._lock:
+            self.status = {**self.status, **changes}
+
+    def _failed(self, title: str, text: str) -> None:
+        self._tell(busy=None, error={"title": title, "text": text})
+
+    # -- what lasts
+
+    def _shown_graphs(self) -> Shown:
+        before, after = self.shown
+        return self._states.graph(before), self._states.graph(after), self._states.diff(before, after)
+
+    def _kept(self) -> dict[str, Any]:
+        before, after = (self._states.drawn(state) for state in self.shown)
+        changes = encode_diff(self._states.diff(*self.shown), before, after)
+        shown = {"before": encode_graph(before.layered), "after": encode_graph(after.layered), "diff": changes}
+        return {**super()._kept(), **shown, "titles": self._titles()}
+
+    def _saved(self) -> dict[str, Any]:
+        everything = to_json(list(self._states.everything())).encode(errors="replace")
+        pool = base64.b64encode(gzip.compress(everything, mtime=0)).decode()
+        # the page takes them from the pool
+        return {**super()._kept(), "before": {}, "after": {}, "diff": {}, "pool": pool}
+
+    def _first_picture(self) -> str:
+        """Return "": a picture would fetch graphs before the first line is on the screen."""
+        return ""
+
+    def _still_words(self, *, drawn: bool) -> str:
+        """The passes in words."""
+        steps = self.trace.steps
+        told = [step for step in steps if step.changed or step.error]
+        rows = [f"{step.name[:80]}: {step.error or f'{step.seconds * 1e3:.1f} ms'}" for step in told]
+        words = (
+            f"{self.trace.name[:80]}: {len(steps):,} passes, {sum(step.changed for step in steps):,} changed something."
+        )
+        items = "".join(f"<li>{html.escape(row)}</li>" for row in rows)
+        return f"<p>{html.escape(words)} {LIVE if drawn else AGAIN}</p><ul>{items}</ul>"
+
+    def _titles(self) -> list[str]:
+        if self.shows == "pinned" and len(self.pinned) == 2:
+            return [self._after(step) for step in self.pinned]
+        name = self.trace.steps[self.step].name if self.step >= 0 else "all passes"
+        return [f"before {name}", f"after {name}"]
+
+    def _after(self, step: int) -> str:
+        return f"after {self.trace.steps[step].name}" if step >= 0 else "the start"

@@ -1,0 +1,297 @@
+"""The blocks of a TunePanel: its buttons, the progress of the search, its candidates, its winner."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.pipeline.spec import PassStep, Pipeline
+from workbench.plots import figures, time_unit
+from workbench.tune.result import Result
+from workbench.tune.run import Run
+from workbench.tune.space import Space
+from workbench.tune.trial import OBJECTIVES, Trial
+from workbench.widgets.blocks import Block, action, entry, row, rows, size, table, words
+from workbench.widgets.tuning.search import AT_WORK, OVER
+
+TITLES = {"time": "Time", "kernels": "Kernels", "bytes": "Between kernels", "build": "Build"}
+FEW = 12
+"rows of the table before somebody asks for all"
+MOST = 500
+
+
+def choice(trial: Trial, space: Space) -> str:
+    """What a candidate does otherwise, in few words.
+
+    >>> from workbench.pipeline.config import Config
+    >>> choice(Trial(1, "llvm", Config(), {"A": False, "B": True}), Space(toggles=("A", "B")))
+    '-A'
+    """
+    if not trial.chosen:
+        return "the compiler's default"
+    usual = space.default
+    parts = [_knob(name, value) for name, value in trial.chosen.items() if name not in usual or value != usual[name]]
+    return " ".join(parts) or ("the pipeline as it is" if space.pipeline else "nothing changed")
+
+
+def _knob(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return f"{'+' if value else '-'}{name}"
+    return _edit(value) if name == "edit" else f"{name.removeprefix('relay.').removeprefix('relax.')}={value}"
+
+
+def _edit(text: str | None) -> str:
+    """Cuts and forces in words; what isn't one of these as it stands.
+
+    >>> _edit("CutFusion{edges=[(5, 8, 0)],ops=['nn.dense', 'add']}")
+    'cut nn.dense 5 → add 8'
+    >>> _edit("ForceFusion{nodes=[3, 4, 7],ops=['cast', 'add', 'nn.relu']}")
+    'one kernel of cast 3 … nn.relu 7 (3 operators)'
+    """
+    return " + ".join(_step(step) for step in Pipeline.parse(text or "")) or "no edit"
+
+
+def _step(step: PassStep) -> str:
+    ops, nodes, edges = (list(step.options.get(name, ())) for name in ("ops", "nodes", "edges"))
+    if step.name == "ForceFusion" and len(ops) == len(nodes) > 0:
+        return f"one kernel of {ops[0]} {nodes[0]} … {ops[-1]} {nodes[-1]} ({len(nodes)} operators)"
+    if step.name == "CutFusion" and len(ops) == 2 * len(edges) > 0:
+        cuts = [f"{ops[2 * i]} {edge[0]} → {ops[2 * i + 1]} {edge[1]}" for i, edge in enumerate(edges)]
+        return f"cut {', '.join(cuts)}"
+    return str(step)
+
+
+def value_of(trial: Trial, objective: str) -> str:
+    """A value with its unit; empty where it is not known."""
+    found = trial.values.get(OBJECTIVES[objective])
+    if found is None:
+        return ""
+    if objective == "bytes":
+        return size(int(found))
+    if objective == "kernels":
+        return str(found)
+    factor, unit = time_unit(found * (1e6 if objective == "build" else 1))
+    return f"{figures(found * (1e6 if objective == 'build' else 1) * factor)} {unit}"
+
+
+def remark(trial: Trial) -> str:
+    """Why a candidate may not win, or what it is like."""
+    like = f"= {trial.like}, the same module" if trial.like is not None else ""
+    out = "" if trial.ok else f"{trial.status}: {trial.reason.partition(chr(10))[0]}"
+    checked = "outputs checked" if trial.ok and trial.checked else ""
+    return "; ".join(part for part in (out, like or checked) if part)
+
+
+def progress(run: Run) -> str:
+    """How far a search is."""
+    trials = run.trials
+    said = [f"{len(trials)} candidate{'s' * (len(trials) != 1)} tried"]
+    if run.resumed:
+        said.append(f"{run.resumed} of them from the log")
+    likes = sum(trial.like is not None for trial in trials)
+    if likes:
+        said.append(f"{likes} like another and not measured again")
+    if run.status == "running" and run.left is not None:
+        said.append(f"at most {seconds(run.left)} left")
+    return ", ".join(said)
+
+
+def counts(run: Run, target: str) -> str:
+    """How far a search is, and of how many."""
+    return f"{progress(run)} · {run.space.size:,} in the space · {target}"
+
+
+def more(tried: int, everything: bool) -> list[Block]:
+    """A button for the rows of the table that are not there, where there are any."""
+    if tried <= FEW:
+        return []
+    return [action(f"Show the first {FEW}" if everything else f"Show all {tried}", "tune-all")]
+
+
+def seconds(count: float) -> str:
+    """A time to wait.
+
+    >>> seconds(3.4), seconds(200)
+    ('3 s', '3 min')
+    """
+    return f"{count:.0f} s" if count < 100 else f"{count / 60:.0f} min"
+
+
+def failures(run: Run) -> list[Block]:
+    """Why candidates may not win, the most frequent reason first."""
+    found = run.failures
+    if not found:
+        return []
+    listed = [
+        row(f"{count} of them: {reason.partition(chr(10))[0]}", sign="!", look="removed")
+        for reason, count in found.items()
+    ]
+    hidden = [words(f"and {len(listed) - 4} other reasons", "small")] if len(listed) > 4 else []
+    return [rows(listed[:4], "tune-failures"), *hidden]
+
+
+def best_line(found: Result, target: str, space: Space) -> Block:
+    """The best so far, beside the default."""
+    won = found.pareto_for(target)
+    if not won:
+        return words("No candidate may win so far.", "strong", "tune-best")
+    default = next((trial for trial in found.trials if trial.target == target and not trial.chosen), None)
+    told = [_beside(name, won[0], default) for name in found.objectives]
+    others = f" {len(won) - 1} others are better in another objective." if len(won) > 1 else ""
+    said = f"The best is {choice(won[0], space)}: {', '.join(told)}.{others}{_raced(found, target, won[0], default)}"
+    return words(said, "strong", "tune-best")
+
+
+def _raced(found: Result, target: str, best: Trial, default: Trial | None) -> str:
+    """What the race says of the best's time; without one, that there was none."""
+    if target in found.races:
+        return f" {found.races[target]}."
+    timed = "time" in found.objectives and default is not None and best is not default
+    return " Not raced against the default, so no difference in time is claimed." if timed else ""
+
+
+def _beside(objective: str, best: Trial, default: Trial | None) -> str:
+    said = f"{TITLES[objective].lower()} {value_of(best, objective)}"
+    usual = "" if default is None or best is default else value_of(default, objective)
+    return f"{said} (default {usual})" if usual else said
+
+
+def columns(objectives: Sequence[str]) -> list[str]:
+    """The table's head; kernels are always there."""
+    return ["#", "Candidate", *(TITLES[name] for name in shown(objectives)), "Remark"]
+
+
+def shown(objectives: Sequence[str]) -> list[str]:
+    """The objectives that have a column."""
+    return list(dict.fromkeys((*objectives, "kernels")))
+
+
+def ordered(trials: Sequence[Trial], objectives: Sequence[str], column: int, down: bool, space: Space) -> list[Trial]:
+    """Trials sorted by a column of the table; what has no value stands last either way."""
+    names = shown(objectives)
+
+    def key(trial: Trial) -> Any:
+        if column == 0:
+            return trial.number
+        if 2 <= column < 2 + len(names):
+            # what may not win stands after what may
+            return trial.values.get(OBJECTIVES[names[column - 2]]) if trial.ok else None
+        return choice(trial, space) if column == 1 else remark(trial)
+
+    known = [trial for trial in trials if key(trial) is not None]
+    return [*sorted(known, key=key, reverse=down), *(trial for trial in trials if key(trial) is None)]
+
+
+def candidates(listed: Sequence[Trial], objectives: Sequence[str], marked: Sequence[Trial], space: Space) -> Block:
+    """The table; the best are marked."""
+    names = shown(objectives)
+    lines = [[str(t.number), choice(t, space), *(value_of(t, name) for name in names), remark(t)] for t in listed]
+    best = {trial.number for trial in marked}
+    places = [place for place, trial in enumerate(listed) if trial.number in best]
+    numbers = [str(trial.number) for trial in listed]
+    return table(
+        columns(objectives), lines, "tune-table", act="tune-pick", sort="tune-sort", marked=places, args=numbers
+    )
+
+
+def state(run: Run) -> str:
+    """In a word or two, what a search is doing."""
+    said = {"ready": "Not begun", "running": run.doing or "Searching", "paused": "Paused", "stopped": "Stopped"}
+    return {**said, "done": "Done", "failed": f"Failed: {run.error}"}[run.status]
+
+
+Objective = str | Sequence[str]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the page may change of a search before it begins."""
+
+    objective: Objective
+    budget: float
+    "seconds"
+    given: Objective
+    "the objective that the panel was made with: one choice on the page even if it is several"
+
+    @property
+    def choices(self) -> dict[str, Objective]:
+        """What the page says -> the objective that it stands for."""
+        return {**{name: name for name in OBJECTIVES}, together(self.given): self.given}
+
+
+def together(objective: Objective) -> str:
+    """One objective or several, in words.
+
+    >>> together(["time", "kernels"])
+    'time, kernels'
+    """
+    return objective if isinstance(objective, str) else ", ".join(objective)
+
+
+def controls(run: Run | None, wish: Wish, busy: str, *, applies: bool) -> list[Block]:
+    """The buttons that do something now, and the fields. `applies`: there is a candidate to apply."""
+    status = "none" if run is None else run.status
+    if status in AT_WORK:
+        return [
+            *_begin_or_pause(run, busy),
+            action("Stop", "tune-stop", title="Give up the candidate in flight, and end"),
+        ]
+    hint = "Make the workload with the winner's passes: panel.applied"
+    return [
+        *_begin_or_pause(run, busy),
+        *([action("Apply", "tune-apply", title=hint)] if applies else []),
+        entry(
+            "select", "tune-objective", "for", together(wish.objective), options=[[name] * 2 for name in wish.choices]
+        ),
+        entry("number", "tune-budget", "seconds", f"{wish.budget:g}", min=1),
+    ]
+
+
+def _begin_or_pause(run: Run | None, busy: str) -> list[Block]:
+    if run is not None and run.status == "running":
+        return [action("Pause", "tune-pause", title="Finish the candidate in flight, and begin no other")]
+    return [
+        action(
+            _begin(run),
+            "tune-start",
+            off=busy if run is not None else "",
+            title="Beside the notebook, which stays free",
+        )
+    ]
+
+
+def _begin(run: Run | None) -> str:
+    """What beginning means now."""
+    if run is None:
+        return "Start"
+    if run.status == "paused":
+        return "Resume"
+    if run.status in OVER:
+        return "Go on"
+    return "Resume from the log" if run.resumed else "Start"
+
+
+MOST_ROWS = 50
+"a notebook keeps them with every save"
+NOT_BEGUN = "A search that was not begun. Run the cell to go on."
+
+
+def still(run: Run | None, target: str, listed: Sequence[Trial]) -> str:
+    """Markup in which every text of the search is only text."""
+    if run is None or not listed:
+        return f"<p>{NOT_BEGUN}</p>"
+    known = run.known
+    best = best_line(known, target, run.space)["text"]
+    found = candidates(listed, run.objectives, known.pareto_for(target), run.space)
+    head, *lines = found["rows"]
+    more = f"<p>And {len(lines) - MOST_ROWS:,} more.</p>" if len(lines) > MOST_ROWS else ""
+    return (
+        f"<p>{html.escape(f'{counts(run, target)}. {best} Run the cell to go on.')}</p>"
+        f"<table><thead>{_line(head, 'th')}</thead><tbody>{''.join(_line(line, 'td') for line in lines[:MOST_ROWS])}</tbody></table>{more}"
+    )
+
+
+def _line(texts: Sequence[str], cell: str) -> str:
+    return f"<tr>{''.join(f'<{cell}>{html.escape(text)}</{cell}>' for text in texts)}</tr>"

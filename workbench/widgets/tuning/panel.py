@@ -1,0 +1,256 @@
+"""A search that is started, paused, stopped and applied from the page, and goes on from its log after a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from inspect import signature
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import traitlets
+
+from workbench.dialects.base import Workload
+from workbench.errors import UnknownKeyword, WorkbenchError
+from workbench.targets import TargetLike, target_texts
+from workbench.tune.result import Result
+from workbench.tune.run import Run, prepared
+from workbench.tune.space import Space
+from workbench.widgets import messages
+from workbench.widgets.base import Shown, View
+from workbench.widgets.blocks import Block, sendable, words
+from workbench.widgets.graph.compare import CompareView
+from workbench.widgets.tuning import blocks
+from workbench.widgets.tuning.blocks import Wish, controls, still
+from workbench.widgets.tuning.candidate import Curve, Looking, details, python
+from workbench.widgets.tuning.search import AT_WORK, Searching
+
+FIELDS: dict[str, dict[str, type]] = {"act": {"what": str, "arg": str}, "set": {"name": str, "value": str}}
+"what the page may say"
+
+
+class TunePanel(View):
+    """A panel for `wb.tune`: start, pause, resume, stop, apply; the best so far, and every candidate.
+
+    Nothing in it keeps the notebook waiting. Each candidate is in the log before the next one begins, so that a panel made
+    again, after the notebook was closed or the kernel restarted, goes on and measures none of them again.
+
+    Parameters
+    ----------
+    workload, space, targets
+        As `wb.tune` takes them.
+    log
+        The file of the log; True for one beside the file of measurements, None for none.
+    how
+        What else `wb.tune` takes: `objective`, `budget` (seconds), `trials`, `method`, `seed`, and so on.
+
+    Attributes
+    ----------
+    applied
+        The workload with the winner's passes, once `apply` was pressed or called.
+
+    Examples
+    --------
+    >>> panel = wb.TunePanel(w, objective="kernels", log="cast.jsonl")  # doctest: +SKIP
+    >>> panel.start(); panel.wait(); panel.apply().graph().kernels()  # doctest: +SKIP
+    """
+
+    _view = traitlets.Unicode("tune").tag(sync=True)
+    height = traitlets.Int(720, min=120, help="most height in CSS pixels").tag(sync=True)
+    blocks = traitlets.List(traitlets.Dict()).tag(sync=True)
+    saved_traits = ("blocks",)
+
+    def __init__(
+        self,
+        workload: Workload,
+        space: Space | None = None,
+        targets: TargetLike | Iterable[TargetLike] = ("llvm",),
+        *,
+        log: str | Path | bool | None = True,
+        **how: Any,
+    ) -> None:
+        traits = {name: how.pop(name) for name in ("height", "layout") if name in how}
+        UnknownKeyword.refuse("TunePanel", how, ["height", *signature(prepared).parameters])
+        self.workload, self._space, self._targets = workload, space, target_texts(targets)
+        given = how.pop("objective", "time")
+        self._wish = Wish(given, how.pop("budget", 60.0), given)
+        self._how: dict[str, Any] = {**how, "log": log}
+        self.applied: Workload | None = None
+        self._telling = Lock()
+        self._curve = Curve()
+        self._looking = Looking(workload, self._targets[0], self._show)
+        self._searching = Searching(self._prepare, self._show)
+        super().__init__(**traits)
+        self.on_msg(self._on_message)
+        self._searching.read()
+        self._show()
+
+    # -- what may be done
+
+    def start(self) -> None:
+        """Begin, or go on after a pause, after a stop, or from the log."""
+        self._searching.start()
+
+    def pause(self) -> None:
+        """Begin no new candidate; the one in flight is finished."""
+        self._searching.pause()
+
+    def stop(self) -> None:
+        """End the search; the candidate in flight is given up."""
+        self._searching.stop()
+
+    def apply(self) -> Workload:
+        """The workload with the winner's graph passes, which `applied` keeps."""
+        self.applied = self.result.apply(target=self._targets[0])
+        self._show()
+        return self.applied
+
+    def compare(self) -> CompareView:
+        """The graph as it was, and with the winner's passes."""
+        after = self.applied or self.apply()
+        return CompareView(self.workload, after, titles=["as given", "the winner's"])
+
+    def wait(self, timeout: float = 120) -> bool:
+        """Wait until what was asked for is done and the search is over or paused; whether that was in time."""
+        return self._searching.wait(timeout) and self._looking.wait(timeout)
+
+    @property
+    def run(self) -> Run | None:
+        """The search; None while its log is being read."""
+        return self._searching.run
+
+    @property
+    def result(self) -> Result:
+        """What is known now, as `wb.tune` gives it.
+
+        Raises
+        ------
+        WorkbenchError
+            The search failed, or there is none yet.
+        """
+        if self.run is None:
+            raise WorkbenchError(self._searching.trouble or "the log is still being read; panel.wait() waits for it")
+        return self.run.result()
+
+    def _prepare(self) -> Run:
+        wanted = {"objective": self._wish.objective, "budget": self._wish.budget}
+        run = prepared(self.workload, self._space, self._targets, **self._how, **wanted)
+        # what is offered is the same however often the panel is begun again
+        self._space = run.space
+        self._looking.forget()
+        return run
+
+    # -- messages from the page
+
+    def _on_message(self, _: Any, message: Any, __: Any) -> None:
+        found = messages.read(message, FIELDS)
+        if found is None:
+            return
+        kind, fields = found
+        if kind == "set":
+            self._set(fields["name"], fields["value"])
+        else:
+            self._act(fields["what"], fields["arg"])
+        self._show()
+
+    def _act(self, what: str, arg: str) -> None:
+        simple = {"tune-start": self.start, "tune-pause": self.pause, "tune-stop": self.stop}
+        looking = self._looking
+        if what in simple:
+            simple[what]()
+        elif what == "tune-apply":
+            self._searching.do(self.apply, "Applying the winner")
+        elif what == "tune-sort" and arg.isdigit():
+            looking.sort(int(arg))
+        elif what == "tune-pick" and arg.isdigit():
+            looking.pick(int(arg))
+        elif what == "tune-all":
+            looking.all = not looking.all
+        elif what == "tune-code":
+            looking.code = not looking.code
+        looking.write(self.run)
+
+    def _set(self, name: str, value: str) -> None:
+        if self.run is not None and self.run.status in AT_WORK:
+            return
+        if name == "tune-objective" and value in self._wish.choices:
+            self._wish = replace(self._wish, objective=self._wish.choices[value])
+        elif name == "tune-budget":
+            try:
+                self._wish = replace(self._wish, budget=float(value))
+            except ValueError:
+                self._searching.trouble = f"{value!r} is no number of seconds"
+                return
+        else:
+            return
+        self._looking.reorder()
+        self._searching.read()
+
+    # -- what is shown
+
+    def _show(self) -> None:
+        with self._telling:
+            self.blocks = sendable(self._told())
+
+    def _told(self) -> list[Block]:
+        run, searching = self.run, self._searching
+        tried = self._looking.tried(run)
+        head = controls(run, self._wish, searching.busy, applies=bool(tried))
+        head += [words(searching.trouble, "bad", "tune-trouble")] if searching.trouble else []
+        if run is None:
+            return [*head, words(f"{searching.busy} …" if searching.busy else "No search.", name="tune-state")]
+        doing = f"{searching.busy} …" if searching.busy else blocks.state(run)
+        head += [
+            words(doing, "bad" if run.status == "failed" else "", "tune-state"),
+            words(blocks.counts(run, self._targets[0]), "small", "tune-counts"),
+        ]
+        if not tried:
+            return [*head, words("Start, and each candidate becomes a row here.", "small")]
+        return [*head, *self._found(run, len(tried))]
+
+    def _found(self, run: Run, tried: int) -> list[Block]:
+        target, looking = self._targets[0], self._looking
+        known = run.known
+        marked = known.pareto_for(target)
+        return [
+            blocks.best_line(known, target, run.space),
+            *blocks.failures(run),
+            *blocks.more(tried, looking.all),
+            blocks.candidates(looking.listed(run), run.objectives, marked, run.space),
+            self._curve.block(known, target, run.status),
+            *self._details(run),
+        ]
+
+    def _details(self, run: Run) -> list[Block]:
+        trial, picked = self._looking.at(run)
+        if trial is None:
+            return []
+        shown = details(run, trial, picked=picked, applied=self.applied)
+        return [*shown, *python(self._looking.python(trial), wanted=self._looking.code)]
+
+    # -- what lasts
+
+    def save(self, path: str | Path) -> Path:
+        """Keep what the panel says as one `.html` file.
+
+        Raises
+        ------
+        WorkbenchError
+            Another suffix; `wb.plots.tuning_progress(panel.result.table)` is a picture of the search.
+        """
+        if Path(path).suffix.lower() != ".html":
+            raise WorkbenchError(
+                f"{Path(path).name!r} was not written: a TunePanel is saved as .html; wb.plots.tuning_progress(panel.result.table) is a picture"
+            )
+        return super().save(path)
+
+    def _saved(self) -> dict[str, Any]:
+        return {**self._kept(), "saved": True}
+
+    def _shown_graphs(self) -> Shown | None:
+        return None
+
+    def _still_words(self, *, drawn: bool) -> str:  # noqa: ARG002  it has no picture
+        run = self.run
+        return still(run, self._targets[0], [] if run is None else self._looking.listed(run))

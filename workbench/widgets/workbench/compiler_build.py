@@ -1,0 +1,168 @@
+"""The compiler's own build of what the Workbench shows: its kernels, and the passes that it runs beyond the pipeline."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from workbench.dialects.base import Preset, Workload
+from workbench.errors import WorkbenchError
+from workbench.measure.kernels.counts import count_config
+from workbench.measure.status import FAILED
+from workbench.pipeline.apply import BIND
+from workbench.pipeline.build_trace import trace_build
+from workbench.pipeline.config import Config
+from workbench.pipeline.spec import Pipeline
+from workbench.pipeline.trace import Step
+from workbench.widgets.background import Background, Busy, Task
+
+Told = dict[str, Any]
+
+
+def first_preset(workload: Workload, presets: Sequence[Preset]) -> Preset:
+    """Return the preset to start with: as the build has them, parameters are constants where the dialect's build makes them."""
+    return next((preset for preset in presets if workload.params and binds(preset.pipeline)), presets[0])
+
+
+def binds(pipeline: Pipeline | str) -> bool:
+    """Whether a pipeline makes constants of parameters."""
+    steps = Pipeline.parse(pipeline) if isinstance(pipeline, str) else pipeline
+    return any(step.enabled and step.name == BIND for step in steps)
+
+
+class RealBuild:
+    """Counts the build of each opt level once, and explains it on request, in a background thread.
+
+    Parameters
+    ----------
+    presets
+        The dialect's.
+    tell
+        Given what is known: `kernels` or `failed`, `opt_level`, and `why`, sentences, once they were asked for; `listing`
+        while these are being made.
+    busy
+        Told what is being done, and None at the end.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        target: str,
+        presets: Sequence[Preset],
+        tell: Callable[[Told], None],
+        busy: Callable[[Busy | None], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        self._workload = workload
+        self._target = target
+        self._makes_constants = bool(workload.params) and any(binds(preset.pipeline) for preset in presets)
+        self._tell = tell
+        self._lock = threading.Lock()
+        self._counts: dict[int, Told] = {}
+        self._listing: Told | None = None
+        "the count of the build that is being explained"
+        self._steps: dict[int, tuple[Step, ...]] = {}
+        self._work = Background("workbench-real-build", failed, busy)
+
+    def count(self, opt_level: int) -> None:
+        """Show the kernels of the build at that opt level, without the passes that explain them."""
+        with self._lock:
+            known = self._counts.get(opt_level)
+            self._listing = None
+        if known is not None:
+            # what runs now is of another level, or explains another pipeline
+            self._work.cancel()
+            self._tell(known)
+        else:
+            self._work.submit(lambda task: self._count(opt_level, task))
+
+    def explain(self, pipeline: Pipeline, opt_level: int) -> None:
+        """Show the passes that change something in the build and are not in the pipeline, and the reverse."""
+        with self._lock:
+            self._listing = self._counts.get(opt_level, {})
+            listing = {**self._listing, "listing": True}
+        self._tell(listing)
+        self._work.submit(lambda task: self._explain(pipeline, opt_level, task))
+
+    def cancel(self) -> None:
+        """Stop counting and explaining; the known counts stay."""
+        self._work.cancel()
+        with self._lock:
+            known, self._listing = self._listing, None
+        if known is not None:
+            self._tell(known)
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until everything that was asked for is done; whether that was in time."""
+        return self._work.wait(timeout)
+
+    def _count(self, opt_level: int, task: Task) -> None:
+        try:
+            found = count_config(self._workload, Config(opt_level=opt_level), self._target, cancelled=task.cancelled)
+            known: Told = {"failed": found.reason} if found.status == FAILED else {"kernels": found.calls}
+        except WorkbenchError as error:
+            if task.cancelled():
+                return
+            known = {"failed": str(error)}
+        known["opt_level"] = opt_level
+        with self._lock:
+            self._counts[opt_level] = known
+        if task.wanted:
+            self._tell(known)
+
+    def _explain(self, pipeline: Pipeline, opt_level: int, task: Task) -> None:
+        if opt_level not in self._counts:
+            self._count(opt_level, task)
+        try:
+            if opt_level not in self._steps:
+                self._steps[opt_level] = self._traced(opt_level, task)
+            why = list(self._differences(pipeline, self._steps[opt_level]))
+        except WorkbenchError as error:
+            why = [f"The build's passes are not known: {error}"]
+        if task.wanted:
+            with self._lock:
+                self._listing = None
+            self._tell({**self._counts.get(opt_level, {}), "why": why})
+
+    def _traced(self, opt_level: int, task: Task) -> tuple[Step, ...]:
+        trace = trace_build(
+            self._workload,
+            self._target,
+            opt_level,
+            whole=False,
+            progress=task.report_as("The build's passes"),
+            cancelled=task.cancelled,
+        )
+        if trace.failed is not None:
+            raise WorkbenchError(f"{trace.failed.name} failed: {trace.failed.error}")
+        return tuple(trace.steps)
+
+    def _differences(self, pipeline: Pipeline, steps: Sequence[Step]) -> Iterator[str]:
+        here = {step.name for step in pipeline if step.enabled}
+        if self._makes_constants and not binds(pipeline):
+            yield f"The build has the parameters as constants; here they are inputs. {BIND} makes them constants."
+        elif binds(pipeline) and not self._makes_constants:
+            yield f"Here {BIND} makes the parameters constants; the build has them as inputs."
+        beyond = [step for step in steps if step.changed and step.depth == 0 and step.name not in {*here, *OWN_NAMES}]
+        for step in beyond:
+            yield f"The build runs {step.name}: {_effect(step)}."
+        names = {step.name for step in steps}
+        for name in dict.fromkeys(step.name for step in pipeline if step.enabled):
+            if name not in names and name != BIND:
+                yield f"The build does not run {name}."
+        if not beyond:
+            yield "No other pass of the build changes anything. Its kernels are counted after lowering, which may drop or add some."
+
+
+OWN_NAMES = ("bind_params_by_name", "PlanDevices", "LabelOps")
+"what the trace of a build calls binding, and passes that write notes on the module and change no operator"
+
+
+def _effect(step: Step) -> str:
+    counts = {mark: n for mark, n in step.diff.counts().items() if n and mark != "kept"}
+    return (
+        f"nodes {', '.join(f'{mark} {n}' for mark, n in counts.items())}"
+        if counts
+        else "the same nodes, grouped otherwise"
+    )

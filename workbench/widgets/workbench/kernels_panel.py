@@ -1,0 +1,261 @@
+"""The Kernels tab: every call of the present configuration, where its time goes, and which nodes it computes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pandas as pd
+
+from workbench.errors import WorkbenchError
+from workbench.graph.model import Graph
+from workbench.measure.kernels.kernels import Kernels, kernels_config
+from workbench.measure.kernels.overlays import joined, nodes_on, overlay_of
+from workbench.measure.local import measure_one
+from workbench.measure.timing.ceilings import ceilings
+from workbench.pipeline.config import Config
+from workbench.plots import figures, time_unit
+from workbench.plots.rows import conditions
+from workbench.widgets.background import Task
+from workbench.widgets.blocks import Block, action, entry, picture, size, table, words
+from workbench.widgets.workbench.panel import Panel
+
+if TYPE_CHECKING:
+    from workbench.dialects.base import Workload
+
+T = TypeVar("T")
+PLOTS = {
+    "op": "time by operator",
+    "kernel": "time by kernel",
+    "handovers": "bytes between kernels",
+    "overhead": "launch overhead",
+    "roofline": "roofline",
+}
+OVERLAYS = {
+    "": "nothing on the graph",
+    "bytes": "bytes on the graph",
+    "flops": "FLOPs on the graph",
+    "us": "times on the graph",
+}
+COLUMNS = {
+    "#": "index",
+    "Kernel": "name",
+    "Operator": "op",
+    "Launches": "launches",
+    "Read": "bytes_read",
+    "Written": "bytes_written",
+    "FLOP": "flops",
+    "Time": "median_us",
+    "Share": "share",
+}
+MOST = 400
+"rows of the table that are sent; the filter finds the others"
+KEPT = 32
+"configurations whose kernels and times are kept, the newest"
+
+
+class KernelsPanel(Panel):
+    """A row a kernel; a click selects its nodes, and selected nodes mark their kernel."""
+
+    name = "kernels"
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.plot, self.laid, self.filter = "op", "", ""
+        self.sort, self.down = "index", False
+        self._times: dict[Config, pd.DataFrame] = {}
+        self._counts: dict[Config, Kernels] = {}
+        self._config: Config | None = None
+        self._places: dict[int, list[int]] = {}
+        self._picture: tuple[Any, Block] | None = None
+
+    # -- what is known
+
+    def make(self, task: Task) -> None:
+        self._look(*self.bench.chosen(), task)
+
+    def _look(self, config: Config, program: Workload | None, task: Task) -> None:
+        if program is None:
+            return
+        if config not in self._counts:
+            _keep(self._counts, config, self._counted(program, config, task))
+        if not task.wanted:
+            return
+        self._config = config
+        found, graph = self._counts[config], self.bench.drawn_after()
+        self._places = nodes_on(found, graph) if graph is not None else {}
+        self._lay(graph)
+
+    def _counted(self, program: Workload, config: Config, task: Task) -> Kernels:
+        return kernels_config(
+            program,
+            config,
+            self.bench.target,
+            progress=task.report_as("Counting kernels"),
+            cancelled=task.cancelled,
+        )
+
+    def _time(self, task: Task) -> None:
+        config, program = self.bench.chosen()
+        self._look(config, program, task)
+        if program is None:
+            return
+        row = measure_one(
+            program,
+            config,
+            self.bench.target,
+            budget=0.5,
+            check=False,
+            per_kernel=True,
+            store=False,
+            progress=task.report_as("Timing kernels"),
+            cancelled=task.cancelled,
+        )
+        if not row["per_kernel"]:
+            raise WorkbenchError(f"the kernels were not timed: {row['message'] or row['status']}")
+        _keep(self._times, config, pd.DataFrame([row]))
+        if task.wanted:
+            self._lay(self.bench.drawn_after())
+
+    def _lay(self, graph: Graph | None) -> None:
+        found = self._found()
+        times = self._times.get(self._config) if self._config else None
+        if not self.laid or found is None or graph is None or (self.laid == "us" and times is None):
+            self.bench.overlay_after(None)
+            return
+        self.bench.overlay_after(overlay_of(found, self.laid, times=times, onto=graph))
+
+    def _found(self) -> Kernels | None:
+        return self._counts.get(self._config) if self._config else None
+
+    # -- what a person does
+
+    def act(self, what: str, arg: str) -> None:
+        if what == "kernels-time":
+            self.start(self._time)
+        elif what == "kernels-sort":
+            columns = list(COLUMNS.values())
+            if not arg.isdecimal() or int(arg) >= len(columns):
+                return
+            column = columns[int(arg)]
+            # numbers are looked at from the largest
+            self.down = not self.down if column == self.sort else column not in ("index", "name", "op")
+            self.sort = column
+            self.show()
+        elif what == "kernels-row":
+            nodes = {str(index): nodes for index, nodes in self._places.items()}.get(arg)
+            if nodes is not None:
+                self.bench.select(nodes)
+
+    def enter(self, name: str, value: str) -> None:
+        if name == "kernels-plot" and value in PLOTS:
+            self.plot = value
+        elif name == "kernels-overlay" and value in OVERLAYS:
+            self.laid = value
+            self.start(lambda _: self._lay(self.bench.drawn_after()))
+            return
+        elif name == "kernels-filter":
+            self.filter = value
+        self.show()
+
+    # -- what is shown
+
+    def _table(self) -> pd.DataFrame:
+        found, times = self._found(), self._times.get(self._config) if self._config else None
+        return pd.DataFrame() if found is None else joined(found, times)
+
+    def _shown(self) -> pd.DataFrame:
+        rows: pd.DataFrame = self._table()
+        wanted = self.filter.strip().lower()
+        if wanted:
+            rows = rows.loc[
+                (rows["name"].astype(str) + " " + rows["op"].astype(str)).str.lower().str.contains(wanted, regex=False)
+            ]
+        if self.sort in rows:
+            rows = rows.sort_values(by=self.sort, ascending=not self.down, kind="stable", na_position="last")
+        return rows.head(MOST)
+
+    def blocks(self) -> list[Block]:
+        found = self._found()
+        if found is None:
+            return [words("The kernels of the present configuration are counted when its picture is there.", "small")]
+        timed = self._config in self._times
+        label = "Time each kernel again" if timed else "Time each kernel"
+        controls = [
+            action(label, "kernels-time", title="Run each kernel by itself, beside the notebook"),
+            entry("select", "kernels-plot", "", self.plot, options=[list(pair) for pair in PLOTS.items()]),
+            entry("select", "kernels-overlay", "", self.laid, options=[list(pair) for pair in OVERLAYS.items()]),
+            entry("text", "kernels-filter", "", self.filter, hint="Filter"),
+        ]
+        rows = self._shown()
+        lines = [[_cell(row.get(column), column) for column in COLUMNS.values()] for row in rows.to_dict("records")]
+        chosen = self.bench.selected()
+        marked = [place for place, index in enumerate(rows["index"]) if chosen & set(self._places.get(int(index), ()))]
+        return [
+            *controls,
+            words(self._summary(found, timed), name="kernels-summary"),
+            *(words(note, "small") for note in found.notes),
+            table(
+                list(COLUMNS),
+                lines,
+                "kernels-table",
+                act="kernels-row",
+                sort="kernels-sort",
+                marked=marked,
+                args=map(str, rows["index"]),
+            ),
+            self._drawn(found),
+        ]
+
+    def _summary(self, found: Kernels, timed: bool) -> str:
+        launches = f"{'' if found.launches_exact else 'at least '}{found.launches} launches"
+        said = f"{found.calls} calls of {found.functions} functions, {launches}, {size(found.traffic_bytes)} read and written"
+        if self.laid == "us" and not timed:
+            said += ". Times are on the graph when the kernels were timed"
+        return said
+
+    def _drawn(self, found: Kernels) -> Block:
+        from workbench import plots
+
+        times = self._times.get(self._config) if self._config else None
+        key = (self.plot, self._config, id(times))
+        if self._picture is not None and self._picture[0] == key:
+            return self._picture[1]
+        rows = self._table()
+        if times is not None:
+            rows.attrs = {"conditions": conditions(times), "method": times["kernel_method"].iloc[0]}
+        if self.plot == "handovers":
+            made = picture(plots.handovers, found.handovers, 2, "plot-kernels-tab")
+        elif self.plot == "overhead":
+            made = picture(plots.launch_overhead, pd.DataFrame() if times is None else times, 2, "plot-kernels-tab")
+        elif self.plot == "roofline":
+            roof = ceilings() if times is not None and times.iloc[0].get("device") == "cpu" else None
+            made = picture(plots.roofline, rows, 8, "plot-kernels-tab", ceilings=roof)
+        else:
+            stacks = len(rows) if self.plot == "kernel" else rows["op"].nunique()
+            made = picture(plots.kernel_times, rows, min(stacks, 12), "plot-kernels-tab", by=self.plot, most=12)
+        self._picture = (key, made)
+        return made
+
+
+def _keep(found: dict[Config, T], config: Config, value: T) -> None:
+    """Add a value, and forget the oldest beyond KEPT."""
+    found.pop(config, None)
+    found[config] = value
+    for oldest in list(found)[:-KEPT]:
+        del found[oldest]
+
+
+def _cell(value: Any, column: str) -> str:
+    if value is None or pd.isna(value):
+        return "unknown" if column == "flops" else ""
+    if column in ("bytes_read", "bytes_written"):
+        return size(int(value))
+    if column == "median_us":
+        factor, unit = time_unit(value)
+        return f"{figures(value * factor)} {unit}"
+    if column == "share":
+        return f"{value:.0%}"
+    if column == "flops":
+        return f"{value:,.0f}"
+    text = str(value)
+    return text if column != "name" else text.removeprefix("tvmgen_default_").removeprefix("fused_") or text

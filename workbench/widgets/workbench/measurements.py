@@ -1,0 +1,192 @@
+"""The configurations that were tried in the Workbench: a row each, measured one at a time beside the notebook."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.errors import WorkbenchError
+from workbench.measure.kernels.counts import count_config
+from workbench.measure.local import failed_row, measure_one
+from workbench.measure.status import FAILED, UNDER_WAY, may_win
+from workbench.measure.timing.race import Race, race
+from workbench.pipeline.config import Config
+from workbench.widgets.background import Background, Busy, Task, wait_all
+
+ROW = ("config", "target", "status", "message", "kernels", "functions", "median_us", "q1_us", "q3_us")
+"of a row's columns, what the page shows"
+
+
+class Measurements:
+    """Rows by configuration.
+
+    Parameters
+    ----------
+    origin
+        What the outputs of every configuration should be those of.
+    target, budget
+        As `wb.measure` takes them.
+    changed
+        Called when a row has changed.
+    busy
+        Told what is being done, and None at the end.
+    failed
+        Told of an error of ours.
+    """
+
+    def __init__(
+        self,
+        origin: Workload,
+        target: str,
+        budget: float,
+        changed: Callable[[], None],
+        busy: Callable[[Busy | None], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        self.origin = origin
+        self.target = target
+        self.budget = budget
+        self._changed = changed
+        self._lock = threading.RLock()
+        self._rows: dict[Config, dict[str, Any]] = {}
+        self._before: dict[Config, dict[str, Any]] = {}
+        "what stood in the row of a pending request"
+        self._races: list[tuple[Config, Config, Race]] = []
+        self._work = Background("workbench-measures", failed, busy)
+        self._racing = Background("workbench-races", failed, busy)
+
+    def ask(self, config: Config, module: Callable[[], Workload | None], again: bool) -> None:
+        """Measure a configuration that has no row yet, or that is asked for again; `module` gives what is compiled.
+
+        What waited is withdrawn; what is measured just now goes on if it is this configuration.
+        """
+        with self._lock:
+            self._work.withdraw()
+            self.forget_pending()
+            known = self._rows.get(config)
+            under_way = known is not None and known["status"] in UNDER_WAY
+            wanted = again or known is None or known["status"] == "cancelled" or (under_way and not self._work.resume())
+            if wanted:
+                self._before.pop(config, None)
+                if known is not None and not under_way:
+                    self._before[config] = known
+                self._rows[config] = {**(known or {}), "config": config.label, "status": "pending", "message": ""}
+        self._changed()
+        if wanted:
+            self._work.submit(lambda task: self._measure(config, module, task))
+
+    def forget_pending(self) -> None:
+        """A request that a newer one replaces, or that is cancelled, leaves its row as it was before."""
+        with self._lock:
+            for key in [key for key, row in self._rows.items() if row["status"] == "pending"]:
+                if key in self._before:
+                    self._rows[key] = self._before[key]
+                else:
+                    del self._rows[key]
+
+    def race(self, a: Config, b: Config, done: Callable[[], None], fail: Callable[[str], None]) -> None:
+        """Race two configurations; `done` is called after it, `fail` is given the sentence where that cannot be done."""
+        self._racing.submit(lambda task: self._race(a, b, done, fail, task))
+
+    @property
+    def races(self) -> list[Race]:
+        """The races of two rows, by the rows' names, the newest last."""
+        with self._lock:
+            labels = {config.same_build(): config.label for config in self._rows}
+            known = [(a, b, found) for a, b, found in self._races if a in labels and b in labels and a != b]
+        return [replace(found, a=labels[a], b=labels[b]) for a, b, found in known if not found.wrong]
+
+    def keep_race(self, a: Config, b: Config, found: Race) -> None:
+        """Keep a race that was run here or in another tab: the newest of a pair is the one that is spoken of."""
+        with self._lock:
+            self._races.append((a.same_build(), b.same_build(), found))
+        self._changed()
+
+    def rival(self, current: Config) -> Config | None:
+        """The configuration to race the current one against: the first that ran and is another build, or None."""
+        rows = self.all()
+        if current not in rows or not may_win(rows[current]):
+            return None
+        build = current.same_build()
+        others = (config for config, row in rows.items() if may_win(row) and config.same_build() != build)
+        return next(others, None)
+
+    def cancel(self) -> None:
+        """Give up what is measured and what waits."""
+        self._work.cancel()
+        self._racing.cancel()
+        self.forget_pending()
+        self._changed()
+
+    def clear(self) -> None:
+        """Forget all rows but those under way."""
+        with self._lock:
+            self._rows = {key: row for key, row in self._rows.items() if row["status"] in UNDER_WAY}
+            self._races = []
+        self._changed()
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until everything is measured; whether that was in time."""
+        return wait_all((self._work, self._racing), timeout)
+
+    def all(self) -> dict[Config, dict[str, Any]]:
+        """The rows as they stand."""
+        with self._lock:
+            return dict(self._rows)
+
+    def _measure(self, config: Config, module: Callable[[], Workload | None], task: Task) -> None:
+        workload = module()
+        if workload is None or task.cancelled():
+            gone = failed_row(config, self.target, "the passes gave no module")
+            self._set(config, gone | {"status": "cancelled"})
+            return
+        known = self.all().get(config, {"config": config.label})
+        running = {**known, "status": "running", "message": ""}
+        self._set(config, running)
+        self._set(config, running | self._counted(workload, config, task))
+        row = measure_one(
+            workload,
+            config,
+            self.target,
+            origin=self.origin,
+            budget=self.budget,
+            progress=lambda what, fraction: task.report(f"{what}: {config.label}", fraction),
+            cancelled=task.cancelled,
+        )
+        self._set(config, row)
+
+    def _race(self, a: Config, b: Config, done: Callable[[], None], fail: Callable[[str], None], task: Task) -> None:
+        try:
+            found = race(
+                self.origin,
+                a,
+                b,
+                self.target,
+                budget=2 * self.budget,
+                progress=lambda what, fraction=None: task.report(f"{what}: {a.label}, {b.label}", fraction),
+                cancelled=task.cancelled,
+            )
+        except WorkbenchError as error:
+            if not task.cancelled():
+                fail(str(error))
+            return
+        self.keep_race(a, b, found)
+        done()
+
+    def _counted(self, workload: Workload, config: Config, task: Task) -> dict[str, Any]:
+        """The counts, which are there long before the build is; what cannot be counted is told by the build."""
+        try:
+            found = count_config(workload, config, self.target, cancelled=task.cancelled)
+        except WorkbenchError:
+            return {}
+        if found.status == FAILED:
+            return {}
+        return {"kernels": found.calls, "functions": found.functions, "traffic_bytes": found.traffic_bytes}
+
+    def _set(self, config: Config, row: dict[str, Any]) -> None:
+        with self._lock:
+            self._rows[config] = row
+        self._changed()

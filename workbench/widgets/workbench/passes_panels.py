@@ -1,0 +1,252 @@
+"""The Waterfall and Ablation tabs: what the passes of the present choice do one after the other, and without each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from workbench import plots
+from workbench.measure.ablate import left_out
+from workbench.measure.status import COUNTED, failure
+from workbench.measure.timing.race import Race
+from workbench.measure.timing.verdict import NOISE_COLUMNS, RACED, VERDICT, judge_row, ratio_of
+from workbench.measure.waterfall import stages
+from workbench.pipeline.config import Config
+from workbench.pipeline.spec import Pipeline
+from workbench.plots.ablation import headline
+from workbench.widgets.background import Task
+from workbench.widgets.blocks import Block, action, entry, picture, size, table, words
+from workbench.widgets.workbench.panel import Panel
+
+Rows = list[dict[str, Any]]
+WHAT = {"kernels": "kernels", "traffic_bytes": "bytes", "median_us": "time"}
+COUNTS, TIMES = False, True
+RACE_COLUMNS = ("ratio", "low", "high", "rounds", "verdict", *NOISE_COLUMNS)
+
+
+class PassesPanel(Panel):
+    """Rows that fill: the counts as the tab is opened, the times when they are asked for."""
+
+    press = ""
+    "what the button says"
+    hint = ""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.rows: Rows = []
+        self.finished = True
+        "whether the rows are all there; what was cancelled is not finished"
+        self._of: Any = None
+        "the choice that the rows are of"
+
+    def make(self, task: Task) -> None:
+        """Count, where that was not done for this choice."""
+        choice = self.bench.switched()
+        if choice != self._of:
+            self._fill(task, timed=COUNTS)
+
+    def act(self, what: str, arg: str) -> None:  # noqa: ARG002  other panels' buttons have one
+        if what == f"{self.name}-time":
+            self.start(lambda task: self._fill(task, timed=TIMES))
+
+    def _fill(self, task: Task, *, timed: bool) -> None:
+        choice = self.bench.switched()
+        # the rows that are there stay until the first new one
+        for rows in self.found(*choice, timed=timed, task=task):
+            if not task.wanted:
+                return
+            self.rows, self._of, self.finished = self.kept(rows), choice, False
+            self.show()
+        self.finished = task.wanted
+
+    def kept(self, rows: Rows) -> Rows:
+        """Return the rows without the ratios that were withdrawn meanwhile."""
+        return rows
+
+    def found(self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task) -> Iterator[Rows]:
+        """The rows as they fill."""
+        raise NotImplementedError
+
+    def _pressed(self) -> Block:
+        return action(self.press, f"{self.name}-time", title=self.hint)
+
+
+class WaterfallPanel(PassesPanel):
+    """Pass by pass: kernels, bytes, time."""
+
+    name = "waterfall"
+    press = "Time each stage"
+    hint = "Build what each pass leaves, and time it, beside the notebook"
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.what = "kernels"
+
+    def found(self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task) -> Iterator[Rows]:
+        """As `wb.waterfall`."""
+        return stages(
+            self.bench.workload,
+            pipeline,
+            self.bench.target,
+            opt_level=opt_level,
+            timed=timed,
+            budget=0.5,
+            check=False,
+            store=False,
+            progress=task.report_as("Waterfall"),
+            cancelled=lambda: not task.wanted,
+        )
+
+    def act(self, what: str, arg: str) -> None:
+        if what == "waterfall-time":
+            self.what = "median_us"
+        super().act(what, arg)
+
+    def enter(self, name: str, value: str) -> None:
+        if name == "waterfall-what" and value in WHAT:
+            self.what = value
+            self.show()
+
+    def blocks(self) -> list[Block]:
+        if not self.rows:
+            return [words("The stages are counted when the passes have run.", "small")]
+        data = pd.DataFrame(self.rows)
+        chooser = entry("select", "waterfall-what", "", self.what, options=[list(pair) for pair in WHAT.items()])
+        lines = [
+            [
+                str(row["pass"]),
+                _whole(row.get("kernels")),
+                _bytes(row.get("traffic_bytes")),
+                _spread(row),
+                failure(row.get("status"), row.get("message")),
+            ]
+            for row in self.rows
+        ]
+        changes = data[self.what].nunique() if self.what in data else 1
+        return [
+            self._pressed(),
+            chooser,
+            words("What would be built if the pipeline stopped there.", "small"),
+            table(["After", "Kernels", "Read and written", "Time", ""], lines, "waterfall-table"),
+            picture(
+                plots.waterfall,
+                data,
+                min(max(changes, 1) + 2, 14),
+                "plot-waterfall",
+                what=self.what,
+                finished=self.finished,
+            ),
+        ]
+
+
+class AblationPanel(PassesPanel):
+    """What each pass is worth."""
+
+    name = "ablation"
+    press = "Race without each pass"
+    hint = "Build without each pass in turn, and run it against the whole pipeline, beside the notebook"
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._pairs: dict[int, set[Config]] = {}
+        "place of a row -> the two builds that it raced"
+        self._withdrawn: set[int] = set()
+        "places of rows whose pair was raced anew in another tab"
+
+    def found(self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task) -> Iterator[Rows]:
+        """As `wb.ablate`."""
+        self._pairs, self._withdrawn = {}, set()
+        return left_out(
+            self.bench.workload,
+            self.bench.target,
+            pipeline=pipeline,
+            opt_level=opt_level,
+            passes=None,
+            directions=("without",),
+            timed=timed,
+            budget=1.0,
+            progress=task.report_as("Ablation"),
+            cancelled=lambda: not task.wanted,
+            raced=lambda *found: self._keep(*found) if task.wanted else None,
+        )
+
+    def _keep(self, place: int, config: Config, whole: Config, found: Race) -> None:
+        self._pairs[place] = {config.same_build(), whole.same_build()}
+        self.bench.keep_race(config, whole, found)
+
+    def withdraw(self, a: Config, b: Config) -> None:
+        """Take back the ratio of a pair that was raced anew: one pair has one answer."""
+        pair = {a.same_build(), b.same_build()}
+        places = {place for place, each in self._pairs.items() if each == pair} - self._withdrawn
+        if places:
+            self._withdrawn |= places
+            self.rows = self.kept(self.rows)
+            self.show()
+
+    def kept(self, rows: Rows) -> Rows:
+        return [_unraced(row) if place in self._withdrawn else row for place, row in enumerate(rows)]
+
+    def blocks(self) -> list[Block]:
+        if not self.rows:
+            return [words("Each pass that changes something is left out in turn, when the passes have run.", "small")]
+        lines = [
+            [
+                "all passes, twice" if row["direction"] == "control" else f"{row['direction']} {row['pass']}",
+                _whole(row.get("kernels")),
+                _bytes(row.get("traffic_bytes")),
+                *self._raced(row),
+            ]
+            for row in self.rows
+        ]
+        return [
+            self._pressed(),
+            words(headline(self.rows, finished=self.finished, again=""), "strong", "ablation-headline"),
+            words(
+                "Times are those of two programs run in turn; an interval that holds 1 can't tell them apart.", "small"
+            ),
+            table(["", "Kernels", "Read and written", "Time / all", ""], lines, "ablation-table"),
+            picture(
+                plots.ablation,
+                pd.DataFrame(self.rows),
+                max(len(self.rows) - 1, 2),
+                "plot-ablation",
+                finished=self.finished,
+            ),
+        ]
+
+    def _pressed(self) -> Block:
+        raced = any(ratio_of(row) for row in self.rows)
+        return action("Race again" if raced else self.press, "ablation-time", title=self.hint)
+
+    def _raced(self, row: dict[str, Any]) -> tuple[str, str]:
+        """The ratio with its interval, where something may be said of it; and the verdict, or why there is none."""
+        if ratio_of(row) is None:
+            again = str(row.get("message") or "") if row.get("status") == COUNTED else ""
+            return "", again or failure(row.get("status"), row.get("message"))
+        found = judge_row(row, self.rows[0])
+        if found.reason != RACED:
+            return "", found.sentence
+        return f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})", VERDICT[found.answer]
+
+
+def _unraced(row: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in row.items() if name not in RACE_COLUMNS}
+    return {**kept, "status": COUNTED, "message": "raced again in the Measure tab"}
+
+
+def _whole(value: Any) -> str:
+    return "" if value is None or pd.isna(value) else f"{int(value):,}"
+
+
+def _bytes(value: Any) -> str:
+    return "" if value is None or pd.isna(value) else size(int(value))
+
+
+def _spread(row: dict[str, Any]) -> str:
+    if row.get("median_us") is None:
+        return ""
+    factor, unit = plots.time_unit(row["median_us"])
+    low, middle, high = (plots.figures(row[key] * factor) for key in ("q1_us", "median_us", "q3_us"))
+    return f"{middle} {unit} ({low} to {high})"

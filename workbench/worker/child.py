@@ -1,0 +1,109 @@
+"""The child process: does one job after another for the notebook that started it.
+
+The keeper (keeper.py) starts it; the address and the key of the notebook's listener come on standard input. A
+crash here is a row with a reason there. Messages are JSON; the workload itself comes as a folder that the dialect wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Client, Connection
+from pathlib import Path
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect
+from workbench.errors import WorkbenchError, sentence
+from workbench.worker.limits import end_copies, limited
+
+KEPT = 4
+"workloads kept between jobs: a toggled configuration compiles the same workload again"
+
+
+Job = Callable[..., Any]
+
+
+def serve(find_job: Callable[[str], Job]) -> None:
+    """Do jobs until the notebook closes the connection.
+
+    Parameters
+    ----------
+    find_job
+        Returns the function of a job's name.
+    """
+    hello = json.loads(sys.stdin.readline())
+    if hello["cores"]:
+        # TVM ties a notebook's thread to one core, and a process that it starts begins with that
+        os.sched_setaffinity(0, hello["cores"])
+    address = tuple(hello["address"]) if isinstance(hello["address"], list) else hello["address"]
+    line = Line(Client(address, authkey=bytes.fromhex(hello["key"])))
+    workloads: OrderedDict[str, Workload] = OrderedDict()
+    with suppress(EOFError):
+        while True:
+            _do(line, line.receive(), find_job, workloads)
+
+
+class Line:
+    """The child's end of the line to the notebook. Each message has this process's id and the number of its job."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._pid = os.getpid()
+        self._number = 0
+        self.send({"event": "ready"})
+
+    def receive(self) -> dict[str, Any]:
+        """Return the next job."""
+        message = json.loads(self._connection.recv_bytes())
+        self._number = message["number"]
+        return message
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message to the notebook; a forked copy of this process ends here."""
+        if os.getpid() != self._pid:
+            os._exit(0)
+        stamped = {**message, "pid": self._pid, "number": self._number}
+        self._connection.send_bytes(json.dumps(stamped).encode())
+
+
+def _do(
+    line: Line,
+    message: dict[str, Any],
+    find_job: Callable[[str], Job],
+    workloads: OrderedDict[str, Workload],
+) -> None:
+    def progress(what: str, fraction: float | None = None) -> None:
+        line.send({"event": "progress", "what": what, "fraction": fraction})
+
+    try:
+        progress("Starting TVM")
+        given = () if message["workload"] is None else (_workload(message["workload"], workloads),)
+        job = find_job(message["job"])
+        with limited(message["memory"]), end_copies():
+            result = job(*given, progress=progress, **message["arguments"])
+        answer = {"event": "done", "result": result}
+    except WorkbenchError as error:
+        answer = {"event": "failed", "message": str(error), "detail": "", "status": getattr(error, "status", "")}
+    except BaseException as error:  # noqa: BLE001  whatever a job raises is its result, and the next job must run
+        answer = {"event": "failed", "message": sentence(error), "detail": traceback.format_exc()}
+    line.send(answer)
+
+
+def _workload(sent: dict[str, Any], workloads: OrderedDict[str, Workload]) -> Workload:
+    folder = sent["folder"]
+    if folder not in workloads:
+        workloads[folder] = dialect(sent["dialect"]).frontend.restore(Path(folder))
+        workloads[folder].name = sent["name"]
+        if len(workloads) > KEPT:
+            workloads.popitem(last=False)
+    workloads[folder].trusted = sent["trusted"]
+    workloads[folder].shapes = sent["shapes"]
+    workloads[folder].known_limits = sent["limits"]
+    workloads.move_to_end(folder)
+    return workloads[folder]

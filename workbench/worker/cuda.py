@@ -1,0 +1,280 @@
+"""Why CUDA code cannot be timed here, said exactly: a sentence from facts. Nothing here looks at the machine."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.targets import target_fields
+
+Version = tuple[int, int]
+_NO_DEVICE, _OLD_DRIVER, _STUB, _MISMATCH, _NOT_COMPATIBLE = 100, 35, 34, 803, 804
+"what cuInit answers (cuda.h, CUresult)"
+
+
+@dataclass(frozen=True)
+class CudaFacts:
+    """What was found of CUDA on this machine, and in its TVM."""
+
+    built: bool = True
+    "this TVM can run CUDA code at all"
+    driver_library: bool = True
+    "libcuda.so.1 was found"
+    status: int = 0
+    "what cuInit answered; 0 is success"
+    devices: int = 1
+    "how many GPUs the driver offers"
+    gpu: str = ""
+    "the first one's name"
+    compute: Version | None = None
+    "the first one's compute capability: (9, 0) is sm_90"
+    driver_cuda: Version | None = None
+    "the newest CUDA that the driver serves"
+    runtime_cuda: Version | None = None
+    "the CUDA runtime that this TVM brings"
+    compiler: str = ""
+    "what compiles CUDA code here, `nvcc 12.4`; empty if nothing does"
+    architectures: tuple[int, ...] = ()
+    "what the compiler compiles for: 90 is sm_90; empty where it does not tell"
+    seen_by_tvm: bool = True
+    "TVM's own question whether device 0 exists"
+
+    @staticmethod
+    def of(data: dict[str, Any]) -> CudaFacts:
+        """The facts from what JSON made of their fields."""
+        values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
+        return CudaFacts(**values)
+
+
+def why_not(facts: CudaFacts, target: str = "cuda") -> str:
+    """Why code for a target is not timed here, in a sentence that says what to do; empty if it can be.
+
+    >>> why_not(CudaFacts(driver_library=False, devices=0))
+    'no CUDA device: no NVIDIA driver is installed here (libcuda.so.1 was not found)'
+    """
+    return (
+        _no_device(facts) or _old_driver(facts) or _no_compiler(facts) or _architecture(facts, target) or _unseen(facts)
+    )
+
+
+def _no_device(facts: CudaFacts) -> str:
+    if not facts.built:
+        return "this TVM was built without CUDA; install one that has it to time CUDA code"
+    if not facts.driver_library:
+        return "no CUDA device: no NVIDIA driver is installed here (libcuda.so.1 was not found)"
+    if facts.status == _STUB:
+        return (
+            "no CUDA device: the libcuda.so.1 that is found here is the toolkit's stub, not a driver; "
+            "take the stubs folder out of LD_LIBRARY_PATH"
+        )
+    if facts.status == _NO_DEVICE or (facts.status == 0 and facts.devices == 0):
+        return "no CUDA device: the NVIDIA driver is there and finds no GPU (nvidia-smi lists what it sees)"
+    return ""
+
+
+def _old_driver(facts: CudaFacts) -> str:
+    needs, serves = _text(facts.runtime_cuda), _text(facts.driver_cuda)
+    # within a major version an older driver serves a newer runtime (NVIDIA's minor version compatibility)
+    older = (
+        facts.runtime_cuda is not None
+        and facts.driver_cuda is not None
+        and facts.driver_cuda[0] < facts.runtime_cuda[0]
+    )
+    if facts.status in (_OLD_DRIVER, _NOT_COMPATIBLE) or older:
+        return (
+            f"the NVIDIA driver is too old: it serves CUDA {serves} and this TVM uses CUDA {needs}; update the driver"
+        )
+    if facts.status == _MISMATCH:
+        return "the NVIDIA driver's library and its kernel module are of different versions; restart the machine"
+    if facts.status != 0:
+        return f"no CUDA device: the NVIDIA driver does not start (cuInit answers {facts.status})"
+    return ""
+
+
+def _no_compiler(facts: CudaFacts) -> str:
+    if facts.compiler:
+        return ""
+    return (
+        f"nvcc is missing: {facts.gpu or 'a GPU'} is here and nothing that compiles CUDA code; install the CUDA toolkit "
+        "and put its nvcc on PATH, or `pip install nvidia-cuda-nvrtc-cu12`"
+    )
+
+
+def _architecture(facts: CudaFacts, target: str) -> str:
+    gpu, wanted = _number(facts.compute), architecture(target)
+    for number in filter(None, (gpu, wanted)):
+        if facts.architectures and not min(facts.architectures) <= number <= max(facts.architectures):
+            whose = f"{facts.gpu or 'the GPU'} is" if number == gpu else "the target asks for"
+            known = f"sm_{min(facts.architectures)} to sm_{max(facts.architectures)}"
+            return f"unknown architecture: {whose} sm_{number}, and {facts.compiler} compiles for {known}; install another one"
+    if wanted is not None and gpu is not None and wanted > gpu:
+        return f"the target asks for sm_{wanted}, and {facts.gpu or 'the GPU'} is sm_{gpu}; write -arch=sm_{gpu}"
+    return ""
+
+
+def _unseen(facts: CudaFacts) -> str:
+    if facts.seen_by_tvm:
+        return ""
+    return (
+        f"the driver offers {facts.gpu or 'a GPU'} and TVM does not see it; look whether CUDA_VISIBLE_DEVICES hides it"
+    )
+
+
+def architecture(target: str) -> int | None:
+    """The architecture that a target's text asks for.
+
+    >>> architecture("cuda -arch=sm_90"), architecture("cuda")
+    (90, None)
+    """
+    found = re.match(r"sm_(\d+)", str(target_fields(target).get("arch", "")))
+    return int(found.group(1)) if found else None
+
+
+def _number(version: Version | None) -> int | None:
+    return None if version is None else version[0] * 10 + version[1]
+
+
+def _text(version: Version | None) -> str:
+    return "another version" if version is None else f"{version[0]}.{version[1]}"
+
+
+_MAJOR, _MINOR = 75, 76
+"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR"
+_SM_CLOCK = 1
+"NVML_CLOCK_SM"
+SECONDS = 20
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """What the management library says of the first GPU; it makes no context on it."""
+
+    name: str
+    driver: str
+    clock_mhz: int | None
+    "of its multiprocessors, now"
+
+
+def look(built: bool, seen: bool) -> CudaFacts:
+    """What is found here.
+
+    Parameters
+    ----------
+    built, seen
+        Whether TVM can run CUDA code, and whether it sees device 0.
+    """
+    compiler, architectures = _nvcc() or _nvrtc() or ("", ())
+    common: dict[str, Any] = {
+        "built": built,
+        "seen_by_tvm": seen,
+        "runtime_cuda": _runtime(),
+        "compiler": compiler,
+        "architectures": architectures,
+    }
+    driver = _library("libcuda.so.1")
+    if driver is None:
+        return CudaFacts(driver_library=False, devices=0, **common)
+    status = driver.cuInit(0)
+    version, count = ctypes.c_int(0), ctypes.c_int(0)
+    driver.cuDriverGetVersion(ctypes.byref(version))
+    if status == 0:
+        driver.cuDeviceGetCount(ctypes.byref(count))
+    name, compute = _first(driver) if count.value else ("", None)
+    return CudaFacts(
+        status=status, devices=count.value, gpu=name, compute=compute, driver_cuda=_version(version.value), **common
+    )
+
+
+def gpu() -> Gpu | None:
+    """The first GPU and its clock at this moment; None where there is none, or no management library."""
+    nvml = _library("libnvidia-ml.so.1")
+    if nvml is None or nvml.nvmlInit_v2() != 0:
+        return None
+    try:
+        handle = ctypes.c_void_p()
+        if nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(handle)) != 0:
+            return None
+        name, driver, clock = ctypes.create_string_buffer(96), ctypes.create_string_buffer(96), ctypes.c_uint(0)
+        nvml.nvmlDeviceGetName(handle, name, 96)
+        nvml.nvmlSystemGetDriverVersion(driver, 96)
+        told = nvml.nvmlDeviceGetClockInfo(handle, _SM_CLOCK, ctypes.byref(clock)) == 0
+        return Gpu(
+            name.value.decode(errors="replace"), driver.value.decode(errors="replace"), clock.value if told else None
+        )
+    finally:
+        nvml.nvmlShutdown()
+
+
+def _first(driver: Any) -> tuple[str, Version]:
+    device, name = ctypes.c_int(0), ctypes.create_string_buffer(100)
+    major, minor = ctypes.c_int(0), ctypes.c_int(0)
+    driver.cuDeviceGet(ctypes.byref(device), 0)
+    driver.cuDeviceGetName(name, 100, device)
+    driver.cuDeviceGetAttribute(ctypes.byref(major), _MAJOR, device)
+    driver.cuDeviceGetAttribute(ctypes.byref(minor), _MINOR, device)
+    return name.value.decode(errors="replace"), (major.value, minor.value)
+
+
+def _runtime() -> Version | None:
+    """The CUDA runtime that this process has loaded: TVM's."""
+    for name in ("libcudart.so.12", "libcudart.so.13", "libcudart.so.11.0"):
+        try:
+            library = ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL | _NOLOAD)
+        except OSError:
+            continue
+        version = ctypes.c_int(0)
+        library.cudaRuntimeGetVersion(ctypes.byref(version))
+        return _version(version.value)
+    return None
+
+
+_NOLOAD = 4
+"RTLD_NOLOAD: only what is loaded already"
+
+
+def _nvcc() -> tuple[str, tuple[int, ...]] | None:
+    said = _said("nvcc", "--version")
+    found = re.search(r"release (\d+\.\d+)", said)
+    if found is None:
+        return None
+    numbers = re.findall(r"(?:compute|sm)_(\d+)\b", _said("nvcc", "--list-gpu-arch"))
+    return f"nvcc {found.group(1)}", tuple(sorted({int(number) for number in numbers}))
+
+
+def _nvrtc() -> tuple[str, tuple[int, ...]] | None:
+    """NVIDIA's run-time compiler, as its wheel brings it."""
+    home = Path(sysconfig.get_paths()["purelib"]) / "nvidia"
+    file = next(iter(sorted(home.glob("*/lib/libnvrtc.so.*[0-9]"))), None)
+    library = _library(str(file)) if file is not None else None
+    if library is None:
+        return None
+    major, minor, count = ctypes.c_int(0), ctypes.c_int(0), ctypes.c_int(0)
+    library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    library.nvrtcGetNumSupportedArchs(ctypes.byref(count))
+    numbers = (ctypes.c_int * count.value)()
+    library.nvrtcGetSupportedArchs(numbers)
+    return f"nvrtc {major.value}.{minor.value}", tuple(sorted(numbers))
+
+
+def _version(number: int) -> Version | None:
+    """12040 is 12.4."""
+    return (number // 1000, number % 1000 // 10) if number else None
+
+
+def _library(name: str) -> Any | None:
+    try:
+        return ctypes.CDLL(name)
+    except OSError:
+        return None
+
+
+def _said(*command: str) -> str:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""

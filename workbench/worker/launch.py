@@ -1,0 +1,176 @@
+"""Starting the child process and ending it; how it ended, in words."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from multiprocessing.connection import Connection, Listener
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import WorkerLost
+from workbench.worker import limits
+from workbench.worker.host import allowed
+from workbench.worker.keeper import END_SECONDS
+
+PROGRAM = "workbench.jobs"
+"the package whose `__main__` is the child process"
+START_SECONDS = 60.0
+
+
+class Child:
+    """A running child process with its keeper, the line to it, and what it writes to its error stream.
+
+    Attributes
+    ----------
+    process
+        The keeper (keeper.py): it ends as the child does.
+    pid : int
+        The process id of the child itself.
+
+    Parameters
+    ----------
+    folder
+        Where it runs.
+
+    Raises
+    ------
+    WorkerLost
+        It did not start.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        key = secrets.token_bytes(32)
+        self.kills = limits.kills()
+        self.stderr: Any = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115  it lives as long as the child
+        with Listener(authkey=key) as listener:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", PROGRAM, str(os.getpid())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=self.stderr,
+                text=True,
+                env={**os.environ, "TOPHUB_LOCATION": "NONE"},
+                cwd=folder,
+                # a Ctrl-C in the notebook is for the notebook
+                start_new_session=True,
+            )
+            try:
+                self.connection, self.pid = self._greeted(listener, key)
+            except KeyboardInterrupt:
+                self.end()
+                raise
+        self._number = 0
+
+    def _greeted(self, listener: Listener, key: bytes) -> tuple[Connection, int]:
+        """Send it the address of the listener, and wait for it there."""
+        assert self.process.stdin is not None
+        hello = {"address": listener.address, "key": key.hex(), "cores": sorted(allowed())}
+        self.process.stdin.write(json.dumps(hello) + "\n")
+        self.process.stdin.flush()
+        return self._accept(listener)
+
+    def _accept(self, listener: Listener) -> tuple[Connection, int]:
+        """Wait for the child and its first message, without waiting for ever for one that cannot start."""
+        accepted: list[tuple[Connection, int]] = []
+
+        def accept() -> None:
+            with suppress(EOFError, OSError):
+                connection = listener.accept()
+                accepted.append((connection, json.loads(connection.recv_bytes())["pid"]))
+
+        waiter = threading.Thread(target=accept, daemon=True)
+        waiter.start()
+        deadline = time.monotonic() + START_SECONDS
+        while not accepted and time.monotonic() < deadline:
+            waiter.join(0.02)
+            if not accepted and not self.alive():
+                raise self.obituary("start")
+        if not accepted:
+            self.end()
+            raise WorkerLost(f"the child process did not start within {START_SECONDS:g} s; try again")
+        return accepted[0]
+
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return self.process.poll() is None
+
+    def ready(self) -> bool:
+        """Return whether it can take a job. Drops what it sent since the last answer."""
+        with suppress(EOFError, OSError):
+            while self.connection.poll():
+                self.connection.recv_bytes()
+            return self.alive()
+        return False
+
+    def ask(self, message: dict[str, Any]) -> None:
+        """Give it a job."""
+        self._number += 1
+        self.connection.send_bytes(json.dumps({**message, "number": self._number}).encode())
+
+    def answer(self, seconds: float) -> dict[str, Any] | None:
+        """Wait for its next message about the job under way; None for none, or one from another process or of another job.
+
+        Raises
+        ------
+        EOFError
+            It ended.
+        """
+        if not self.connection.poll(seconds):
+            if not self.alive():
+                raise EOFError
+            return None
+        message = json.loads(self.connection.recv_bytes())
+        return message if (message["pid"], message["number"]) == (self.pid, self._number) else None
+
+    def obituary(self, job: str) -> WorkerLost:
+        """The error for a child that ended by itself, with how and its last words; ends what is left of it."""
+        how, killed = self._end()
+        words = self._last_words()
+        by_system = killed and limits.kills() > self.kills
+        self.end()
+        if by_system:
+            how += ", by the system, because memory ran out,"
+        said = f" (it said: {words[:200]})" if words else ""
+        return WorkerLost(
+            f"the child process {how} during {job!r}; the notebook is untouched, the next job starts a new one{said}",
+            "out of memory" if by_system or limits.ran_out(words) else "crashed",
+        )
+
+    def _end(self) -> tuple[str, bool]:
+        """Return its end in words, and whether it was killed."""
+        try:
+            code = self.process.wait(END_SECONDS + 1)
+        except subprocess.TimeoutExpired:
+            return "closed its line to the notebook", False
+        if code < 0:
+            return f"ended with {signal.Signals(-code).name}", code == -signal.SIGKILL
+        return f"ended with exit code {code}", False
+
+    def _last_words(self) -> str:
+        """The last complaint on the child's error stream; TVM writes much there that is no complaint."""
+        self.stderr.seek(0)
+        lines = [line.strip() for line in self.stderr if "rror" in line or "atal" in line or limits.ran_out(line)]
+        return lines[-1] if lines else ""
+
+    def end(self) -> None:
+        """End it and everything that it started, whatever they do."""
+        if hasattr(self, "connection"):
+            self.connection.close()
+        self.process.terminate()
+        try:
+            self.process.wait(END_SECONDS + 1)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        self.stderr.close()

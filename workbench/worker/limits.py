@@ -1,0 +1,133 @@
+"""How much memory the child may hold: what it holds now, what is free, and how running out of it shows."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+MIB = 1 << 20
+SHARE = 0.9
+"of the memory that is free: the rest is for the notebook and for whoever else works here"
+_SIGNS = re.compile(
+    r"std::bad_alloc|MemoryError|Unable to allocate|LLVM ERROR: out of memory|Cannot allocate memory(?! symbolic)"
+    r"|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|CUDA: out of memory"
+)
+_PROC, _GROUP = Path("/proc"), Path("/sys/fs/cgroup")
+
+
+def resident(pid: int | str = "self") -> int:
+    """Bytes of memory that a process holds; files that it has mapped (a model's parameters) do not count.
+
+    0 where the system does not tell.
+    """
+    fields = _fields(_PROC / str(pid) / "status")
+    return fields.get("RssAnon", 0) + fields.get("RssShmem", 0)
+
+
+def free() -> int | None:
+    """Bytes that may still be taken, from the machine or from the container that this runs in; None if nobody tells."""
+    machine = _fields(_PROC / "meminfo").get("MemAvailable")
+    most, used = _number(_GROUP / "memory.max"), _number(_GROUP / "memory.current")
+    container = None if most is None or used is None else max(0, most - used)
+    known = [amount for amount in (machine, container) if amount is not None]
+    return min(known, default=None)
+
+
+def limit(memory: int | None, held: int) -> int | None:
+    """The bytes that a child may hold.
+
+    Parameters
+    ----------
+    memory
+        What the user said; None for SHARE of what is free.
+    held
+        What the child holds now.
+    """
+    if memory is not None:
+        return memory
+    left = free()
+    return None if left is None else held + int(SHARE * left)
+
+
+def kills() -> int:
+    """How often the system has ended a process here because memory ran out, since it was started."""
+    text = _text(_PROC / "vmstat") + _text(_GROUP / "memory.events")
+    return sum(int(number) for number in re.findall(r"^oom_kill (\d+)$", text, re.MULTILINE))
+
+
+def ran_out(words: str) -> bool:
+    """Whether an error's words say that memory ran out.
+
+    >>> ran_out("InternalError: std::bad_alloc"), ran_out("ValueError: no")
+    (True, False)
+    """
+    return _SIGNS.search(words) is not None
+
+
+@contextmanager
+def limited(memory: int | None) -> Iterator[None]:
+    """In the child: an allocation beyond `memory` bytes fails, where the system can see to that.
+
+    Only data counts (RLIMIT_DATA): a driver's or an allocator's reserved addresses and mapped files are no memory yet.
+    What is taken bit by bit is watched by the notebook, which ends the child.
+    """
+    try:
+        import resource
+    except ImportError:
+        yield
+        return
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    held, data = resident(), _fields(_PROC / "self" / "status").get("VmData")
+    if memory is None or data is None:
+        yield
+        return
+    # what is reserved and not yet touched stands in `data` already; beside that there is what may still be taken
+    most = data + max(memory - held, 0) + 64 * MIB
+    resource.setrlimit(resource.RLIMIT_DATA, (most if before[1] < 0 else min(most, before[1]), before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def in_words(bytes: int) -> str:
+    """Bytes as people say them.
+
+    >>> in_words(3 << 30), in_words(500 << 20)
+    ('3 GiB', '500 MiB')
+    """
+    return f"{bytes / (1 << 30):.3g} GiB" if bytes >= 1 << 30 else f"{bytes / MIB:.3g} MiB"
+
+
+def _fields(path: Path) -> dict[str, int]:
+    """The `Name: number kB` lines of a file of /proc, in bytes."""
+    return {name: int(number) * 1024 for name, number in re.findall(r"^(\w+):\s+(\d+) kB$", _text(path), re.MULTILINE)}
+
+
+def _number(path: Path) -> int | None:
+    text = _text(path).strip()
+    return int(text) if text.isdigit() else None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return ""
+
+
+@contextmanager
+def end_copies() -> Iterator[None]:
+    """End every forked copy of this process that leaves the block.
+
+    A copy has the same sockets: it would answer on them a second time.
+    """
+    caller = os.getpid()
+    try:
+        yield
+    finally:
+        if os.getpid() != caller:
+            os._exit(0)

@@ -1,0 +1,221 @@
+"""The notebook's side of the child process: one job at a time, with limits, a cancel, and a restart after a crash."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from multiprocessing import util
+from pathlib import Path
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect_of
+from workbench.errors import MeasureError, NoDevice, NoServer, OutOfMemory, WorkerLost
+from workbench.worker import limits as amounts
+from workbench.worker.launch import Child
+
+Progress = Callable[[str, "float | None"], None]
+POLL_SECONDS = 0.05
+ENDED = "the notebook has ended, and what was under way with it"
+
+
+def silent(_what: str, _fraction: float | None) -> None:
+    """Progress that nobody watches."""
+
+
+def never() -> bool:
+    """A cancel that does not come."""
+    return False
+
+
+class Worker:
+    """A child process that builds and times. It is started by the first job and lives until the notebook ends."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._child: Child | None = None
+        self._closed = False
+        self._folders: weakref.WeakKeyDictionary[Workload, Path] = weakref.WeakKeyDictionary()
+        self._root = Path(tempfile.mkdtemp(prefix="tvm-workbench-"))
+        # Also in a process of multiprocessing, which ends without atexit; a forked copy of this process does not run it.
+        util.Finalize(None, self.close, exitpriority=10)
+
+    def run(
+        self,
+        job: str,
+        workload: Workload | None,
+        arguments: dict[str, Any],
+        *,
+        timeout: float = 600.0,
+        memory: int | None = None,
+        progress: Progress = silent,
+        cancelled: Callable[[], bool] = never,
+    ) -> dict[str, Any]:
+        """Do one job and give its result; jobs of several threads wait for each other.
+
+        Parameters
+        ----------
+        job
+            A name in `workbench.jobs.table`; the function is called as `function(workload, progress=..., **arguments)`.
+        workload
+            None for a job that takes none, `function(progress=..., **arguments)`.
+        memory
+            Bytes that the child may hold; None for nine tenths of what is free.
+
+        Raises
+        ------
+        MeasureError
+            The job failed; the message says why. OutOfMemory if it was refused more memory.
+        WorkerLost
+            The child crashed, took longer than `timeout` seconds or more than `memory` bytes, or was cancelled, as by the
+            end of the notebook; its `status` tells which. The next job starts a new one.
+        """
+        with self._turn:
+            if self._closed:
+                raise WorkerLost(ENDED, "cancelled")
+            child = self._started()
+            most = amounts.limit(memory, amounts.resident(child.pid))
+            message = {
+                "job": job,
+                "workload": None if workload is None else self._sent(workload),
+                "arguments": arguments,
+                "memory": most,
+            }
+            try:
+                child.ask(message)
+                return self._answer(child, _Limits(timeout, most, cancelled), progress)
+            except MeasureError:
+                raise
+            except (EOFError, OSError):
+                self._child = None
+                if self._closed:
+                    raise WorkerLost(ENDED, "cancelled") from None
+                raise child.obituary(job.rpartition(":")[2]) from None
+            except BaseException:
+                # Ctrl-C: the child is still at work, and its answer must not be taken for that of the next job
+                self.stop()
+                raise
+
+    def _answer(self, child: Child, limits: _Limits, progress: Progress) -> dict[str, Any]:
+        while True:
+            answer = child.answer(POLL_SECONDS)
+            if answer is not None:
+                if answer["event"] == "failed":
+                    raise _failure(answer)
+                if answer["event"] != "progress":
+                    return answer["result"]
+                progress(answer["what"], answer["fraction"])
+            lost = limits.passed(child)
+            if lost is not None:
+                self.stop()
+                raise lost
+
+    def _sent(self, workload: Workload) -> dict[str, Any]:
+        return {
+            "dialect": workload.dialect,
+            "name": workload.name,
+            "trusted": workload.trusted,
+            "shapes": dict(workload.shapes),
+            "limits": workload.sent_limits(),
+            "folder": str(self.written(workload)),
+        }
+
+    def _started(self) -> Child:
+        if self._child is None or not self._child.ready():
+            self.stop()
+            self._child = Child(self._root)
+        return self._child
+
+    def stop(self) -> None:
+        """End the child; the next job starts a new one."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.end()
+
+    def close(self) -> None:
+        """End the child and remove what was written for it. A job that is under way in another thread is cancelled by it."""
+        self._closed = True
+        self.stop()
+        shutil.rmtree(self._root, ignore_errors=True)
+
+    def adopt(self, workload: Workload, folder: Path) -> None:
+        """Take what was written elsewhere for this workload; whoever wrote it removes it."""
+        self._folders[workload] = folder
+
+    def written(self, workload: Workload) -> Path:
+        """Where the workload was written for the child; written once, removed when the workload goes."""
+        folder = self._folders.get(workload)
+        if folder is None:
+            folder = Path(tempfile.mkdtemp(dir=self._root))
+            dialect_of(workload).frontend.dump(workload, folder)
+            self._folders[workload] = folder
+            weakref.finalize(workload, _remove, folder, os.getpid())
+        return folder
+
+
+def _remove(folder: Path, owner: int) -> None:
+    """Remove a folder; a forked copy of the process that wrote it leaves it."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _failure(answer: dict[str, Any]) -> MeasureError:
+    """The error of a job that failed, of the same kind as in the child where others ask for the kind."""
+    message = answer["message"]
+    if amounts.ran_out(message):
+        return OutOfMemory(message)
+    kinds = {kind.status: kind for kind in (NoDevice, NoServer)}
+    return kinds.get(answer.get("status", ""), MeasureError)(message)
+
+
+class _Limits:
+    """What a job may take, and whether it took more."""
+
+    def __init__(self, seconds: float, memory: int | None, cancelled: Callable[[], bool]) -> None:
+        self.seconds = seconds
+        self.deadline = time.monotonic() + seconds
+        self.memory = memory
+        self.cancelled = cancelled
+
+    def passed(self, child: Child) -> WorkerLost | None:
+        """The error of a job that must end now."""
+        if self.cancelled():
+            return WorkerLost("cancelled; the next measurement starts a new process", "cancelled")
+        if time.monotonic() > self.deadline:
+            return WorkerLost(
+                f"no result within {self.seconds:g} s, so it was stopped; give a longer timeout or a smaller workload",
+                "timeout",
+            )
+        held = amounts.resident(child.pid)
+        if self.memory is not None and held > self.memory:
+            return WorkerLost(
+                f"it held {amounts.in_words(held)} of memory and may hold {amounts.in_words(self.memory)}, so it was "
+                "stopped; give a larger memory= or a smaller workload",
+                "out of memory",
+            )
+        return None
+
+
+_workers: dict[tuple[int, str], Worker] = {}
+"by process id and role: a forked copy of the notebook must not speak on the notebook's lines"
+_making = threading.Lock()
+
+
+def worker(role: str = "builds") -> Worker:
+    """The one child process of this notebook for a role.
+
+    Parameters
+    ----------
+    role
+        `builds` keeps modules that somebody still looks at; `trials` may be ended by what it tries.
+    """
+    key = (os.getpid(), role)
+    with _making:
+        if key not in _workers:
+            _workers[key] = Worker()
+        return _workers[key]
