@@ -1,7 +1,7 @@
 """Every headline, title, table and sentence about one pair of configurations agrees with the others about it.
 
 One result (times, a race, an A/A, a failure) goes through all plots and panels; what each of them says is compared with the
-rule in workbench/measure/timing/verdict.py.
+rule in workbench/measurement/verdict.py.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ from matplotlib.figure import Figure
 
 from workbench.colours import LIGHT
 from workbench.dialects.base import Workload
-from workbench.measure.status import BROKEN, WRONG
-from workbench.measure.timing.race import Race
-from workbench.measure.timing.ratio import Ratio
-from workbench.measure.timing.verdict import NOISE, RACED
+from workbench.measurement.race import Race
+from workbench.measurement.row import BROKEN, WRONG
+from workbench.measurement.verdict import NOISE, RACED, Ratio
 from workbench.pipeline.config import Config
 from workbench.plots import ablation, cpu_gpu, kernel_count, runtime, tuning_progress, waterfall
 from workbench.plots.configurations import headline
@@ -41,6 +40,7 @@ from workbench.tune.space import Space
 from workbench.tune.trial import Trial
 from workbench.widgets.fusion.tabs import _measured
 from workbench.widgets.tuning.blocks import best_line
+from workbench.widgets.workbench.page import Reports
 from workbench.widgets.workbench.passes_panels import AblationPanel, WaterfallPanel
 
 A, B = "opt 0", "opt 3"
@@ -134,8 +134,14 @@ def _shown(blocks: list[dict[str, Any]]) -> str:
     return " ".join([*(str(block.get("text", "")) for block in blocks), *cells])
 
 
+def _new(kind: Any) -> Any:
+    """Return a panel of which only `blocks` is asked."""
+    page = SimpleNamespace()
+    return kind(SimpleNamespace(reports=Reports(page)), page)
+
+
 def _panel(kind: Any, rows: list[dict[str, Any]], **traits: Any) -> str:
-    panel = kind(SimpleNamespace(), lambda _blocks: None, lambda _busy: None)
+    panel = _new(kind)
     panel.rows = rows
     for name, value in traits.items():
         setattr(panel, name, value)
@@ -208,7 +214,7 @@ def test_noisy_machine_comes_with_a_way_to_try_again() -> None:
     pair = Pair(race=Ratio(2.5, 2.4, 2.6), noise=LOUD)
     assert "run wb.race again" in str(pair.raced)
     assert "run wb.ablate again" in _drawn(ablation, pair.ablated)
-    panel = AblationPanel(SimpleNamespace(), lambda _: None, lambda _: None)
+    panel = _new(AblationPanel)
     panel.rows = pair.ablated
     assert panel.blocks()[0]["label"] == "Race again"
 

@@ -6,9 +6,9 @@ import pytest
 
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, WorkerLost
-from workbench.measure.timing.race import Race
+from workbench.measurement.race import Race
 from workbench.pipeline.config import Config
-from workbench.tune.final_race import RACED, Verdict, decided
+from workbench.tune.final_race import RACED, Verdict, decide
 from workbench.tune.result import Result
 from workbench.tune.trial import Trial
 
@@ -56,7 +56,7 @@ def result(verdict, trials=TRIALS, objectives=("time",)):
 )
 def test_who_loses_against_the_default_is_not_the_best(answers, ran, best):
     run, who = racing(*answers)
-    verdict = decided(TRIALS, TARGET, ("time",), run)
+    verdict = decide(TRIALS, TARGET, ("time",), run)
     assert who == ran
     found = result(verdict)
     assert found.best.number == best
@@ -81,9 +81,9 @@ def test_without_a_race_the_median_says_who_is_best():
 
 def test_where_the_default_measured_best_there_is_no_race():
     run, who = racing()
-    assert decided([trial(0, 5.0), trial(1, 6.0)], TARGET, ("time",), run) is None
-    assert decided(TRIALS, TARGET, ("kernels",), run) is None
-    assert decided([], TARGET, ("time",), run) is None
+    assert decide([trial(0, 5.0), trial(1, 6.0)], TARGET, ("time",), run) is None
+    assert decide(TRIALS, TARGET, ("kernels",), run) is None
+    assert decide([], TARGET, ("time",), run) is None
     assert who == []
 
 
@@ -91,7 +91,7 @@ def test_equal_programs_are_raced_once_and_the_defaults_own_never():
     run, who = racing("no", "no")
     same = [trial(0, 10.0, program="d"), trial(1, 7.0, program="a"), trial(2, 7.5, program="a", like=1)]
     more = [trial(3, 8.0, program="d"), trial(4, 9.0, program="b"), trial(5, 6.0, status="wrong", program="c")]
-    verdict = decided([*same, *more], TARGET, ("time",), run)
+    verdict = decide([*same, *more], TARGET, ("time",), run)
     assert who == [1, 4]
     assert verdict.winner == 0
 
@@ -99,7 +99,7 @@ def test_equal_programs_are_raced_once_and_the_defaults_own_never():
 def test_a_race_decides_nothing_where_another_objective_comes_first():
     trials = [trial(0, 10.0, kernels=5), trial(1, 9.0, kernels=3), trial(2, 8.0, kernels=4)]
     run, who = racing("no")
-    verdict = decided(trials, TARGET, ("kernels", "time"), run)
+    verdict = decide(trials, TARGET, ("kernels", "time"), run)
     assert who == [1]
     found = result(verdict, trials, ("kernels", "time"))
     assert found.best.number == 1
@@ -110,13 +110,13 @@ def test_a_race_decides_nothing_where_another_objective_comes_first():
 def test_of_several_objectives_the_winner_stands_first_and_losers_are_out():
     trials = [trial(0, 10.0, kernels=5), trial(1, 7.0, kernels=4), trial(2, 8.0, kernels=3), trial(3, 9.0, kernels=2)]
     run, _ = racing("no", "yes")
-    found = result(decided(trials, TARGET, ("time", "kernels"), run), trials, ("time", "kernels"))
+    found = result(decide(trials, TARGET, ("time", "kernels"), run), trials, ("time", "kernels"))
     assert [each.number for each in found.pareto] == [2, 3]
 
 
 def test_a_default_that_may_not_win_is_not_raced_and_it_is_said():
     run, who = racing()
-    verdict = decided([trial(0, None, status="failed", reason="it fails"), trial(1, 7.0)], TARGET, ("time",), run)
+    verdict = decide([trial(0, None, status="failed", reason="it fails"), trial(1, 7.0)], TARGET, ("time",), run)
     assert who == []
     assert "the default itself may not win (it fails)" in verdict.note
     found = result(verdict, [trial(0, None, status="failed"), trial(1, 7.0)])
@@ -131,7 +131,7 @@ def test_a_race_that_cannot_be_run_is_a_note_and_a_cancel_is_a_cancel():
 
         return run
 
-    verdict = decided(TRIALS, TARGET, ("time",), fails(MeasureError("no server")))
+    verdict = decide(TRIALS, TARGET, ("time",), fails(MeasureError("no server")))
     assert verdict == Verdict(note="no race: no server")
     assert result(verdict).best.number == 1
     assert "no race: no server" in str(result(verdict))
@@ -143,8 +143,8 @@ def test_a_race_that_cannot_be_run_is_a_note_and_a_cancel_is_a_cancel():
         ran.append(challenger)
         return lost(challenger) if len(ran) == 1 else fails(MeasureError("no server"))(challenger)
 
-    partly = decided(TRIALS, TARGET, ("time",), fails_then)
+    partly = decide(TRIALS, TARGET, ("time",), fails_then)
     assert result(partly).best.number == 0
     assert "no other race: no server" in str(result(partly))
     with pytest.raises(WorkerLost):
-        decided(TRIALS, TARGET, ("time",), fails(WorkerLost("cancelled", "cancelled")))
+        decide(TRIALS, TARGET, ("time",), fails(WorkerLost("cancelled", "cancelled")))

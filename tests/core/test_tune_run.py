@@ -13,7 +13,7 @@ from workbench.errors import NoDevice, StoreError, WorkbenchError, WorkerLost
 from workbench.tune import trial_log as logs
 from workbench.tune.budget import Limit
 from workbench.tune.evaluate import Clock, Effort, Evaluator
-from workbench.tune.run import Run
+from workbench.tune.run import Run, TuneRequest
 from workbench.tune.space import Space
 from workbench.tune.trial import Trial
 from workbench.tune.trial_log import Log
@@ -39,7 +39,7 @@ class Evaluated:
             time.sleep(0.001)
         values = {"kernels": 3 + len(config.disabled), "median_us": 10.0 - len(config.disabled), "traffic_bytes": 1}
         broken = {"status": "failed", "reason": "D is needed"} if "D" in config.disabled else {"checked": True}
-        return clock.stamped(
+        return clock.stamp(
             Trial(number, target, config, dict(chosen), values=values, fingerprint=str(number), **broken)
         )
 
@@ -57,7 +57,8 @@ def evaluated(monkeypatch):
 def made(log=None, objectives=("time",), space=SPACE, targets=("llvm",), **limit):
     workload = Workload(None, {}, "stand-in", "relay")
     opened = None if log is None else Log.opened(log, workload)
-    return Run(workload, space, targets, objectives, Limit(**limit), Effort(), log=opened, race=0)
+    request = TuneRequest(workload, space, tuple(targets), objectives, Limit(**limit), Effort(), race=0)
+    return Run(request, opened)
 
 
 def test_a_run_tries_all_of_a_small_space_and_knows_why_what_failed(evaluated):

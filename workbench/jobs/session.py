@@ -15,8 +15,8 @@ from workbench.dialects.base import Workload
 from workbench.dialects.facets import Running
 from workbench.dialects.registry import dialect
 from workbench.errors import MeasureError, NoDevice, NoServer, sentence
-from workbench.measure.remote.tracker import SERVERS, Lent, Tracker
-from workbench.measure.rows import device_of
+from workbench.measurement.remote.tracker import SERVERS, Lent, Tracker
+from workbench.measurement.row import device_of
 
 PROBE_SECONDS = 5.0
 "a session that answers nothing for so long is dead"

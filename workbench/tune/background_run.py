@@ -1,4 +1,4 @@
-"""What a search is to whoever watches it: it runs here or in a thread beside, is paused, resumed and stopped, and tells its news."""
+"""A search in this thread or in one of its own: other threads watch, pause, resume and stop it."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 class Control:
-    """What a run looks at between trials, and what ends the trial in flight."""
+    """Pause, resume and stop of a run, from any thread."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._paused = False
         self._stopped = False
         self._paused_at = 0.0
-        "when the pause began that lasts"
+        "when the current pause began"
         self._ended_pauses = 0.0
         "seconds"
 
     def pause(self) -> None:
-        """Begin no new trial; the one in flight ends as it would."""
+        """Begin no new trial; a trial under way is finished."""
         self._set(paused=True)
 
     def resume(self) -> None:
@@ -35,7 +35,7 @@ class Control:
         self._set(paused=False)
 
     def stop(self) -> None:
-        """End now; the trial in flight is given up, and is tried again by whoever goes on."""
+        """End now; a trial under way is cancelled, and the next run tries it again."""
         self._set(stopped=True)
 
     def _set(self, paused: bool | None = None, stopped: bool | None = None) -> None:
@@ -61,11 +61,11 @@ class Control:
             return now - self._ended_pauses
 
     def stopped(self) -> bool:
-        """Whether to end now; the child process is ended by it too."""
+        """Return whether to end now; the child process ends too."""
         return self._stopped
 
     def wait(self) -> bool:
-        """Wait while paused; whether to go on."""
+        """Wait while paused; return whether to go on."""
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or not self._paused)
         return not self._stopped
@@ -74,10 +74,10 @@ class Control:
 R = TypeVar("R")
 
 
-class Beside(Generic[R]):
-    """One search, in this thread (`run`) or beside it (`start`). Everything else may be asked from any thread.
+class BackgroundRun(Generic[R]):
+    """One search, in this thread (`run`) or in one of its own (`start`); any thread may call the rest.
 
-    A kind of search says what it does (`_work`) and what came of it (`result`).
+    A kind of search implements `_work` and `result`.
     """
 
     def __init__(self) -> None:
@@ -87,8 +87,6 @@ class Beside(Generic[R]):
         self._status, self._doing = "ready", ""
         self._failure: BaseException | None = None
 
-    # -- what may be asked
-
     @property
     def status(self) -> str:
         """`ready`, `running`, `paused`, `stopped`, `done` or `failed`."""
@@ -96,7 +94,7 @@ class Beside(Generic[R]):
 
     @property
     def doing(self) -> str:
-        """What it is at, in words."""
+        """The current step, in words."""
         return self._doing
 
     @property
@@ -105,7 +103,7 @@ class Beside(Generic[R]):
         return "" if self._failure is None else str(self._failure)
 
     def result(self) -> R:
-        """What came of it.
+        """Return the result.
 
         Raises
         ------
@@ -114,24 +112,22 @@ class Beside(Generic[R]):
         """
         raise NotImplementedError
 
-    # -- what may be done
-
     def listen(self, listener: Callable[[Self], None]) -> None:
-        """Have it called, in the run's thread, after each candidate and each change of status."""
+        """Call a function, in the run's thread, after each candidate and each change of status."""
         self._listeners.append(listener)
 
     def pause(self) -> None:
         """Begin no new candidate."""
         self._control.pause()
-        self._tell()
+        self._notify()
 
     def resume(self) -> None:
         """Go on after a pause."""
         self._control.resume()
-        self._tell()
+        self._notify()
 
     def stop(self) -> None:
-        """End now. What is in flight is not kept; whoever goes on finds all the others."""
+        """End now. Candidates under way are not kept; all others are."""
         self._control.stop()
 
     def start(self) -> Self:
@@ -141,18 +137,18 @@ class Beside(Generic[R]):
         return self
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for the thread; whether it is over."""
+        """Wait for the thread; return whether it is over."""
         if self._thread is not None:
             self._thread.join(timeout)
         return self._thread is None or not self._thread.is_alive()
 
     def run(self) -> R:
-        """Search, and give the result. Ctrl-C ends the search and gives what was found.
+        """Search, and return the result. Ctrl-C ends the search and returns the result so far.
 
         Raises
         ------
         WorkbenchError
-            Nothing can be measured here, or what was found cannot be kept.
+            Nothing can be measured here, or a trial cannot be written.
         """
         if self._status != "ready":
             raise WorkbenchError(
@@ -173,23 +169,23 @@ class Beside(Generic[R]):
         return self.result()
 
     def _work(self) -> bool:
-        """The search; whether it came to its end, and was not stopped."""
+        """Search; return whether the search ended by itself and was not stopped."""
         raise NotImplementedError
 
     def _quietly(self) -> None:
         try:
             self.run()
         except WorkbenchError:
-            return  # it is kept, and said by `error` and `result`
+            return  # `error` and `result` report it
 
     def _at(self, doing: str) -> None:
         self._doing = doing
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         for listener in list(self._listeners):
             try:
                 listener(self)
             except Exception:
-                # a panel whose notebook is gone cannot show anything; the search goes on
+                # the notebook of a panel may be closed; the search goes on
                 logging.getLogger(__name__).exception("a listener of a run failed")

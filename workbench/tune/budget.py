@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from workbench.tune.background_run import Control
 
 RECENT = 20
-"trials whose mean says how long the next will take"
+"trials whose mean predicts how long the next one takes"
 REST_SECONDS = 0.2
 "between two looks for a device where there is none"
 
@@ -24,8 +24,8 @@ class Limit:
     "for each target, those of the log counted"
 
 
-class Pace:
-    """The clock of a run. Pauses are no time of it."""
+class Budget:
+    """The limits and the clock of a run. Pauses do not count."""
 
     def __init__(self, limit: Limit, targets: Sequence[str], control: Control) -> None:
         self.limit = limit
@@ -47,25 +47,25 @@ class Pace:
         """Seconds so far, or of the whole run when it is over."""
         return (self._ended or self._control.running_clock) - self._begun if self._begun else 0.0
 
-    def going(self) -> bool:
-        """Whether a candidate may be begun at this moment."""
+    def may_begin(self) -> bool:
+        """Return whether the run is neither paused nor stopped."""
         return not self._control.paused and not self._control.stopped()
 
-    def time(self, target: str) -> bool:
-        """Whether there is time left for a target: each has an equal part."""
+    def has_time(self, target: str) -> bool:
+        """Return whether time is left for a target: each has an equal part."""
         share = self.limit.seconds * (self._targets.index(target) + 1) / len(self._targets)
         return self.elapsed < share
 
-    def room(self, target: str, begun: int) -> bool:
-        """Whether another candidate may be chosen for a target that has so many, all that are begun counted."""
-        return self.time(target) and (self.limit.trials is None or begun < self.limit.trials)
+    def has_room(self, target: str, begun: int) -> bool:
+        """Return whether a target of which so many candidates are begun may have another one."""
+        return self.has_time(target) and (self.limit.trials is None or begun < self.limit.trials)
 
-    def waited(self) -> bool:
-        """Wait while paused; whether to go on."""
+    def wait(self) -> bool:
+        """Wait while paused; return whether to go on."""
         return self._control.wait()
 
-    def rested(self) -> bool:
-        """Wait while paused, or else a moment; whether to go on."""
-        if self.going():
+    def rest(self) -> bool:
+        """Wait while paused, or else a moment; return whether to go on."""
+        if self.may_begin():
             time.sleep(REST_SECONDS)
-        return self.waited()
+        return self.wait()

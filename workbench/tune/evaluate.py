@@ -1,4 +1,7 @@
-"""One candidate, from its text to a Trial: refused, counted, recognised, pruned, or built, checked and timed."""
+"""Turn one candidate into a Trial: refuse, count, recognise or prune it, or build, check and time it.
+
+Candidates often have one final module in common; the cache builds each module once.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,12 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, NoServer, WorkbenchError, WorkerLost
-from workbench.measure.kernels.final import Final, look
-from workbench.measure.local import measure, raise_interrupt
-from workbench.measure.remote.tracker import Tracker
-from workbench.measure.status import CANCELLED, NO_SERVER, NOT_MEASURED, OK, status_of
+from workbench.measurement.count import Final, look
+from workbench.measurement.measure import measure, raise_interrupt
+from workbench.measurement.remote.tracker import Tracker
+from workbench.measurement.row import CANCELLED, NO_SERVER, NOT_MEASURED, OK, status_of
 from workbench.pipeline.config import Config
-from workbench.pipeline.legal import check as legal
+from workbench.pipeline.config import check_config as legal
 from workbench.tune.space import Assignment
 from workbench.tune.trial import COUNTED, ILLEGAL, PRUNED, Trial
 from workbench.worker.parent import Progress, never, silent
@@ -25,7 +28,7 @@ MEASURED = ("median_us", "q1_us", "q3_us", "build_seconds")
 "values that trials with equal final modules share"
 
 
-class InFlight(Exception):
+class BuildInProgress(Exception):
     """Another trial that is not over yet has the same final module."""
 
     def __init__(self, trial: Trial, other: int) -> None:
@@ -34,8 +37,11 @@ class InFlight(Exception):
 
 
 @dataclass
-class Memory:
-    """Asked by any thread. A final module is claimed before it is built, so that two threads never build the same."""
+class BuildCache:
+    """Final modules that are built or being built, and the best trial so far; safe in any thread.
+
+    A trial claims its final module before it builds, so two threads never build the same.
+    """
 
     best: dict[str, Trial] = field(default_factory=dict)
     "target -> the best that was built, by the objectives in their order"
@@ -63,8 +69,8 @@ class Memory:
             if costs is not None and costs < self._costs.get(trial.target, (float("inf"),)):
                 self.best[trial.target], self._costs[trial.target] = trial, costs
 
-    def like(self, trial: Trial) -> Trial | None:
-        """What is known of a trial from another one with the same final module."""
+    def copy_result(self, trial: Trial) -> Trial | None:
+        """Return the trial with the result of a built trial that has the same final module; None without one."""
         twin = self._built.get((trial.target, trial.fingerprint))
         if twin is None:
             return None
@@ -75,22 +81,22 @@ class Memory:
         )
 
     def claim(self, trial: Trial) -> Trial | int | None:
-        """Take a final module to build it.
+        """Claim a final module to build it.
 
         Returns
         -------
         Trial, int or None
-            None if it is taken. Else what `like` says, or the number of the trial that builds it now.
+            None if the claim holds. Else the result as `copy_result` gives it, or the number of the trial that builds it now.
         """
         place = (trial.target, trial.fingerprint)
         with self._lock:
             if place in self._built:
-                return self.like(trial)
+                return self.copy_result(trial)
             other = self._claims.setdefault(place, trial.number)
             return None if other == trial.number else other
 
     def release(self, number: int) -> None:
-        """Give up what a trial took, because it ended without a result."""
+        """Drop the claims of a trial that ended without a result."""
         with self._lock:
             self._release(number)
 
@@ -126,37 +132,37 @@ class Effort:
 
     @property
     def of_a_run(self) -> dict[str, Any]:
-        """What a measurement and a race are both told."""
+        """Arguments that a measurement and a race have in common."""
         return {name: getattr(self, name) for name in ("timeout", "memory", "seed", "check", "remote")}
 
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Turns candidates into trials, several at once where several threads ask. Of earlier trials it knows what its memory was told."""
+    """Turns candidates into trials, several at once where several threads ask."""
 
     workload: Workload
     objectives: tuple[str, ...]
     effort: Effort = field(default_factory=Effort)
     cancelled: Callable[[], bool] = never
-    memory: Memory = field(default_factory=Memory)
+    cache: BuildCache = field(default_factory=BuildCache)
 
     @property
-    def builds(self) -> bool:
+    def needs_build(self) -> bool:
         """Whether the objectives need a build; counts alone do not."""
         return any(name not in COUNTED for name in self.objectives)
 
     def learn(self, trial: Trial) -> None:
-        """Remember a trial, so that what is like it is not built again."""
-        self.memory.learn(trial, trial.costs(self.objectives))
+        """Remember a trial, so that no other one builds the same final module."""
+        self.cache.learn(trial, trial.costs(self.objectives))
 
-    def enough(self, trial: Trial) -> bool:
-        """Whether a trial of a log answers what is asked here; if not it is tried again."""
+    def is_enough(self, trial: Trial) -> bool:
+        """Return whether a trial of a log answers these objectives; if not it is tried again."""
         if trial.ok:
             return trial.costs(self.objectives) is not None and (
-                trial.checked or not (self.builds and self.effort.check)
+                trial.checked or not (self.needs_build and self.effort.check)
             )
         # what was pruned on the way to another objective may be good for this one
-        return trial.status != PRUNED or (self.builds and self.effort.prune is not None)
+        return trial.status != PRUNED or (self.needs_build and self.effort.prune is not None)
 
     def trial(self, number: int, target: str, chosen: Assignment, config: Config) -> Trial:
         """Try a candidate.
@@ -177,33 +183,33 @@ class Evaluator:
         try:
             legal(self.workload, config)
         except WorkbenchError as error:
-            return clock.stamped(replace(begun, status=ILLEGAL, reason=str(error)))
+            return clock.stamp(replace(begun, status=ILLEGAL, reason=str(error)))
         try:
             with clock:
-                found = self._looked(config, target)
+                found = self._count(config, target)
         except WorkbenchError as error:
             self._stop_if_cancelled(error)
-            return clock.stamped(replace(begun, status=status_of(error), reason=str(error)))
-        trial = replace(begun, fingerprint=found.fingerprint, values=counted(found))
-        if not self.builds:
-            return clock.stamped(trial)
-        known = self.memory.like(trial) or self._pruned(trial) or self._claimed(trial, clock)
-        return clock.stamped(known or self.built(trial, clock))
+            return clock.stamp(replace(begun, status=status_of(error), reason=str(error)))
+        trial = replace(begun, fingerprint=found.fingerprint, values=counts_of(found))
+        if not self.needs_build:
+            return clock.stamp(trial)
+        known = self.cache.copy_result(trial) or self._prune(trial) or self._claim(trial, clock)
+        return clock.stamp(known or self.build(trial, clock))
 
-    def _claimed(self, trial: Trial, clock: Clock) -> Trial | None:
-        """What another thread has found out in the meantime; None where this one is to build it."""
-        other = self.memory.claim(trial)
+    def _claim(self, trial: Trial, clock: Clock) -> Trial | None:
+        """Return the result that another thread has in the meantime; None where this thread builds."""
+        other = self.cache.claim(trial)
         if isinstance(other, int):
-            raise InFlight(clock.stamped(trial), other)
+            raise BuildInProgress(clock.stamp(trial), other)
         return other
 
-    def _looked(self, config: Config, target: str) -> Final:
+    def _count(self, config: Config, target: str) -> Final:
         limits = {"timeout": self.effort.timeout, "memory": self.effort.memory, "cancelled": self.cancelled}
-        return look(self.workload, config, target, final=self.builds, **limits)
+        return look(self.workload, config, target, final=self.needs_build, **limits)
 
-    def _pruned(self, trial: Trial) -> Trial | None:
-        best, factor = self.memory.best.get(trial.target), self.effort.prune
-        # how long a build takes does not follow from what is in it
+    def _prune(self, trial: Trial) -> Trial | None:
+        best, factor = self.cache.best.get(trial.target), self.effort.prune
+        # the time of a build does not follow from its kernels
         if best is None or factor is None or "build" in self.objectives:
             return None
         pairs = [(trial.values[name] or 0, best.values[name] or 0) for name in WEIGHED]
@@ -213,8 +219,8 @@ class Evaluator:
         reason = f"not built: {kernels} kernels and {traffic} bytes of traffic, where trial {best.number} has {fewer} and {less}"
         return replace(trial, status=PRUNED, reason=reason)
 
-    def built(self, trial: Trial, clock: Clock) -> Trial:
-        """A trial with what building, checking and running it told."""
+    def build(self, trial: Trial, clock: Clock) -> Trial:
+        """Build, check and time a trial; return it with the results."""
         with clock:
             row = self._row(trial)
         if row["status"] == CANCELLED:
@@ -255,8 +261,8 @@ class Evaluator:
             raise WorkerLost(str(error), CANCELLED) from error
 
 
-def counted(found: Final) -> dict[str, float | int | None]:
-    """The values that are known before a build."""
+def counts_of(found: Final) -> dict[str, float | int | None]:
+    """Return the values that are known before a build."""
     counts = found.counts
     return {
         "kernels": counts.calls,
@@ -278,6 +284,6 @@ class Clock:
     def __exit__(self, *_: object) -> None:
         self.working += time.perf_counter() - self._entered
 
-    def stamped(self, trial: Trial) -> Trial:
-        """The trial with what it took."""
+    def stamp(self, trial: Trial) -> Trial:
+        """Return the trial with its seconds."""
         return replace(trial, seconds=time.perf_counter() - self._begun, working=self.working)

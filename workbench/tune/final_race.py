@@ -1,7 +1,8 @@
-"""The end of a search: whether the fastest candidates are faster than the default where both run in turn.
+"""The end of a search: check the winners, and race the fastest against the default.
 
-Of many medians the smallest is also the luckiest, so the one that measured best may lose. Then the next one has its turn, and
-where all of them lose, the default stays. Each race has an interval of 95 %; of three, one may be wrong once in about ten times.
+Of many medians the smallest is also the luckiest, so the candidate that measured best may lose its race. Then the next one
+is raced, and if all of them lose, the default stays. Each race has an interval of 95 %; of three, one is wrong about once in
+ten times.
 """
 
 from __future__ import annotations
@@ -11,12 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from workbench.errors import MeasureError, NoDevice, NoServer
-from workbench.measure.timing.race import Race, race
+from workbench.measurement.race import Race, race
 from workbench.pipeline.config import Config
-from workbench.tune.budget import Pace
-from workbench.tune.evaluate import Clock, Evaluator
+from workbench.tune.evaluate import Clock
+from workbench.tune.scheduler import SearchContext
 from workbench.tune.trial import Trial, front, key_of
-from workbench.tune.trial_log import Book
 
 RACED = 3
 "candidates that are raced against the default at most, each after the one before it lost"
@@ -24,12 +24,12 @@ RACED = 3
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the races say for one target."""
+    """The result of the races for one target."""
 
     races: tuple[tuple[int, Race], ...] = ()
     "number of the trial that ran against the default, and their race; the last one decided"
     winner: int | None = None
-    "the trial that stands as the best; None where races decide nothing: time is not the first objective, or none was run"
+    "the trial that is the best; None where races decide nothing: time is not the first objective, or none was run"
     note: str = field(default="")
     "why there was no race, or no other one"
 
@@ -39,20 +39,20 @@ class Verdict:
         return frozenset(number for number, race in self.races if race.answer == "no")
 
 
-def decided(
+def decide(
     trials: Sequence[Trial], target: str, objectives: Sequence[str], run: Callable[[Trial], Race]
 ) -> Verdict | None:
-    """Race until one does not lose.
+    """Race candidates against the default until one does not lose.
 
     Parameters
     ----------
     run
-        Races the default against a trial.
+        It races the default against a trial.
 
     Returns
     -------
     Verdict or None
-        None where there is nothing to race: time is no objective, nothing may win, or the default itself is the best.
+        None where there is nothing to race: time is not an objective, nothing may win, or the default itself is the best.
     """
     default = next((trial for trial in trials if trial.key == key_of(target, Config())), None)
     challengers = _challengers(trials, target, objectives, default)
@@ -90,76 +90,75 @@ def _challengers(trials: Sequence[Trial], target: str, objectives: Sequence[str]
     return [trial for trial in programs.values() if trial is not default][:RACED]
 
 
-class Finish:
-    """The end of the search for each target.
+class FinalRace:
+    """Check the winners of each target, and race the best against the default.
 
     Parameters
     ----------
     race
         Seconds of a race; 0 for none.
-    says
-        Is told what is done next.
+    report
+        Called with a sentence before each step.
     """
 
-    def __init__(self, evaluator: Evaluator, book: Book, pace: Pace, race: float, says: Callable[[str], None]) -> None:
-        self._workload, self._objectives = evaluator.workload, evaluator.objectives
-        self._evaluator, self._effort = evaluator, evaluator.effort
-        self._book, self._pace, self._race_seconds, self._says = book, pace, race, says
+    def __init__(self, context: SearchContext, race: float, report: Callable[[str], None]) -> None:
+        self._evaluator, self._trials, self._budget = context.evaluator, context.trials, context.budget
+        self._race_seconds, self._report = race, report
         self.seconds = 0.0
         "that checking and racing took"
         self.verdicts: dict[str, Verdict] = {}
-        "target -> what its races say"
+        "target -> result of its races"
 
-    def of(self, target: str) -> None:
+    def run(self, target: str) -> None:
         """Check, and race.
 
         Raises
         ------
         WorkerLost
-            It was stopped.
+            The run was stopped.
         """
-        self._confirm(target)
+        self._check_winners(target)
         self._race(target)
 
-    def _confirm(self, target: str) -> None:
-        """Build and check what would win by its counts alone, until what wins is right."""
-        while self._effort.check and self._pace.waited():
-            winners = front(self._book.of(target), self._objectives)
+    def _check_winners(self, target: str) -> None:
+        """Build and check trials that win by their counts alone, until the winner is correct."""
+        while self._evaluator.effort.check and self._budget.wait():
+            winners = front(self._trials.of(target), self._evaluator.objectives)
             doubtful = next((trial for trial in winners if not trial.checked), None)
-            if doubtful is None or not self._checked(doubtful):
+            if doubtful is None or not self._check(doubtful):
                 return
 
-    def _checked(self, doubtful: Trial) -> bool:
-        """Keep a trial as it is when it was built and checked; whether that could be done."""
-        self._says(f"Checking trial {doubtful.number}: {doubtful.config.label}")
+    def _check(self, doubtful: Trial) -> bool:
+        """Build a trial and check its outputs; return whether that could be done."""
+        self._report(f"Checking trial {doubtful.number}: {doubtful.config.label}")
         clock = Clock()
         try:
-            found, could = self._evaluator.built(doubtful, clock), True
+            found, could = self._evaluator.build(doubtful, clock), True
         except (NoDevice, NoServer) as missing:
-            # its counts are what they are; whether it is right cannot be found out here
+            # the counts are right; the outputs cannot be checked here
             found, could = replace(doubtful, reason=f"not checked: {missing}"), False
         self.seconds += clock.working
-        self._book.keep(replace(found, seconds=doubtful.seconds + clock.working, working=clock.working))
+        self._trials.keep(replace(found, seconds=doubtful.seconds + clock.working, working=clock.working))
         return could
 
     def _race(self, target: str) -> None:
-        if not self._race_seconds or not self._pace.waited():
+        if not self._race_seconds or not self._budget.wait():
             return
         begun = time.perf_counter()
-        found = decided(self._book.of(target), target, self._objectives, self._raced)
+        found = decide(self._trials.of(target), target, self._evaluator.objectives, self._race_default)
         self.seconds += time.perf_counter() - begun
         if found is not None:
             self.verdicts[target] = found
 
-    def _raced(self, trial: Trial) -> Race:
-        """The default against a trial."""
-        self._says(f"Racing trial {trial.number} against the default")
+    def _race_default(self, trial: Trial) -> Race:
+        """Race the default against a trial."""
+        self._report(f"Racing trial {trial.number} against the default")
         return race(
-            self._workload,
+            self._evaluator.workload,
             Config(),
             trial.config,
             trial.target,
             budget=self._race_seconds,
             cancelled=self._evaluator.cancelled,
-            **self._effort.of_a_run,
+            **self._evaluator.effort.of_a_run,
         )

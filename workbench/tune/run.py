@@ -1,72 +1,77 @@
-"""A Run: a search at work, which another thread may look at, pause, resume and stop."""
+"""`wb.tune`: search a space of configurations for the best one, in a Run that other threads watch, pause and stop."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError, WorkerLost
-from workbench.measure.remote.tracker import Tracker
+from workbench.measurement.remote.tracker import Tracker
 from workbench.targets import TargetLike, target_texts
-from workbench.tune.background_run import Beside
-from workbench.tune.budget import RECENT, Limit, Pace
+from workbench.tune.background_run import BackgroundRun
+from workbench.tune.budget import RECENT, Budget, Limit
 from workbench.tune.evaluate import Effort, Evaluator
-from workbench.tune.final_race import Finish
+from workbench.tune.final_race import FinalRace
 from workbench.tune.result import Result
-from workbench.tune.runners import Devices, Here, Lanes
-from workbench.tune.scheduler import Candidate, Flight
+from workbench.tune.runners import LocalRunner, RPCRunner
+from workbench.tune.scheduler import Candidate, Scheduler, SearchContext
 from workbench.tune.search import search
 from workbench.tune.space import Space
 from workbench.tune.trial import Best, Trial, best_of, failures, objectives_of
-from workbench.tune.trial_log import Book, Log, default_path
+from workbench.tune.trial_log import Log, Trials, default_log_path
 from workbench.worker.parent import Progress, silent
 from workbench.worker.reporting import reported
 
 
-class Run(Beside[Result]):
-    """One search, in this thread (`run`) or beside it (`start`). Everything else may be asked from any thread.
+@dataclass(frozen=True)
+class TuneRequest:
+    """The search of one run."""
+
+    workload: Workload
+    space: Space
+    targets: tuple[str, ...]
+    objectives: tuple[str, ...]
+    limit: Limit
+    effort: Effort
+    method: str = "auto"
+    "as search.search takes it"
+    race: float = 4.0
+    "seconds of the final race of the best against the default; 0 for none"
+
+
+class Run(BackgroundRun[Result]):
+    """One search, in this thread (`run`) or in one of its own (`start`); any thread may call the rest.
 
     Parameters
     ----------
     log
-        What was opened, with its trials; None to keep none.
-    race
-        Seconds of the final race of the best against the default; 0 for none.
+        An open log, with its trials; None to keep none.
     """
 
-    def __init__(
-        self,
-        workload: Workload,
-        space: Space,
-        targets: Sequence[str],
-        objectives: tuple[str, ...],
-        limit: Limit,
-        effort: Effort,
-        *,
-        method: str = "auto",
-        log: tuple[Log, list[Trial]] | None = None,
-        race: float = 4.0,
-    ) -> None:
+    def __init__(self, request: TuneRequest, log: tuple[Log, list[Trial]] | None = None) -> None:
         super().__init__()
-        self.workload, self.space, self.targets, self.objectives = workload, space, tuple(targets), objectives
-        self._effort, self._method = effort, method
-        self._pace = Pace(limit, self.targets, self._control)
-        self._evaluator = Evaluator(workload, objectives, effort, self._control.stopped)
-        self._book = Book(*((None, []) if log is None else log), self._evaluator)
+        self.workload, self.space = request.workload, request.space
+        self.targets, self.objectives = request.targets, request.objectives
+        self._method, effort = request.method, request.effort
+        evaluator = Evaluator(request.workload, request.objectives, effort, self._control.stopped)
+        self._context = SearchContext(
+            evaluator,
+            LocalRunner() if effort.remote is None else RPCRunner(effort.remote),
+            Trials(*((None, []) if log is None else log), evaluator),
+            Budget(request.limit, request.targets, self._control),
+        )
         self.resumed = len(self.trials)
         "trials that came from the log"
-        self._lanes: Lanes = Here() if effort.remote is None else Devices(effort.remote)
-        self._finish = Finish(self._evaluator, self._book, self._pace, race, self._at)
-
-    # -- what may be asked
+        self._final = FinalRace(self._context, request.race, self._at)
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """All so far, those of the log first."""
-        return self._book.trials
+        """All trials so far, those of the log first."""
+        return self._context.trials.all
 
     @property
     def best_so_far(self) -> tuple[Best, ...]:
@@ -87,28 +92,30 @@ class Run(Beside[Result]):
         """Seconds that are probably left; None before the first trial of this run, 0 when it is over."""
         if self._status not in ("ready", "running"):
             return 0.0
-        trials, limit = self.trials, self._pace.limit
+        trials, budget = self.trials, self._context.budget
         own = trials[self.resumed :][-RECENT:]
-        if not own or not self._pace.begun:
+        if not own or not budget.begun:
             return None
-        mean = sum(trial.seconds for trial in own) / len(own) / max(1, self._lanes.wide)
+        mean = sum(trial.seconds for trial in own) / len(own) / max(1, self._context.runner.capacity)
+        limit = budget.limit
         most = self.space.size + 1 if limit.trials is None else min(limit.trials, self.space.size + 1)
         waiting = max(0, most * len(self.targets) - len(trials))
-        return min(waiting * mean, max(0.0, limit.seconds - self._pace.elapsed))
+        return min(waiting * mean, max(0.0, limit.seconds - budget.elapsed))
 
     @property
     def spent(self) -> float:
         """The part of the budget that is spent, from 0 to 1."""
-        return min(1.0, self._pace.elapsed / self._pace.limit.seconds)
+        budget = self._context.budget
+        return min(1.0, budget.elapsed / budget.limit.seconds)
 
     @property
     def overhead(self) -> float:
         """The part of the run so far in which the search chose and kept trials; the rest went into child processes."""
-        elapsed = self._pace.elapsed
-        return max(0.0, elapsed - self._lanes.waited - self._finish.seconds) / elapsed if elapsed else 0.0
+        elapsed = self._context.budget.elapsed
+        return max(0.0, elapsed - self._context.runner.waited - self._final.seconds) / elapsed if elapsed else 0.0
 
     def result(self) -> Result:
-        """What is known now; of a run that goes on too.
+        """Return the result so far, while the run goes on too.
 
         Raises
         ------
@@ -123,25 +130,24 @@ class Run(Beside[Result]):
     def known(self) -> Result:
         """The same, of a run that failed too."""
         return Result(
-            self.workload, self.targets, self.objectives, self.trials, self.overhead, dict(self._finish.verdicts)
+            self.workload, self.targets, self.objectives, self.trials, self.overhead, dict(self._final.verdicts)
         )
 
-    # -- how it goes
-
     def _work(self) -> bool:
-        self._pace.begin()
+        self._context.budget.begin()
         try:
-            if self._effort.remote is not None:
-                self._effort.remote.check()
-            return all(self._searched(target) for target in self.targets)
+            remote = self._context.evaluator.effort.remote
+            if remote is not None:
+                remote.check()
+            return all(self._tune(target) for target in self.targets)
         finally:
-            self._pace.end()
+            self._context.budget.end()
 
-    def _searched(self, target: str) -> bool:
-        """Whether the search for a target came to its end, and was not stopped."""
+    def _tune(self, target: str) -> bool:
+        """Search and race for a target; return whether that ended by itself and was not stopped."""
         try:
             self._search(target)
-            self._finish.of(target)
+            self._final.run(target)
         except WorkerLost as lost:
             if not self._control.stopped():
                 raise
@@ -149,29 +155,29 @@ class Run(Beside[Result]):
         return not self._control.stopped()
 
     def _search(self, target: str) -> None:
-        chooser = search(self.space, len(self.objectives), self._effort.seed, self._method)
-        for trial in self._book.of(target):
-            if self._evaluator.enough(trial):
+        evaluator, trials = self._context.evaluator, self._context.trials
+        chooser = search(self.space, len(self.objectives), evaluator.effort.seed, self._method)
+        for trial in trials.of(target):
+            if evaluator.is_enough(trial):
                 chooser.tell(trial.chosen, trial.costs(self.objectives))
-        flight = Flight(target, self.space, chooser, self._evaluator, self._lanes, self._book, self._pace, self._says)
         try:
-            flight.fly()
+            Scheduler(target, self.space, chooser, self._context, self._show).run()
         except BaseException:
-            # what else is under way ends too, and nothing of it is kept
+            # other candidates under way end too, and none of them is kept
             self._control.stop()
             raise
         finally:
-            self._lanes.close()
+            self._context.runner.close()
 
-    def _says(self, underway: Sequence[Candidate]) -> None:
+    def _show(self, underway: Sequence[Candidate]) -> None:
         if underway:
             numbers = ", ".join(str(candidate.number) for candidate in underway)
             labels = "; ".join(candidate.config.label for candidate in underway)
             self._at(f"Trial{'s' if len(underway) > 1 else ''} {numbers}: {labels}")
-        elif self._lanes.wide == 0:
+        elif self._context.runner.capacity == 0:
             self._at("Waiting for a device")
         else:
-            self._tell()
+            self._notify()
 
 
 def tune(
@@ -179,8 +185,8 @@ def tune(
 ) -> Result:
     """Search a space of configurations for the best one.
 
-    Every candidate's passes are run first, which counts its kernels and hashes its final module: what is refused, what fails,
-    what is like a candidate before it, and what is far behind in kernels and bytes is not built.
+    Each candidate's passes run first, which counts its kernels and hashes its final module. A candidate is not built if it is
+    refused, fails, has the final module of an earlier one, or is far behind in kernels and bytes.
 
     Parameters
     ----------
@@ -190,7 +196,7 @@ def tune(
     Returns
     -------
     Result
-        `best`, `pareto`, `table`, `race`, `apply()`, `code()`. Ctrl-C ends the search and gives what was found.
+        `best`, `pareto`, `table`, `race`, `apply()`, `code()`. Ctrl-C ends the search and returns the result so far.
 
     Raises
     ------
@@ -228,12 +234,12 @@ def prepared(
     executor: Executor | None = None,
     progress: Progress = silent,
 ) -> Run:
-    """The run that `wb.tune` makes, not begun: `start()` runs it beside the notebook, where it can be paused and stopped.
+    """Return the run of `wb.tune` before it starts: `start()` runs it in a thread, where it can be paused and stopped.
 
     Parameters
     ----------
     space
-        What may be chosen; by default `Space.of(workload)`: all passes that a PassContext can switch, and FuseOps' depth.
+        The choices; by default `Space.of(workload)`: all passes that a PassContext can switch, and FuseOps' depth.
     targets
         As TVM writes them; each gets an equal part of the budget.
     budget
@@ -241,20 +247,20 @@ def prepared(
     trials
         Candidates for each target, at most, those of the log counted.
     objective
-        What is to be small: `time` (median of a run), `kernels`, `bytes` (that kernels hand to kernels), `build` (seconds); or
+        The value to make small: `time` (median of a run), `kernels`, `bytes` (that kernels hand to kernels), `build` (seconds); or
         several, for a front of candidates that none beats in all.
     method
         `auto`, `exhaustive` or `guided` (workbench/tune/search.py).
     seed
         Of the search and of the inputs. One seed gives one order of candidates where the objective is counted.
     log
-        A file to which each candidate is written as it ends, and from which a later run goes on; True for one beside the file
-        of measurements; None for none.
+        A file to which each candidate is written as it ends, and from which a later run goes on; True for one in the folder of
+        the measurements; None for none.
     each
         Seconds of timing a candidate.
     prune
-        What has so many times the kernels and the traffic of the best is not built; None to build all. It is a guess: many
-        small kernels can be faster than few.
+        A candidate with so many times the kernels and the traffic of the best is not built; None to build all. It is a
+        guess: many small kernels can be faster than few.
     check
         Whether a candidate's outputs must be those of the reference. Where the objective is counted, those that would win are
         built and checked at the end.
@@ -267,7 +273,7 @@ def prepared(
     timeout, memory, store, executor
         As `wb.measure` takes them.
     progress
-        Told of each candidate, in words and with the part of the budget that is spent.
+        Called for each candidate, with words and the part of the budget that is spent.
 
     Raises
     ------
@@ -282,18 +288,18 @@ def prepared(
     if prune is not None and prune < 1:
         raise WorkbenchError(f"prune={prune:g} would leave out what is better than the best; give 1 or more, or None")
     names = objectives_of(objective)
-    path = default_path(workload) if log is True else log or None
+    path = default_log_path(workload) if log is True else log or None
     opened = None if path is None else Log.opened(path, workload)
-    run = Run(
+    request = TuneRequest(
         workload,
         Space.of(workload) if space is None else space,
-        wanted,
+        tuple(wanted),
         names,
         Limit(budget, trials),
         Effort(each, prune, check, timeout, memory, seed, store, remote, executor),
-        method=method,
-        log=opened,
-        race=race,
+        method,
+        race,
     )
+    run = Run(request, opened)
     run.listen(lambda run: progress(run.doing, run.spent))
     return run

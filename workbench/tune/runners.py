@@ -1,4 +1,4 @@
-"""Where candidates are tried: here, one at a time, or on the devices of a tracker, each in a thread of its own."""
+"""Where candidates are tried: one at a time in this process's thread, or on the devices of a tracker, a thread each."""
 
 from __future__ import annotations
 
@@ -10,131 +10,131 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from workbench.errors import NoServer
-from workbench.measure.remote.devices import MOST
-from workbench.measure.remote.tracker import Tracker
+from workbench.measurement.remote.devices import MOST
+from workbench.measurement.remote.tracker import Tracker
 from workbench.tune.trial import Trial
 
 LOOK_SECONDS = 1.0
-"how often the tracker is asked how many servers it has, while something is under way: one may have come, or come back"
-Task = Callable[[], Trial]
+"how often the tracker is asked for its servers while candidates are under way: one may have joined"
+Job = Callable[[], Trial]
 
 
 @dataclass(frozen=True)
-class Answer:
-    """How one task ended."""
+class Outcome:
+    """The trial or the error that one job ended with."""
 
     number: int
-    "that it was begun with"
+    "that it was submitted with"
     trial: Trial | None
     error: BaseException | None = None
 
 
-class Lanes(Protocol):
-    """What takes candidates. One thread begins them and takes the answers."""
+class Runner(Protocol):
+    """Runs jobs. One thread submits them and takes the outcomes."""
 
     waited: float
-    "seconds in which the thread that takes the answers had nothing to do but wait"
-    wide: int
-    "what `width` said last"
+    "seconds in which the thread that takes the outcomes only waited"
+    capacity: int
+    "as `find_capacity` returned it last"
 
-    def width(self) -> int:
-        """How many may be under way at once, now; 0 where there is no device."""
+    def find_capacity(self) -> int:
+        """Return how many jobs may be under way now; 0 where there is no device."""
         ...
 
-    def begin(self, number: int, task: Task) -> None:
-        """Have it done."""
+    def submit(self, number: int, job: Job) -> None:
+        """Have a job run."""
         ...
 
-    def answer(self) -> Answer | None:
-        """The next one that is over; None when it is time to look at `width` again."""
+    def next_outcome(self) -> Outcome | None:
+        """Return the next outcome; None when it is time to look at `find_capacity` again."""
         ...
 
-    def lost(self) -> None:
-        """A device went away: `width` is to be found out anew."""
+    def count_again(self) -> None:
+        """Have `find_capacity` ask anew, because a device went away."""
         ...
 
     def close(self) -> None:
-        """Wait for what is under way, which was told to end, and forget it."""
+        """Wait for jobs under way, which are cancelled, and drop their outcomes."""
         ...
 
 
-class Here:
-    """One candidate at a time, in the run's thread: a time that is taken while another one runs is the other's too."""
+class LocalRunner:
+    """One job at a time, in the run's thread: parallel jobs on one machine would disturb each other's times."""
 
     def __init__(self) -> None:
-        self.waited, self.wide = 0.0, 1
-        self._begun: list[tuple[int, Task]] = []
+        self.waited, self.capacity = 0.0, 1
+        self._submitted: list[tuple[int, Job]] = []
 
-    def width(self) -> int:
-        return self.wide
+    def find_capacity(self) -> int:
+        return self.capacity
 
-    def begin(self, number: int, task: Task) -> None:
-        self._begun.append((number, task))
+    def submit(self, number: int, job: Job) -> None:
+        self._submitted.append((number, job))
 
-    def answer(self) -> Answer | None:
+    def next_outcome(self) -> Outcome | None:
         # in the run's own thread, where Ctrl-C reaches it
-        number, task = self._begun.pop(0)
-        answer = done(number, task)
-        self.waited += 0.0 if answer.trial is None else answer.trial.working
-        return answer
+        number, job = self._submitted.pop(0)
+        outcome = attempt(number, job)
+        self.waited += 0.0 if outcome.trial is None else outcome.trial.working
+        return outcome
 
-    def lost(self) -> None:
-        """It is still here."""
+    def count_again(self) -> None:
+        """Do nothing: this process is still here."""
 
     def close(self) -> None:
-        self._begun.clear()
+        self._submitted.clear()
 
 
-class Devices:
-    """A tracker's: as many at once as it has servers, those that join later too."""
+class RPCRunner:
+    """As many jobs at once as a tracker has servers, those that join later too."""
 
     def __init__(self, tracker: Tracker) -> None:
-        self.waited, self.wide = 0.0, 0
+        self.waited, self.capacity = 0.0, 0
         self._tracker = tracker
-        self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        self._outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
         self._looked, self._underway = -LOOK_SECONDS, 0
 
-    def width(self) -> int:
+    def find_capacity(self) -> int:
         now = time.monotonic()
         if now - self._looked >= LOOK_SECONDS:
-            self.wide, self._looked = self._servers(), now
-        return self.wide
+            self.capacity, self._looked = self._count_servers(), now
+        return self.capacity
 
-    def _servers(self) -> int:
+    def _count_servers(self) -> int:
         try:
             return min(MOST, len(self._tracker.servers()))
         except NoServer:
             return 0  # a tracker that is started again is as good as before
 
-    def begin(self, number: int, task: Task) -> None:
-        def do() -> None:
-            self._answers.put(done(number, task))
+    def submit(self, number: int, job: Job) -> None:
+        def run() -> None:
+            self._outcomes.put(attempt(number, job))
 
         self._underway += 1
-        threading.Thread(target=do, name=f"tune {number}", daemon=True).start()
+        threading.Thread(target=run, name=f"tune {number}", daemon=True).start()
 
-    def answer(self) -> Answer | None:
+    def next_outcome(self) -> Outcome | None:
         begun = time.perf_counter()
         try:
-            answer = self._answers.get(timeout=LOOK_SECONDS)
+            outcome = self._outcomes.get(timeout=LOOK_SECONDS)
         except queue.Empty:
             return None
         finally:
             self.waited += time.perf_counter() - begun
         self._underway -= 1
-        return answer
+        return outcome
 
-    def lost(self) -> None:
+    def count_again(self) -> None:
         self._looked = -LOOK_SECONDS
 
     def close(self) -> None:
         while self._underway:
-            self.answer()
+            self.next_outcome()
 
 
-def done(number: int, task: Task) -> Answer:
-    """Do it, well or not."""
+def attempt(number: int, job: Job) -> Outcome:
+    """Run a job, and return its trial or its error."""
     try:
-        return Answer(number, task())
-    except Exception as error:  # noqa: BLE001  it is raised, or made good, in the thread that takes the answers
-        return Answer(number, None, error)
+        return Outcome(number, job())
+    except Exception as error:  # noqa: BLE001  the thread that takes the outcomes raises it, or tries again
+        return Outcome(number, None, error)

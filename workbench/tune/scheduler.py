@@ -1,7 +1,7 @@
-"""The candidates of one target, several of them under way at once: none is lost, and none is tried twice.
+"""The search of one target, with several candidates under way at once: none is dropped, and none is tried twice.
 
-All decisions are taken in one thread, the run's; other threads only try what they are given. A candidate is in one place at a
-time: waiting to be begun, under way, waiting for another one that is the same, or kept.
+The run's thread takes all decisions; other threads only try the candidates that they are given. A candidate is in one place
+at a time: queued, under way, waiting for another candidate with the same final module, or kept as a trial.
 """
 
 from __future__ import annotations
@@ -11,38 +11,48 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from workbench.errors import NoServer
-from workbench.measure.remote.tracker import SERVERS
-from workbench.measure.status import FAILED
+from workbench.measurement.remote.tracker import SERVERS
+from workbench.measurement.row import FAILED
 from workbench.pipeline.config import Config
-from workbench.tune.budget import Pace
-from workbench.tune.evaluate import Evaluator, InFlight
-from workbench.tune.runners import Answer, Lanes
+from workbench.tune.budget import Budget
+from workbench.tune.evaluate import BuildInProgress, Evaluator
+from workbench.tune.runners import Outcome, Runner
 from workbench.tune.search import Search
 from workbench.tune.space import Assignment, Space
 from workbench.tune.trial import Trial, key_of
-from workbench.tune.trial_log import Book
+from workbench.tune.trial_log import Trials
+
+
+@dataclass(frozen=True)
+class SearchContext:
+    """Parts of a run that the searches of all its targets share."""
+
+    evaluator: Evaluator
+    runner: Runner
+    trials: Trials
+    budget: Budget
 
 
 @dataclass
 class Candidate:
-    """One that has a number and no trial yet."""
+    """A configuration that has a number and no trial yet."""
 
     number: int
     chosen: Assignment
     config: Config
     lost: int = 0
-    "how often it was begun and no device finished it"
+    "how often a device went away while it ran this candidate"
     also: list[Assignment] = field(default_factory=list)
-    "choices that stand for the same configuration"
+    "other choices that give the same configuration"
 
 
-class Flight:
-    """One target's search.
+class Scheduler:
+    """Hand the candidates of one target to a runner.
 
     Parameters
     ----------
-    says
-        Is told what is under way before another one begins, and after each that was kept.
+    report
+        Called with the candidates under way before another one begins, and after each that was kept.
     """
 
     def __init__(
@@ -50,140 +60,138 @@ class Flight:
         target: str,
         space: Space,
         search: Search,
-        evaluator: Evaluator,
-        lanes: Lanes,
-        book: Book,
-        pace: Pace,
-        says: Callable[[Sequence[Candidate]], None],
+        context: SearchContext,
+        report: Callable[[Sequence[Candidate]], None],
     ) -> None:
-        self._target, self._space, self._search, self._evaluator = target, space, search, evaluator
-        self._lanes, self._book, self._pace, self._says = lanes, book, pace, says
-        self._waiting: deque[Candidate] = deque()
+        self._target, self._space, self._search, self._report_to = target, space, search, report
+        self._evaluator, self._runner = context.evaluator, context.runner
+        self._trials, self._budget = context.trials, context.budget
+        self._queue: deque[Candidate] = deque()
         "to be begun, before any new one"
         self._underway: dict[int, Candidate] = {}
         self._twins: dict[int, list[tuple[Candidate, Trial]]] = {}
-        "number of one under way -> those that turned out to be the same, with what is known of them"
+        "number of a candidate under way -> candidates with the same final module, and what is known of each"
         self._exhausted = False
-        self._known = len(book.of(target))
+        self._known = len(self._trials.of(target))
         "trials of the target"
 
-    def fly(self) -> None:
-        """Try candidates until the space, the limits or the user's patience end.
+    def run(self) -> None:
+        """Try candidates until the space is exhausted, the budget is spent, or the user stops the run.
 
         Raises
         ------
         WorkerLost
-            It was stopped while candidates were under way; they are given up.
+            The run was stopped while candidates were under way; they are not kept.
         NoDevice
             Nothing can be timed for the target.
         """
-        if not self._book.known(self._target, Config()):
+        if not self._trials.find(self._target, Config()):
             # the compiler's own default, whatever the space: the best is compared with it
-            self._waiting.append(Candidate(self._book.number(), {}, Config()))
+            self._queue.append(Candidate(self._trials.next_number(), {}, Config()))
         while True:
-            self._begin()
+            self._submit()
             if self._underway:
-                answer = self._lanes.answer()
-                if answer is not None:
-                    self._ended(self._underway.pop(answer.number), answer)
-            elif self._over():
+                outcome = self._runner.next_outcome()
+                if outcome is not None:
+                    self._finish(self._underway.pop(outcome.number), outcome)
+            elif self._is_over():
                 return
             else:
-                self._say()
-                if not self._pace.rested():
+                self._report()
+                if not self._budget.rest():
                     return
 
-    def _over(self) -> bool:
-        if self._waiting:
-            return not self._pace.time(self._target)
-        return self._exhausted or not self._pace.room(self._target, self._known)
+    def _is_over(self) -> bool:
+        if self._queue:
+            return not self._budget.has_time(self._target)
+        return self._exhausted or not self._budget.has_room(self._target, self._known)
 
-    def _begin(self) -> None:
-        """Fill the lanes."""
-        while self._pace.going() and len(self._underway) < self._lanes.width():
-            candidate = self._waiting.popleft() if self._waiting else self._new()
+    def _submit(self) -> None:
+        """Begin candidates until the runner is full."""
+        while self._budget.may_begin() and len(self._underway) < self._runner.find_capacity():
+            candidate = self._queue.popleft() if self._queue else self._choose()
             if candidate is None:
                 return
             self._underway[candidate.number] = candidate
-            self._say()
-            self._lanes.begin(candidate.number, self._task(candidate))
+            self._report()
+            self._runner.submit(candidate.number, self._job(candidate))
 
-    def _task(self, candidate: Candidate) -> Callable[[], Trial]:
-        def tried() -> Trial:
+    def _job(self, candidate: Candidate) -> Callable[[], Trial]:
+        def job() -> Trial:
             return self._evaluator.trial(candidate.number, self._target, candidate.chosen, candidate.config)
 
-        return tried
+        return job
 
-    def _new(self) -> Candidate | None:
-        """What the search chooses next and nobody has tried; None where there is nothing, or no room for it."""
+    def _choose(self) -> Candidate | None:
+        """Return the next candidate of the search that is new; None where there is none, or no budget for it."""
         begun = self._known + len(self._underway) + sum(map(len, self._twins.values()))
-        while self._pace.room(self._target, begun):
+        while self._budget.has_room(self._target, begun):
             chosen = self._search.ask()
             if chosen is None:
                 self._exhausted = True
                 return None
             config = self._space.config_for(chosen)
-            known, same = self._book.known(self._target, config), self._same(config)
+            known, same = self._trials.find(self._target, config), self._find_begun(config)
             if known is not None:
                 self._search.tell(chosen, known.costs(self._evaluator.objectives))
             elif same is not None:
                 same.also.append(chosen)
             else:
-                return Candidate(self._book.number(), chosen, config)
+                return Candidate(self._trials.next_number(), chosen, config)
         return None
 
-    def _same(self, config: Config) -> Candidate | None:
-        """One that is begun and has the same configuration."""
+    def _find_begun(self, config: Config) -> Candidate | None:
+        """Return a candidate that is begun and has the same configuration."""
         key = key_of(self._target, config)
         begun = [*self._underway.values(), *(twin for twins in self._twins.values() for twin, _ in twins)]
         return next((each for each in begun if key_of(self._target, each.config) == key), None)
 
-    def _ended(self, candidate: Candidate, answer: Answer) -> None:
-        if answer.trial is not None:
-            self._keep(candidate, answer.trial)
-        elif isinstance(answer.error, InFlight):
-            self._park(candidate, answer.error)
-        elif isinstance(answer.error, NoServer):
-            self._lose(candidate, answer.error)
-        elif answer.error is not None:
-            raise answer.error
+    def _finish(self, candidate: Candidate, outcome: Outcome) -> None:
+        if outcome.trial is not None:
+            self._keep(candidate, outcome.trial)
+        elif isinstance(outcome.error, BuildInProgress):
+            self._wait_for_twin(candidate, outcome.error)
+        elif isinstance(outcome.error, NoServer):
+            self._retry(candidate, outcome.error)
+        elif outcome.error is not None:
+            raise outcome.error
 
     def _keep(self, candidate: Candidate, trial: Trial) -> None:
-        self._book.keep(trial)
-        self._known = len(self._book.of(self._target))
-        self._say()
+        self._trials.keep(trial)
+        self._known = len(self._trials.of(self._target))
+        self._report()
         for chosen in (candidate.chosen, *candidate.also):
             self._search.tell(chosen, trial.costs(self._evaluator.objectives))
-        for twin, looked in self._twins.pop(candidate.number, []):
-            self._settle(twin, looked)
+        for twin, counted in self._twins.pop(candidate.number, []):
+            self._settle(twin, counted)
 
-    def _settle(self, twin: Candidate, looked: Trial) -> None:
-        """One that waited for another that was the same."""
-        known = self._evaluator.memory.like(looked)
+    def _settle(self, twin: Candidate, counted: Trial) -> None:
+        """Keep a candidate that waited for another with the same final module, or queue it again."""
+        known = self._evaluator.cache.copy_result(counted)
         if known is None:
-            self._waiting.append(twin)
+            self._queue.append(twin)
         else:
             self._keep(twin, known)
 
-    def _park(self, candidate: Candidate, found: InFlight) -> None:
+    def _wait_for_twin(self, candidate: Candidate, found: BuildInProgress) -> None:
         if found.other in self._underway:
             self._twins.setdefault(found.other, []).append((candidate, found.trial))
         else:
             self._settle(candidate, found.trial)
 
-    def _lose(self, candidate: Candidate, error: NoServer) -> None:
-        """No device finished it: another one may, or the same when it is back."""
-        self._evaluator.memory.release(candidate.number)
-        self._lanes.lost()
+    def _retry(self, candidate: Candidate, error: NoServer) -> None:
+        """Queue a candidate again after its device went away; it has failed after SERVERS devices."""
+        self._evaluator.cache.release(candidate.number)
+        self._runner.count_again()
         candidate.lost += 1
         if candidate.lost < SERVERS:
-            self._waiting.appendleft(candidate)
+            self._queue.appendleft(candidate)
         else:
             reason = f"devices went away {candidate.lost} times: {error}"
             begun = Trial(candidate.number, self._target, candidate.config, dict(candidate.chosen))
             self._keep(candidate, replace(begun, status=FAILED, reason=reason))
-        for twin, looked in self._twins.pop(candidate.number, []):
-            self._settle(twin, looked)
+        for twin, counted in self._twins.pop(candidate.number, []):
+            self._settle(twin, counted)
 
-    def _say(self) -> None:
-        self._says(list(self._underway.values()))
+    def _report(self) -> None:
+        self._report_to(list(self._underway.values()))

@@ -14,7 +14,7 @@ from workbench.errors import WorkbenchError
 from workbench.tune.space import Assignment, Space
 
 
-def load_beside() -> None:
+def load_in_background() -> None:
     """Begin to load it, in a thread: that takes as long as some candidates do, and the first needs none of it.
 
     Raises
@@ -36,7 +36,7 @@ def optuna() -> Any:
     return optuna
 
 
-def one_of(count: int) -> Any:
+def choice_of(count: int) -> Any:
     """A choice of so many places, which Optuna copies with every trial: this one is never changed, so it is its own copy."""
     return _kind()(tuple(range(count)))
 
@@ -58,10 +58,10 @@ def _kind() -> type:
 
 SMALL = 64
 "spaces of up to so many candidates are tried as a whole"
-MOST = 96
+STUDY_TRIALS = 96
 """Trials that the estimator looks at, since a suggestion takes time in proportion to them: with more, it goes on with the best quarter and
 the newest quarter."""
-NEAR = 4
+NEIGHBOURS = 4
 "neighbours of the best that are tried when the estimator suggests what was tried before: it would say so again"
 Costs = tuple[float, ...]
 Point = tuple[int, ...]
@@ -171,7 +171,7 @@ class Guided:
         self._points = Points(space)
         self._size = space.size
         self._random = random.Random(seed)
-        load_beside()
+        load_in_background()
         self._objectives = objectives
         self._near = 0
         "how many of the next candidates are neighbours of the best"
@@ -191,7 +191,7 @@ class Guided:
 
     @cached_property
     def _choices(self) -> dict[str, Any]:
-        return {knob.name: one_of(len(knob.choices)) for knob in self._points.knobs}
+        return {knob.name: choice_of(len(knob.choices)) for knob in self._points.knobs}
 
     @cached_property
     def _study(self) -> Any:
@@ -235,7 +235,7 @@ class Guided:
         point = tuple(trial.params[knob.name] for knob in self._points.knobs)
         if not self._new(point):
             self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
-            self._near = NEAR
+            self._near = NEIGHBOURS
             return None
         self._asked[point] = trial
         return point
@@ -273,7 +273,7 @@ class Guided:
     def _taught(self) -> None:
         """Tell the study what it was not told yet: it costs time, and only who asks the study needs it."""
         untaught, self._untaught = self._untaught, []
-        if self._known + len(untaught) > MOST:
+        if self._known + len(untaught) > STUDY_TRIALS:
             self._forget()
             return
         for point in untaught:
@@ -295,7 +295,7 @@ class Guided:
         self._study.add_trial(made)
 
     def _forget(self) -> None:
-        quarter = MOST // 4
+        quarter = STUDY_TRIALS // 4
         kept = dict.fromkeys((*self._good()[:quarter], *list(self._told)[-quarter:]))
         self._study, self._asked, self._known = self._made(), {}, len(kept)
         for point in kept:

@@ -18,9 +18,9 @@ from typing import Any
 from workbench.dialects.base import Workload
 from workbench.errors import StoreError, sentence
 from workbench.graph.received import Damaged, fields, parse
-from workbench.measure.store.conditions import conditions
-from workbench.measure.store.store import place
-from workbench.measure.store.workload_hash import workload_hash
+from workbench.measurement.machine import conditions
+from workbench.measurement.row import workload_hash
+from workbench.measurement.store import place
 from workbench.pipeline.config import Config
 from workbench.tune.evaluate import Evaluator
 from workbench.tune.trial import Trial, key_of
@@ -112,7 +112,7 @@ def header(workload: Workload) -> dict[str, Any]:
     return {"format": FORMAT, **who, **kept}
 
 
-def default_path(workload: Workload) -> Path:
+def default_log_path(workload: Workload) -> Path:
     """Where a workload's log is kept unless it is named: beside the file of measurements.
 
     Raises
@@ -137,8 +137,8 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"a trial holds a {type(value).__name__}, which is no number, text or list")
 
 
-class Book:
-    """Written by the run's thread, read by any.
+class Trials:
+    """The trials of a run, written to the log first. The run's thread writes; any thread reads.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class Book:
     trials
         Those of the log.
     evaluator
-        Is told of each.
+        It learns of each trial.
     """
 
     def __init__(self, log: Log | None, trials: Sequence[Trial], evaluator: Evaluator) -> None:
@@ -160,27 +160,27 @@ class Book:
             evaluator.learn(trial)
 
     @property
-    def trials(self) -> tuple[Trial, ...]:
-        """All so far, in the order in which they were begun."""
+    def all(self) -> tuple[Trial, ...]:
+        """All trials so far, in the order in which they were begun."""
         with self._lock:
             return tuple(self._trials[number] for number in sorted(self._trials))
 
     def of(self, target: str) -> list[Trial]:
-        """Those of one target."""
-        return [trial for trial in self.trials if trial.target == target]
+        """Return the trials of one target."""
+        return [trial for trial in self.all if trial.target == target]
 
-    def number(self) -> int:
-        """One that no candidate had."""
+    def next_number(self) -> int:
+        """Return a number that no candidate had."""
         self._next += 1
         return self._next - 1
 
-    def known(self, target: str, config: Config) -> Trial | None:
-        """What is known of a configuration, if it is enough for what is asked now."""
+    def find(self, target: str, config: Config) -> Trial | None:
+        """Return the trial of a configuration, if it answers the objectives of this run."""
         found = self._by_key.get(key_of(target, config))
-        return found if found is not None and self._evaluator.enough(found) else None
+        return found if found is not None and self._evaluator.is_enough(found) else None
 
     def keep(self, trial: Trial) -> None:
-        """Write a trial down; in the place of another one of that number."""
+        """Keep a trial; it replaces an earlier one of that number."""
         if self._log is not None:
             self._log.append(trial)
         with self._lock:

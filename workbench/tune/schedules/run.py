@@ -1,107 +1,57 @@
-"""A ScheduleRun: a search for schedules at work, which another thread may look at, pause, resume and stop."""
+"""`wb.tune_schedules`: search schedules for the kernels of a model, keep them, and race the model with and without them."""
 
 from __future__ import annotations
 
-import tempfile
-import threading
-import time
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
-from workbench.errors import NoDevice, StoreError, WorkbenchError
-from workbench.measure.status import CANCELLED, OK, status_of
-from workbench.measure.store.conditions import conditions
-from workbench.measure.timing.subject import Limits, no_device
+from workbench.dialects.schedule_search import best_cost_model
+from workbench.errors import WorkbenchError
+from workbench.measurement.row import CANCELLED, OK
 from workbench.pipeline.config import Config
+from workbench.targets import TargetLike, target_text
 from workbench.terminal import visible
-from workbench.tune.background_run import Beside
+from workbench.tune.background_run import BackgroundRun
 from workbench.tune.budget import RECENT
-from workbench.tune.schedules.database import begun, folder_for
 from workbench.tune.schedules.result import Task, TunedSchedules
-from workbench.tune.schedules.tasks import measured, selected, tasks_of, with_and_without
+from workbench.tune.schedules.search import ScheduleRequest, ScheduleSearch, Trial
 from workbench.tune.trial import Best
-from workbench.worker.host import allowed
-from workbench.worker.parent import worker
+from workbench.worker.parent import Progress, never, silent
+from workbench.worker.reporting import reported
 
 if TYPE_CHECKING:
     import pandas as pd
 
-ROLE = "tuning"
-"the child process of its own in which schedules are searched"
-PAUSED = "Waiting to be resumed"
-"what a paused run does as soon as nothing is in flight"
 
+class ScheduleRun(BackgroundRun[TunedSchedules]):
+    """One search, in this thread (`run`) or in one of its own (`start`); any thread may call the rest."""
 
-@dataclass(frozen=True)
-class Trial:
-    """One candidate that this run tried."""
-
-    number: int
-    "of its kernel, those of earlier runs counted"
-    function: str
-    us: float | None
-    "microseconds of one call; None if it failed"
-    reason: str
-    "why it failed"
-    plain: bool
-    "whether it is the kernel without a schedule"
-    seconds: float
-    "that it took, with what was compiled before it"
-
-
-@dataclass(frozen=True)
-class Order:
-    """What to do."""
-
-    kernels: tuple[Any, ...] | None
-    "as link.selected takes them"
-    trials: int
-    "for each kernel, those of earlier runs counted"
-    cost_model: str
-    folder: str | Path | None = None
-    budget: float = 4.0
-    "seconds of the race at the end"
-    seed: int = 0
-
-
-class ScheduleRun(Beside[TunedSchedules]):
-    """One search, in this thread (`run`) or beside it (`start`). Everything else may be asked from any thread."""
-
-    def __init__(self, workload: Workload, base: Config, target: str, order: Order, limits: dict[str, Any]) -> None:
+    def __init__(self, request: ScheduleRequest) -> None:
         super().__init__()
-        self.workload, self.base, self.target, self.order = workload, base, target, order
-        cancelled = limits["cancelled"]
-        self._limits = {
-            **limits,
-            "progress": lambda what, _part: self._at(what),
-            "cancelled": lambda: self._control.stopped() or cancelled(),
-        }
-        self._lock = threading.Lock()
-        self._tasks: tuple[Task, ...] = ()
-        self._chosen: set[str] = set()
-        self._trials: list[Trial] = []
+        self.workload, self.base = request.workload, request.base
+        self._search = ScheduleSearch(request, self._control, self._at)
         self._found: TunedSchedules | None = None
 
-    # -- what may be asked
+    @property
+    def target(self) -> str:
+        """The target, as TVM resolved it once the model was built."""
+        return self._search.target
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        """The kernels and what is known of each by now, the costliest first; none before they are found."""
-        with self._lock:
-            return self._tasks
+        """The kernels and their results so far, the costliest first; none before they are known."""
+        return self._search.tasks
 
     @property
     def trials(self) -> tuple[Trial, ...]:
         """The candidates of this run so far."""
-        with self._lock:
-            return tuple(self._trials)
+        return self._search.trials
 
     def trials_of(self, function: str) -> tuple[Trial, ...]:
-        """Those of one kernel."""
+        """Return the candidates of one kernel."""
         return tuple(trial for trial in self.trials if trial.function == function)
 
     @property
@@ -114,7 +64,7 @@ class ScheduleRun(Beside[TunedSchedules]):
         """Each time that the kernels of a run together became faster, in microseconds.
 
         A kernel counts as its best candidate, or with what it took before where that is less. It is an estimate, from kernels
-        that ran by themselves; the race at the end says what is true.
+        that ran by themselves; the race at the end measures the model.
         """
         known = {task.function: (task.weight, task.before_us or 0.0) for task in self.tasks}
         total = sum(us for _, us in known.values())
@@ -153,19 +103,13 @@ class ScheduleRun(Beside[TunedSchedules]):
         recent = self.trials[-RECENT:]
         if not recent:
             return None
-        return self._waiting * sum(trial.seconds for trial in recent) / len(recent)
+        return self._search.waiting * sum(trial.seconds for trial in recent) / len(recent)
 
     @property
     def spent(self) -> float:
         """The part of the candidates that were tried, from 0 to 1."""
         made = len(self.trials)
-        return made / (made + self._waiting) if made else 0.0
-
-    @property
-    def _waiting(self) -> int:
-        """Candidates that are still to be tried."""
-        open = (task for task in self.tasks if task.function in self._chosen and task.status == "not selected")
-        return sum(max(0, self.order.trials - task.known - task.trials) for task in open)
+        return made / (made + self._search.waiting) if made else 0.0
 
     @property
     def table(self) -> pd.DataFrame:
@@ -180,7 +124,7 @@ class ScheduleRun(Beside[TunedSchedules]):
         return pd.DataFrame(rows, columns=list(names))
 
     def result(self) -> TunedSchedules:
-        """What came of it, when it is over.
+        """Return the result of a run that is over.
 
         Raises
         ------
@@ -197,111 +141,9 @@ class ScheduleRun(Beside[TunedSchedules]):
             raise WorkbenchError(f"there is no result yet, the run is {self.status}; wait for it, or stop it")
         return self._found
 
-    # -- how it goes
-
     def _work(self) -> bool:
-        self._found = self._searched()
+        self._found = self._search.run()
         return self._found.status != CANCELLED
-
-    def _searched(self) -> TunedSchedules:
-        missing = no_device(self.workload, self.target, Limits(**self._limits))
-        if missing:
-            raise NoDevice(missing)
-        how = {"budget": self.order.budget, "seed": self.order.seed, **self._limits}
-        before = measured(self.workload, self.base, self.target, **how)
-        about = {**conditions(self.workload.dialect), "target": before["target"]}
-        kept = folder_for(about) if self.order.folder is None else Path(self.order.folder)
-        place = Path(tempfile.mkdtemp(prefix="tvm-workbench-schedules-")) if kept is None else kept
-        begun(place, about)
-        self.target = before["target"]
-        answer = self._job("tasks", place)
-        tasks = tasks_of(answer, before["per_kernel"])
-        self._chosen = selected(tasks, self.order.kernels, self.workload, len(answer["graph"]["nodes"]))
-        self._tasks = tasks
-        for task in tasks:
-            self._put(self._ended(task, place))
-        found = TunedSchedules(
-            self.workload,
-            self.base,
-            self.target,
-            place,
-            self.tasks,
-            tuple(answer["calls"]),
-            answer["graph"],
-            self.order.cost_model,
-            before=before,
-            kept=kept is not None,
-        )
-        self._at("Comparing with and without")
-        return with_and_without(found, **how)
-
-    def _job(self, name: str, folder: Path, **more: Any) -> dict[str, Any]:
-        arguments = {"target": self.target, "config": self.base.to_data(), "folder": str(folder), **more}
-        return worker(ROLE).run(name, self.workload, arguments, **self._limits)
-
-    def _ended(self, task: Task, folder: Path) -> Task:
-        """A kernel after its search, and how that ended."""
-        if task.function not in self._chosen:
-            return replace(task, status="known") if task.known else task
-        if task.known >= self.order.trials:
-            return replace(task, status="known")
-        try:
-            going = True
-            while going and self._goes_on():
-                task, going = self._stepped(task, folder)
-                self._put(task)
-        except StoreError:
-            raise
-        except WorkbenchError as error:
-            return replace(task, status=status_of(error), message=str(error))
-        if going:
-            # it holds the folder until it is ended
-            worker(ROLE).stop()
-            return replace(task, status=CANCELLED)
-        if task.best_us is None:
-            return replace(task, status="failed", message="no candidate ran; see failures")
-        ended = task.known + task.trials < self.order.trials
-        return replace(
-            task, status="tuned", message="all schedules that MetaSchedule draws were tried" if ended else ""
-        )
-
-    def _goes_on(self) -> bool:
-        """Wait while paused; whether to go on."""
-        if self._control.paused:
-            self._at(PAUSED)
-        return self._control.wait() and not self._limits["cancelled"]()
-
-    def _stepped(self, task: Task, folder: Path) -> tuple[Task, bool]:
-        """A kernel after one more candidate, and whether there may be others."""
-        made = task.known + task.trials
-        begun = time.perf_counter()
-        tried = self._job(
-            "step",
-            folder,
-            function=task.function,
-            trials=self.order.trials - made,
-            upto=self.order.trials,
-            seed=self.order.seed + made,
-            cores=sorted(allowed()) or [0],
-            cost_model=self.order.cost_model,
-        )["tried"]
-        if tried is None:
-            return task, False
-        with self._lock:
-            self._trials.append(Trial(made, task.function, **tried, seconds=time.perf_counter() - begun))
-        failures = dict(task.failures)
-        if tried["us"] is None:
-            failures[tried["reason"]] = failures.get(tried["reason"], 0) + 1
-        best = min((us for us in (tried["us"], task.best_us) if us is not None), default=None)
-        plain = tried["us"] if tried["plain"] else task.plain_us
-        return replace(task, trials=task.trials + 1, best_us=best, plain_us=plain, failures=failures), True
-
-    def _put(self, task: Task) -> None:
-        """Show a kernel as it is now."""
-        with self._lock:
-            self._tasks = tuple(task if task.function == other.function else other for other in self._tasks)
-        best = "" if task.best_us is None else f", best {task.best_us:.3g} us"
-        self._at(f"{task.function}: {task.known + task.trials} of {self.order.trials} candidates{best}")
 
     def __str__(self) -> str:
         """Where it is, in a sentence."""
@@ -316,3 +158,114 @@ class ScheduleRun(Beside[TunedSchedules]):
         names = ("function", "op", "weight", "before_us", "plain_us", "best_us", "known", "trials", "status")
         rows = [{name: getattr(task, name) for name in names} for task in self.tasks]
         return f"<p>{escape(str(self))}</p>{pd.DataFrame(rows, columns=list(names)).to_html()}"
+
+
+def tune_schedules(workload: Workload, target: TargetLike = "llvm", **how: Any) -> TunedSchedules:
+    """Search faster schedules for a model's kernels with TVM's MetaSchedule, in a child process.
+
+    All trials are kept: a kernel that had its trials is not tuned again, in this model or another, and a run that was
+    stopped or killed goes on where it was, but for the candidate that was being tried.
+
+    Parameters
+    ----------
+    target, how
+        As `prepared_schedules` takes them.
+
+    Raises
+    ------
+    NoDevice
+        There is nothing here to run candidates on.
+    MeasureError
+        The model does not build or run without schedules.
+    StoreError
+        The folder cannot be used, or another run tunes in it.
+
+    Examples
+    --------
+    >>> tuned = wb.tune_schedules(w, trials=32)  # doctest: +SKIP
+    >>> print(tuned)  # doctest: +SKIP
+    >>> wb.measure(w, [3, tuned.best])  # doctest: +SKIP
+    """
+    with reported(how.pop("progress", None), f"Tuning the kernels of {workload.name}") as report:
+        return prepared_schedules(workload, target, **how, progress=report).run()
+
+
+def prepared_schedules(
+    workload: Workload,
+    target: TargetLike = "llvm",
+    *,
+    kernels: Iterable[Any] | None = None,
+    trials: int = 64,
+    config: Any = 3,
+    cost_model: str | None = None,
+    folder: str | Path | None = None,
+    budget: float = 4.0,
+    timeout: float = 600.0,
+    memory: int | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+    cancelled: Callable[[], bool] = never,
+) -> ScheduleRun:
+    """Return the run of `wb.tune_schedules` before it starts: `start()` runs it in a thread, where it can be paused and stopped.
+
+    Parameters
+    ----------
+    kernels
+        The kernels to tune: names of compiled functions, indexes of calls (`result.table`, `wb.kernels`), or `{"node": id}`; all by
+        default. A kernel without a tuned schedule is compiled as TVM does it without one, which in Relay is slow.
+    trials
+        Candidates for each kernel, those of earlier runs included. On a CPU the first is the kernel without a schedule.
+    config
+        The configuration to tune, as wb.measure takes it: the opt level, or another.
+    cost_model
+        The chooser of candidates: `xgb` or `random`; by default `xgb` where an xgboost that this TVM can use is installed.
+    folder
+        Of the database; by default in the folder of the measurements, one for each TVM, machine and target.
+    budget
+        Seconds of the race at the end.
+    timeout
+        Seconds that a candidate, with the compiling of the batch that it is in, or a build or a run may take.
+    progress, cancelled
+        Called with each step; asked whether to stop.
+
+    Raises
+    ------
+    WorkbenchError
+        An argument is wrong.
+    """
+    if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
+        raise WorkbenchError(f"trials is {trials!r}; give the number of candidates for each kernel, 1 or more")
+    model = _model(cost_model, workload.dialect)
+    limits = {"timeout": timeout, "memory": memory, "cancelled": cancelled}
+    request = ScheduleRequest(
+        workload,
+        Config.of(config),
+        target_text(target),
+        _listed(kernels),
+        trials,
+        model,
+        folder,
+        budget,
+        seed,
+        limits,
+    )
+    run = ScheduleRun(request)
+    run.listen(lambda run: progress(run.doing, run.spent))
+    return run
+
+
+def _listed(kernels: Any) -> tuple[Any, ...] | None:
+    if kernels is None:
+        return None
+    return (kernels,) if isinstance(kernels, (str, int, Mapping)) else tuple(kernels)
+
+
+def _model(asked: str | None, dialect: str) -> str:
+    """The cost model: what was asked for, or the best that is installed."""
+    best = best_cost_model(dialect)
+    if asked not in (None, "xgb", "random"):
+        raise WorkbenchError(f"there is no cost model {asked!r}; give xgb or random")
+    if asked == "xgb" and best != asked:
+        needs = "an xgboost that still has its module rabit" if dialect == "relay" else "tvm-workbench[schedules]"
+        raise WorkbenchError(f"the cost model xgb needs {needs}; install it, or give random")
+    return asked or best

@@ -1,0 +1,178 @@
+"""`wb.count`: what a build would call, from the passes alone, while somebody waits."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.dialects.counted import OK
+from workbench.dialects.entries import Shapes, chosen
+from workbench.dialects.registry import dialect_of
+from workbench.errors import MeasureError, UnknownName
+from workbench.pipeline.config import AS_IS, Config, check_config, context_of
+from workbench.pipeline.run import Runner
+from workbench.pipeline.spec import Pipeline
+from workbench.targets import TargetLike, target_text
+from workbench.worker.parent import Progress, never, worker
+from workbench.worker.reporting import reported
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Whole numbers, the same that `wb.kernels` counts on a build."""
+
+    calls: int
+    "entries of the executor in one run, no-ops too"
+    functions: int
+    "distinct compiled functions that are called"
+    noops: int
+    "calls that run nothing"
+    copies: int
+    "calls that copy from one device to another"
+    traffic_bytes: int
+    "bytes that the calls read and write"
+    handover_bytes: Mapping[str, int] = field(hash=False)
+    "data type -> bytes that calls read of what other calls wrote"
+    target: str = field(default="", compare=False)
+    "as a build would use it"
+    status: str = OK
+    "`failed` where no build of it runs, `lower bound` where dimensions are open"
+    reason: str = field(default="", compare=False)
+    "of a status other than `ok`"
+
+
+def count(
+    workload: Workload,
+    target: TargetLike = "llvm",
+    opt_level: int = 3,
+    disabled: Sequence[str] = (),
+    required: Sequence[str] = (),
+    config: Mapping[str, Any] | Config | None = None,
+    *,
+    entry: str | None = None,
+    shapes: Shapes | None = None,
+    timeout: float = 600.0,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] = never,
+) -> Counts:
+    """Run the graph-level passes of a build, in the child process, and count; no code is generated.
+
+    Parameters
+    ----------
+    target, opt_level, disabled, required, config
+        As `wb.kernels` takes them.
+    entry, shapes
+        The function to run and the sizes to run it with, as `wb.load` takes them.
+
+    Raises
+    ------
+    MeasureError, WorkerLost
+        The passes failed, or ended their process.
+    """
+    how = context_of(opt_level, disabled, required, config)
+    chosen_one = chosen(workload, entry, shapes)
+    with reported(progress, f"Counting the kernels of {workload.name}") as report:
+        return count_config(chosen_one, how, target, timeout=timeout, progress=report, cancelled=cancelled)
+
+
+def count_config(workload: Workload, config: Config, target: TargetLike = "llvm", **how: Any) -> Counts:
+    """The same for a Config; the pipeline of one that has a pipeline has run, and `workload` is what it made."""
+    check_config(workload, config)
+    arguments = {"target": target_text(target), "config": config.context().to_data()}
+    return Counts(**worker().run("count", workload, arguments, **how))
+
+
+_GRAPH_ONLY = ("relay.FuseOps.", "relax.FuseOps.")
+"settings that no pass on TIR asks for, so that all they do is in the final module"
+
+
+@dataclass(frozen=True)
+class Final:
+    """A configuration, looked at from the outside."""
+
+    counts: Counts
+    fingerprint: str
+    """Of the module that goes to code generation and of the settings that code generation itself asks for: two
+    configurations that share it compile to the same code. Empty where it was not asked for."""
+
+
+def look(workload: Workload, config: Config, target: TargetLike = "llvm", *, final: bool = True, **how: Any) -> Final:
+    """Run the passes of a configuration in the child process; no code is generated.
+
+    Parameters
+    ----------
+    final
+        Whether to hash the final module too, which runs the passes once more with the values of all constants.
+    how
+        `timeout`, `memory`, `progress`, `cancelled`, as `Worker.run` takes them.
+
+    Raises
+    ------
+    UnknownName, MeasureError, WorkerLost
+        The configuration is refused, a pass failed, or the passes ended their process.
+    """
+    check_config(workload, config)
+    arguments = {"target": target_text(target), "config": config.to_data(), "final": final}
+    found = worker().run("look", workload, arguments, **how)
+    counts = Counts(**found["counts"])
+    return Final(counts, _with_context(workload, config, found["fingerprint"], counts.target) if final else "")
+
+
+def final_workload(workload: Workload, config: Config, target: TargetLike = "llvm") -> Workload:
+    """What a configuration makes of a workload before code is generated.
+
+    That is its pipeline's result; without a pipeline, the module in which the compiler has decided on its kernels.
+
+    Raises
+    ------
+    UnknownName, MeasureError, WorkerLost
+        The configuration is refused, a pass failed, or the passes ended their process.
+    """
+    check_config(workload, config)
+    if config.pipeline:
+        runner = Runner(workload)
+        made = runner.run(Pipeline.parse(config.pipeline), config.opt_level)
+        if made.failed is not None:
+            raise MeasureError(f"{made.failed.name} failed: {made.failed.error}")
+        return runner.workload_of(made.end)
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = {"target": target_text(target), "config": config.to_data(), "folder": folder}
+        worker().run("write_final", workload, arguments)
+        found = dialect_of(workload).frontend.restore(Path(folder))
+    return replace(workload.of(found.module), params=found.params)
+
+
+def as_it_stands(workload: Workload, config: Config) -> Config:
+    """How to compile what `final_workload` gives: the settings of the configuration, and no pass that need not run."""
+    context = config.context()
+    off = dict.fromkeys((*AS_IS, *context.disabled))
+    disabled = tuple(name for name in off if _known(workload, name))
+    return replace(context, name="as it stands", opt_level=0, disabled=disabled, required=())
+
+
+def _known(workload: Workload, name: str) -> bool:
+    """Whether this dialect has a pass of that name to switch off."""
+    try:
+        check_config(workload, Config(disabled=(name,)))
+    except (UnknownName, MeasureError):
+        return False
+    return True
+
+
+def _with_context(workload: Workload, config: Config, module: str, target: str) -> str:
+    """The module's hash together with what of the PassContext reaches the passes after the graph's."""
+    catalog = {info.name for info in dialect_of(workload).passes.catalog()}
+    context = config.context()
+    deeper = {
+        "disabled": sorted(name for name in context.disabled if "." in name and name not in catalog),
+        "required": sorted(name for name in context.required if "." in name and name not in catalog),
+        "options": {name: value for name, value in context.options.items() if not name.startswith(_GRAPH_ONLY)},
+    }
+    text = json.dumps([module, target, deeper], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

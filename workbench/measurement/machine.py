@@ -1,0 +1,137 @@
+"""What a time depends on besides the program: the machine, its devices, and TVM."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from workbench.worker.cuda import gpu
+from workbench.worker.host import cores, cpu_features, cpu_model, memory_gib
+
+CONDITIONS = (
+    "tvm",
+    "dialect",
+    "cpu",
+    "cpu_features",
+    "cores",
+    "threads",
+    "gpu",
+    "gpu_clock_mhz",
+    "driver",
+    "machine",
+)
+"columns of a row"
+
+
+def conditions(dialect: str) -> dict[str, Any]:
+    """The conditions here and now, by column.
+
+    Parameters
+    ----------
+    dialect
+        Whose TVM; imports it.
+
+    Returns
+    -------
+    dict
+        `tvm` (version), `dialect`, `cpu` (model), `cpu_features` (what its vectors can do), `cores` (that this process may
+        use), `threads` (of TVM's runtime), `gpu`, `gpu_clock_mhz` (now), `driver` (None without a GPU), `machine`.
+    """
+    tvm = importlib.import_module("tvm")
+    found = gpu()
+    # TVM ties whoever asks it to one core: not the notebook's thread, a passing one
+    with ThreadPoolExecutor(1) as passing:
+        threads = passing.submit(tvm.runtime.num_threads).result()
+    return {
+        "tvm": str(tvm.__version__),
+        "dialect": dialect,
+        "cpu": cpu_model(),
+        "cpu_features": cpu_features(),
+        "cores": cores(),
+        "threads": int(threads),
+        "gpu": None if found is None else found.name,
+        "gpu_clock_mhz": None if found is None else found.clock_mhz,
+        "driver": None if found is None else found.driver,
+        "machine": machine("" if found is None else found.name),
+    }
+
+
+def machine(gpu_name: str) -> str:
+    """A hash that tells machines of different speed apart; no name of a host goes into it.
+
+    Returns
+    -------
+    str
+        12 hexadecimal digits, of the CPU's model and features, the cores, the memory and the GPU.
+    """
+    parts = (cpu_model(), cpu_features(), cores(), memory_gib(), gpu_name)
+    return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:12]
+
+
+COPIED = 64 << 20
+"bytes of the array that is copied: several times what a cache holds for one core"
+SIDE = 1024
+"rows and columns of the matrices"
+REPEATS = 5
+"the best counts: a ceiling is what is possible, and what disturbs a run only makes it slower"
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """A machine's limits."""
+
+    bytes_per_second: float
+    "read and written together"
+    flops_per_second: float
+    "of float32; a multiplication with its addition is two"
+    method: str
+    "how they were measured, in words"
+
+
+@cache
+def ceilings(threads: int | None = None) -> Ceilings:
+    """Measure this machine's CPU, once a process; takes a quarter of a second.
+
+    Parameters
+    ----------
+    threads
+        Threads that copy; as many as there are cores by default. The product runs on as many as numpy's BLAS takes.
+    """
+    count = threads or cores()
+    method = (
+        f"ceilings through numpy {np.__version__}: copy of {COPIED >> 20} MB by {count} thread{'s' if count > 1 else ''}, "
+        f"product of {SIDE} x {SIDE} float32; best of {REPEATS}"
+    )
+    return Ceilings(2 * COPIED / _copying(count), 2 * SIDE**3 / _multiplying(), method)
+
+
+def _copying(threads: int) -> float:
+    source = np.ones(COPIED, np.uint8)
+    target = np.empty_like(source)
+    parts = list(zip(np.array_split(source, threads), np.array_split(target, threads), strict=True))
+    with ThreadPoolExecutor(threads) as pool:
+        return _best(lambda: list(pool.map(lambda part: np.copyto(part[1], part[0]), parts)))
+
+
+def _multiplying() -> float:
+    left, right = (np.random.default_rng(seed).random((SIDE, SIDE), np.float32) for seed in (0, 1))
+    out = np.empty_like(left)
+    return _best(lambda: np.matmul(left, right, out=out))
+
+
+def _best(run: Callable[[], object]) -> float:
+    run()
+    seconds = []
+    for _ in range(REPEATS):
+        started = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - started)
+    return min(seconds)

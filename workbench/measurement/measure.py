@@ -1,0 +1,213 @@
+"""`wb.measure`: configurations built, checked and timed on this machine, one row each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from workbench.dialects.base import Workload
+from workbench.dialects.entries import Shapes, chosen
+from workbench.errors import WorkbenchError, WorkerLost
+from workbench.measurement.remote.devices import Part, measured_with
+from workbench.measurement.remote.tracker import Tracker
+from workbench.measurement.row import COLUMNS, FAILED, INTERRUPTED, begun, new_run, status_of, table
+from workbench.measurement.store import append
+from workbench.measurement.timing import Limits, Subject, measured
+from workbench.pipeline.config import Config
+from workbench.pipeline.run import Runner
+from workbench.pipeline.spec import Pipeline
+from workbench.targets import TargetLike, target_text, target_texts
+from workbench.worker.parent import Progress, never, silent
+from workbench.worker.reporting import reported
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEFAULT = tuple(range(4))
+"opt levels 0 to 3"
+
+
+def measure(
+    workload: Workload,
+    configs: Iterable[Any] = DEFAULT,
+    targets: TargetLike | Iterable[TargetLike] = ("llvm",),
+    *,
+    entry: str | None = None,
+    shapes: Shapes | None = None,
+    budget: float = 1.0,
+    timeout: float = 600.0,
+    memory: int | None = None,
+    seed: int = 0,
+    check: bool = True,
+    per_kernel: bool = False,
+    remote: Tracker | None = None,
+    executor: Executor | None = None,
+    store: bool = True,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] = never,
+) -> pd.DataFrame:
+    """Build, check and time each configuration for each target.
+
+    Parameters
+    ----------
+    configs
+        Opt levels, pipelines or their text, dicts of Config's fields, or Configs.
+    targets
+        As TVM writes them; plain `llvm` gets this host's `-mcpu`, plain `cuda` this GPU's `-arch`.
+    entry, shapes
+        The function to run and the sizes to run it with, as `wb.load` takes them.
+    budget
+        Seconds of timing a row, after the warm-up; as many again for its kernels.
+    timeout
+        Seconds that a build, or a run, may take.
+    memory
+        Bytes that the child process may hold; nine tenths of what is free by default.
+    check
+        Whether to compare each configuration's outputs with those of the reference (measurement/timing.py), on the same random
+        inputs; what differs has status `wrong`.
+    per_kernel
+        Whether to time each call of a kernel too.
+    remote
+        Run on the devices that this tracker lends, as many at once as it has; targets are then taken as they are written.
+    executor
+        Compile on its processes or machines, several at once: a ProcessPoolExecutor, or `client.get_executor()` of Dask's.
+        Timing begins when all is built, unless it is done elsewhere.
+    store
+        Whether to keep the rows for `wb.history`.
+    progress
+        Called with the work in words and the part that is done; by default that is shown in the cell or the terminal after
+        a second.
+    cancelled
+        Asked whether to stop. What is not measured then is a row with status `cancelled`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a (config, target): counts, `median_us`, `q1_us`, `q3_us`, the raw `samples` in seconds, the check, and what
+        they depend on. What fails, crashes, takes too long or too much is a row with that status and the reason. Ctrl-C ends
+        the measurement and gives the rows that are measured; the others have status `interrupted`.
+    """
+    workload = chosen(workload, entry, shapes)
+    runner, run, wanted = Runner(workload), new_run(), target_texts(targets)
+    asked = [(given, target) for given in _listed(configs) for target in wanted]
+    rows: dict[int, dict[str, Any]] = {}
+
+    def keep(place: int, row: dict[str, Any]) -> None:
+        rows[place] = finished(row, store)
+
+    try:
+        with reported(progress, f"Measuring {workload.name}") as report:
+            how = Limits(budget, timeout, memory, seed, check, per_kernel, report, cancelled, remote)
+            if remote is None and executor is None:
+                for place, (given, target) in enumerate(asked):
+                    here = replace(how, progress=_within(report, place, len(asked), f"{given[0].label} for {target}"))
+                    keep(place, _row(_part(runner, given, target, here, run), here))
+            else:
+                parts = [_part(runner, given, target, how, run) for given, target in asked]
+                measured_with(parts, how, executor, keep)
+    except KeyboardInterrupt:
+        for place, (given, target) in enumerate(asked):
+            rows.setdefault(place, _interrupted(begun(workload, given[0], target, run)))
+    return table([rows[place] for place in range(len(asked))])
+
+
+def finished(row: dict[str, Any], store: bool) -> dict[str, Any]:
+    """Return a row that is complete; it is kept at once, so that a killed notebook does not lose it."""
+    if store:
+        append(row)
+    return row
+
+
+def raise_interrupt(rows: pd.DataFrame) -> None:
+    """Raise KeyboardInterrupt if an interrupt ended the measurement, for a caller that needs all rows."""
+    if (rows["status"] == INTERRUPTED).any():
+        raise KeyboardInterrupt
+
+
+def _within(progress: Progress, place: int, total: int, label: str) -> Progress:
+    """Return the progress of one row, as a part of the whole."""
+
+    def say(what: str, fraction: float | None) -> None:
+        progress(f"{label} ({place + 1} of {total}): {what}", (place + (fraction or 0.0)) / total)
+
+    return say
+
+
+def _interrupted(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the row of a configuration that was not measured before an interrupt; `wb.history` does not keep it."""
+    message = "interrupted before it was measured; call wb.measure again with this configuration"
+    return {**row, "status": INTERRUPTED, "message": message}
+
+
+def _listed(configs: Iterable[Any]) -> list[tuple[Config, Pipeline | None]]:
+    """Each configuration, and the pipeline itself where only this notebook can run it."""
+    return [
+        (Config.of(config), config if isinstance(config, Pipeline) and any(step.run for step in config) else None)
+        for config in configs
+    ]
+
+
+def _row(part: Part, how: Limits) -> dict[str, Any]:
+    return part.row if part.subject is None else measured(part.subject, part.target, how, part.row)
+
+
+def _part(runner: Runner, given: tuple[Config, Pipeline | None], target: str, how: Limits, run: str) -> Part:
+    """What is to be measured, and the row for it; a pipeline that fails has finished its row."""
+    config, pipeline = given
+    row = begun(runner.workload, config, target, run)
+    try:
+        if how.cancelled():
+            raise WorkerLost("cancelled before it was measured", "cancelled")
+        subject = Subject.of(runner.workload, config)
+        if pipeline is not None:
+            subject = Subject(runner.workload, _made(runner, pipeline, config), config, config.context())
+    except WorkbenchError as error:
+        return Part({**row, "status": status_of(error), "message": str(error)}, None, target)
+    return Part(row, subject, target)
+
+
+def _made(runner: Runner, pipeline: Pipeline, config: Config) -> Workload:
+    """What a pipeline with functions or Pass objects makes, here where they live."""
+    trace = runner.run(pipeline, config.opt_level)
+    if trace.failed is not None:
+        raise WorkbenchError(f"{trace.failed.name} failed: {trace.failed.error}")
+    return runner.workload_of(trace.end)
+
+
+def failed_row(config: Config, target: str, message: str) -> dict[str, Any]:
+    """The row of a configuration that gave no numbers."""
+    row = {"config": config.label, "target": target, "asked_target": target, "status": FAILED, "message": message}
+    return {**dict.fromkeys(COLUMNS), **row, "pipeline": config.pipeline}
+
+
+def measure_one(
+    workload: Workload,
+    config: Config,
+    target: TargetLike,
+    *,
+    origin: Workload | None = None,
+    budget: float = 1.0,
+    timeout: float = 600.0,
+    memory: int | None = None,
+    seed: int = 0,
+    check: bool = True,
+    per_kernel: bool = False,
+    store: bool = True,
+    progress: Progress = silent,
+    cancelled: Callable[[], bool] = never,
+) -> dict[str, Any]:
+    """One row for `workload`, compiled as `config` says; for a configuration with a pipeline, what the pipeline made.
+
+    Failures are rows too: nothing but a programming error is raised.
+
+    Parameters
+    ----------
+    origin
+        What the pipeline started from: its outputs are those to compare with.
+    """
+    start, target = workload if origin is None else origin, target_text(target)
+    how = Limits(budget, timeout, memory, seed, check, per_kernel, progress, cancelled)
+    row = begun(start, config, target, new_run())
+    return finished(measured(Subject(start, workload, config, config.context()), target, how, row), store)

@@ -1,0 +1,171 @@
+"""Times, bytes and FLOPs of kernels as values of a graph's boxes and nodes, for the pictures of widgets/."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import UnknownName, WorkbenchError
+from workbench.graph.diff import diff
+from workbench.graph.model import Graph
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from workbench.measurement.kernels import Kernels
+COMPUTING = ("op", "call")
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """Values over one graph; a value is where its kernel is."""
+
+    title: str
+    unit: str
+    nodes: Mapping[int, float] = field(default_factory=dict)
+    "by id: kernels of one node, which have no box"
+    groups: Mapping[int, float] = field(default_factory=dict)
+    "by id: kernels that the graph shows as a box"
+    inside: Mapping[int, int] = field(default_factory=dict)
+    "a node of each such group"
+
+    def data(self) -> dict[str, Any]:
+        """As a page reads it."""
+        groups = {str(id): [value, self.inside[id]] for id, value in self.groups.items()}
+        values = {str(id): value for id, value in self.nodes.items()}
+        return {"values": values, **({"groups": groups} if groups else {})}
+
+
+def overlay_of(
+    kernels: Kernels,
+    what: str = "bytes",
+    *,
+    times: pd.DataFrame | Iterable[Row] | None = None,
+    onto: Graph | None = None,
+) -> Overlay:
+    """Values of each kernel, for `GraphView.overlay` and `CompareView.overlay`.
+
+    Parameters
+    ----------
+    kernels
+        As `wb.kernels` counts them.
+    what
+        "bytes" (read and written), "flops" (kernels whose FLOPs are unknown have no value), "launches", or "us".
+    times
+        For "us": a row of `wb.measure(..., per_kernel=True)`, the table of them, or one row's `per_kernel`.
+    onto
+        The graph whose ids are wanted, `kernels.graph` by default. Another graph of the same program is paired by `wb.diff`;
+        kernels that share a box there are summed in it.
+
+    Raises
+    ------
+    WorkbenchError
+        Another `what`, or "us" with no times of kernels.
+
+    Examples
+    --------
+    >>> wb.GraphView(k.graph).overlay(wb.overlay_of(k, "bytes"))                      # doctest: +SKIP
+    """
+    values = _values(kernels, what, times)
+    graph = kernels.graph if onto is None else onto
+    places = nodes_on(kernels, graph)
+    title, unit = TITLES[what]
+    nodes: dict[int, float] = {}
+    groups: dict[int, float] = {}
+    inside: dict[int, int] = {}
+    for index, value in values.items():
+        found = places.get(index, [])
+        box = {graph.kernel_of(node) for node in found}
+        if len(box) == 1 and None not in box:
+            (group,) = box
+            assert group is not None
+            groups[group] = groups.get(group, 0) + value
+            inside[group] = found[-1]
+        elif found:
+            # the last one is the kernel's result, whatever else the graph has between its inputs and that
+            nodes[found[-1]] = nodes.get(found[-1], 0) + value
+    return Overlay(title, unit, nodes, groups, inside)
+
+
+TITLES = {
+    "bytes": ("read and written", "bytes"),
+    "flops": ("arithmetic", "FLOP"),
+    "launches": ("launches", ""),
+    "us": ("time of each kernel", "µs"),
+}
+
+
+def nodes_on(kernels: Kernels, graph: Graph) -> dict[int, list[int]]:
+    """For each call, the nodes it computes, in its own graph or in another graph of the program."""
+    own = {int(row["index"]): [int(node) for node in row["nodes"]] for row in kernels.rows}
+    if graph is not kernels.graph:
+        back: dict[int, list[int]] = {}
+        for node, there in diff(graph, kernels.graph).mapping.items():
+            for other in there:
+                back.setdefault(other, []).append(node)
+        own = {index: sorted({node for other in nodes for node in back.get(other, ())}) for index, nodes in own.items()}
+    computing = {node.id for node in graph.nodes if node.kind in COMPUTING}
+    return {index: [node for node in nodes if node in computing] for index, nodes in own.items()}
+
+
+def _values(kernels: Kernels, what: str, times: pd.DataFrame | Iterable[Row] | None) -> dict[int, float]:
+    if what not in TITLES:
+        raise UnknownName("value of a kernel", what, TITLES)
+    if what == "us":
+        return {int(row["index"]): float(row["median_us"]) for row in timed(times) if _known(row.get("median_us"))}
+    rows = {int(row["index"]): _counted(row, what) for row in kernels.rows if not row["noop"]}
+    return {index: value for index, value in rows.items() if value is not None}
+
+
+def _counted(row: Row, what: str) -> float | None:
+    value = row["bytes_read"] + row["bytes_written"] if what == "bytes" else row[what]
+    return float(value) if _known(value) else None
+
+
+def _known(value: Any) -> bool:
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
+def timed(times: Any) -> list[Row]:
+    """Rows of kernels with times, of whatever `wb.measure` gave.
+
+    Raises
+    ------
+    WorkbenchError
+        No kernel was timed.
+    """
+    data: list[Row]
+    if hasattr(times, "to_dict"):
+        data = times.to_dict("records") if times.ndim == 2 else [times.to_dict()]
+    else:
+        data = list(times or ())
+    if data and "per_kernel" in data[0]:
+        data = next(
+            (row["per_kernel"] for row in data if isinstance(row["per_kernel"], list) and row["per_kernel"]), []
+        )
+    if not data:
+        raise WorkbenchError("no kernel was timed here: measure with per_kernel=True, on a device that is there")
+    return data
+
+
+def joined(kernels: Kernels, times: Any = None) -> pd.DataFrame:
+    """The table of calls, with `median_us` and `share` of those that were timed.
+
+    Parameters
+    ----------
+    times
+        As `overlay_of` takes them; None for counts alone.
+    """
+    table = kernels.table
+    if times is None:
+        return table
+    import pandas as pd
+
+    found = pd.DataFrame(timed(times))
+    found = found[found["index"].notna()].astype({"index": int})
+    # a call in an arm that ran twice was timed twice
+    both = found.groupby("index", as_index=False)[["median_us", "share"]].sum()
+    return table.merge(both, on="index", how="left")

@@ -1,0 +1,178 @@
+"""`wb.race`: which of two configurations is faster, with an honest "can't tell"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from html import escape
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.errors import NoDevice
+from workbench.measurement.remote.devices import own_role
+from workbench.measurement.remote.tracker import Tracker, target_there
+from workbench.measurement.row import OK, WRONG
+from workbench.measurement.timing import Limits, RaceRequest, no_device, reference
+from workbench.measurement.verdict import Outcome, Ratio, Side, compared, judge
+from workbench.pipeline.config import Config
+from workbench.pipeline.config import check_config as legal
+from workbench.targets import TargetLike, target_text
+from workbench.terminal import visible
+from workbench.worker.parent import Progress, never, worker
+from workbench.worker.reporting import reported
+
+
+@dataclass(frozen=True)
+class Race:
+    """Two configurations, run in turn in one process."""
+
+    a: str
+    b: str
+    "what they are called"
+    target: str
+    ratio: float
+    "time of a over time of b: above 1, b is faster"
+    low: float
+    high: float
+    "the ratio's 95 % interval (measurement/verdict.py)"
+    samples_a: tuple[float, ...] = field(repr=False)
+    samples_b: tuple[float, ...] = field(repr=False)
+    "seconds of one run; entries of one place were taken one right after the other"
+    method: str = ""
+    note: str = ""
+    "what else decided: a configuration with wrong outputs never wins; or why the outputs were not checked"
+    wrong: tuple[str, ...] = ()
+    "which of them gave other outputs than the reference"
+    noise: tuple[Ratio, ...] = ()
+    "races of a program against itself: of a, in the same rounds, and others under the same conditions"
+
+    @property
+    def answer(self) -> str:
+        """Whether b is faster: `yes`, `no` or `can't tell`."""
+        return self.outcome.answer
+
+    @property
+    def outcome(self) -> Outcome:
+        """The answer with its reason and its sentence, by the rule that every headline follows."""
+        a, b = (Side(name, WRONG if name in self.wrong else OK, self.note) for name in (self.a, self.b))
+        race = Ratio(self.ratio, self.low, self.high)
+        facts = f"{self.rounds} rounds, {self.target}"
+        return judge(a, b, race, self.noise, facts=facts, again="run wb.race again")
+
+    @property
+    def rounds(self) -> int:
+        """How often each had its turn."""
+        return len(self.samples_a)
+
+    def __str__(self) -> str:
+        """One sentence: the answer, the ratio with its interval, the number of rounds; or why there is none."""
+        found = self.outcome
+        also = f"; {self.note}" if self.note and not self.wrong else ""
+        return visible(f"{found.sentence}{also}")
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(str(self))}</p>"
+
+
+def race(
+    workload: Workload,
+    a: Any,
+    b: Any,
+    target: TargetLike = "llvm",
+    *,
+    budget: float = 4.0,
+    timeout: float = 600.0,
+    memory: int | None = None,
+    seed: int = 0,
+    check: bool = True,
+    remote: Tracker | None = None,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] = never,
+) -> Race:
+    """Whether configuration `b` is faster than configuration `a`.
+
+    Both are built in one child process and run in turn, so that a machine that is slow for a while is slow for both. `a` has
+    two turns in each round: where it is not as fast as itself, the machine is too noisy and nothing is said of `b`.
+
+    Parameters
+    ----------
+    a, b
+        As `wb.measure` takes configurations; pipelines of named passes only.
+    budget
+        Seconds of runs after the warm-up.
+    timeout, memory, seed, check
+        As `wb.measure` takes them.
+    remote
+        Race on a device of this tracker: both on the same one, in one session.
+
+    Raises
+    ------
+    MeasureError
+        One of them does not build or run, or there is no device for the target.
+    """
+    configs, target = [Config.of(each) for each in (a, b)], target_text(target)
+    for config in configs:
+        legal(workload, config)
+    with reported(progress, f"Racing {configs[1].label} against {configs[0].label}") as report:
+        how = Limits(budget, timeout, memory, seed, check, False, report, cancelled)
+        return _raced(workload, configs, target, how, remote)
+
+
+def _raced(workload: Workload, configs: list[Config], target: str, how: Limits, remote: Tracker | None) -> Race:
+    if remote is not None:
+        remote.check()
+        target = target_there(target)
+    else:
+        missing = no_device(workload, target, how)
+        if missing:
+            raise NoDevice(missing)
+    expected, unchecked = reference(workload, how.seed, **how.of_a_job) if how.check else (None, "")
+    request = RaceRequest(
+        target=target,
+        configs=[config.to_data() for config in configs],
+        budget=how.budget,
+        seed=how.seed,
+        reference=None if expected is None else str(expected),
+        tracker=None if remote is None else remote.for_job(how.timeout),
+    )
+    found = _run(workload, request, how, remote)
+    return judged(configs[0].label, configs[1].label, found, unchecked and f"the outputs were not checked: {unchecked}")
+
+
+def _run(workload: Workload, request: RaceRequest, how: Limits, remote: Tracker | None) -> dict[str, Any]:
+    if remote is None:
+        return worker().run("race", workload, asdict(request), **how.of_a_job)
+    limits = {**how.of_a_job, "timeout": remote.patience(how.timeout)}
+    with own_role() as role:
+        return worker(role).run("race_on_device", workload, asdict(request), **limits)
+
+
+def judged(a: str, b: str, found: dict[str, Any], note: str = "") -> Race:
+    """The race that the child ran, with its answer.
+
+    Parameters
+    ----------
+    found
+        The answer of the job `race`.
+    note
+        What is to be said where nothing is wrong.
+    """
+    times = compared(found["samples_a"], found["samples_b"])
+    again = found.get("samples_again")
+    wrong = [name for name, each in zip((a, b), found["checks"], strict=True) if each.get("same") is False]
+    verb = "differ from the reference, so it cannot win" if len(wrong) == 1 else "differ from the reference"
+    note = f"the outputs of {' and of '.join(wrong)} {verb}" if wrong else note
+    return Race(
+        a,
+        b,
+        found["target"],
+        times.ratio,
+        times.low,
+        times.high,
+        tuple(found["samples_a"]),
+        tuple(found["samples_b"]),
+        found["method"],
+        note,
+        tuple(wrong),
+        (compared(found["samples_a"], again),) if again else (),
+    )

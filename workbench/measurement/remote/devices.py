@@ -1,0 +1,232 @@
+"""Rows measured on several devices at once: one child process a device, each taking the next row when it is done with one."""
+
+from __future__ import annotations
+
+import queue
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from concurrent.futures import TimeoutError as StillWorking
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeVar
+
+from workbench.errors import MeasureError, WorkbenchError, WorkerLost
+from workbench.measurement.remote.executor import submitted
+from workbench.measurement.remote.tracker import Tracker, target_there
+from workbench.measurement.row import status_of
+from workbench.measurement.timing import Limits, Subject, measured, reference
+from workbench.pipeline.config import check_config
+from workbench.worker.parent import Worker, worker
+
+MOST = 8
+"devices used at once: each costs this machine a process that has TVM in it"
+_choosing = threading.Lock()
+_taken: set[int] = set()
+"numbers of the child processes that measure on a device now"
+_T = TypeVar("_T")
+Task = Callable[[str, Callable[[], bool]], _T]
+"given the role of its device's child process, and what says whether to stop"
+
+
+def spread(tracker: Tracker, tasks: Sequence[Task[_T]]) -> Iterator[tuple[int, _T]]:
+    """Do tasks on as many devices as the tracker has; gives (place in `tasks`, answer) as they come.
+
+    Parameters
+    ----------
+    tasks
+        Each is called in a thread.
+
+    Raises
+    ------
+    MeasureError
+        The tracker does not answer.
+    """
+    lanes = max(1, min(MOST, len(tasks), len(tracker.servers())))
+    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+    answers: queue.SimpleQueue[tuple[int, _T | None, BaseException | None]] = queue.SimpleQueue()
+    for place in range(len(tasks)):
+        waiting.put(place)
+    with _stopping() as stop:
+        for _ in range(lanes):
+            threading.Thread(target=_lane, args=(tasks, waiting, answers, stop), daemon=True).start()
+        for _ in tasks:
+            place, answer, error = answers.get()
+            if error is not None:
+                raise error
+            yield place, answer  # pyright: ignore[reportReturnType]  it is None only beside an error
+
+
+def _lane(
+    tasks: Sequence[Task[_T]],
+    waiting: queue.SimpleQueue[int],
+    answers: queue.SimpleQueue[tuple[int, _T | None, BaseException | None]],
+    stop: threading.Event,
+) -> None:
+    with own_role() as role:
+        while not stop.is_set():
+            try:
+                place = waiting.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                answers.put((place, tasks[place](role, stop.is_set), None))
+            except BaseException as error:  # noqa: BLE001  it is raised in the thread that waits for the rows
+                answers.put((place, None, error))
+
+
+@contextmanager
+def own_role() -> Iterator[str]:
+    """A child process that no other thread of this notebook uses; those of earlier measurements are used again first."""
+    with _choosing:
+        mine = next(number for number in count() if number not in _taken)
+        _taken.add(mine)
+    try:
+        yield f"device {mine}"
+    finally:
+        with _choosing:
+            _taken.discard(mine)
+
+
+@contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """An event that is set when the block is left, in whatever way: Ctrl-C ends what the lanes do."""
+    stop = threading.Event()
+    try:
+        yield stop
+    finally:
+        stop.set()
+
+
+POLL_SECONDS = 0.1
+ELSEWHERE = ("cpu", "cpu_features", "cores", "threads", "gpu", "gpu_clock_mhz", "driver", "machine")
+"conditions of this machine, which are not those of a device behind a tracker"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A row that is to be filled."""
+
+    row: dict[str, Any]
+    subject: Subject | None
+    "None where the row is finished, because its pipeline failed"
+    target: str
+
+
+def measured_with(
+    parts: Sequence[Part], how: Limits, executor: Executor | None, keep: Callable[[int, dict[str, Any]], None]
+) -> None:
+    """Fill each row.
+
+    Builds are handed to the executor all at once. Without a tracker, runs begin when all builds are done: a time that is
+    taken while the machine compiles is the compiler's too.
+
+    Parameters
+    ----------
+    keep
+        Called with the place of each row in `parts` and the row, when it is finished.
+
+    Raises
+    ------
+    MeasureError
+        The tracker does not answer, or no server offers the key.
+    """
+    parts = [part if how.tracker is None else _remote(part, how.tracker) for part in parts]
+    if how.tracker is not None:
+        how.tracker.check()
+    with tempfile.TemporaryDirectory(prefix="tvm-workbench-") as folder:
+        orders = [
+            None if executor is None else _ordered(executor, part, how, Path(folder) / str(place))
+            for place, part in enumerate(parts)
+        ]
+        if how.tracker is not None:
+            _on_devices(parts, orders, how, how.tracker, keep)
+            return
+        for order in orders:
+            _wait(order, how)
+        for place, (part, order) in enumerate(zip(parts, orders, strict=True)):
+            keep(place, _filled(part, order, how))
+
+
+def _on_devices(
+    parts: Sequence[Part],
+    orders: Sequence[Future[Path] | None],
+    how: Limits,
+    tracker: Tracker,
+    keep: Callable[[int, dict[str, Any]], None],
+) -> None:
+    first = next((part.subject for part in parts if part.subject is not None), None)
+    if first is not None and how.check:
+        # once, here: every row asks for it, and those on other devices at the same time; a row also says why there is none
+        with suppress(MeasureError):
+            reference(first.origin, how.seed, **how.of_a_job)
+
+    def task(place: int) -> Callable[[str, Callable[[], bool]], None]:
+        def do(role: str, stopped: Callable[[], bool]) -> None:
+            mine = replace(how, role=role, cancelled=lambda: stopped() or how.cancelled())
+            part = parts[place]
+            if part.subject is not None:
+                _share(worker(role), part.subject)
+            keep(place, _filled(part, orders[place], mine))
+
+        return do
+
+    for _ in spread(tracker, [task(place) for place in range(len(parts))]):
+        pass
+
+
+def _share(own: Worker, subject: Subject) -> None:
+    """Parameters are written once, whatever the number of devices."""
+    own.adopt(subject.program, worker().written(subject.program))
+
+
+def _filled(part: Part, order: Future[Path] | None, how: Limits) -> dict[str, Any]:
+    if part.subject is None:
+        return part.row
+    try:
+        if how.cancelled():
+            raise WorkerLost("cancelled before it was measured", "cancelled")
+        _wait(order, how)
+        subject = part.subject if order is None else replace(part.subject, folder=order.result())
+    except WorkbenchError as error:
+        return {**part.row, "status": status_of(error), "message": str(error)}
+    return measured(subject, part.target, how, part.row)
+
+
+def _wait(order: Future[Path] | None, how: Limits) -> None:
+    """Until a build is done, well or not, or nobody wants it any more."""
+    while order is not None and not order.done():
+        how.progress("Building on the executor", None)
+        with suppress(StillWorking, MeasureError):
+            order.result(POLL_SECONDS)
+        if how.cancelled():
+            raise WorkerLost("cancelled while the executor built it", "cancelled")
+
+
+def _ordered(executor: Executor, part: Part, how: Limits, folder: Path) -> Future[Path] | None:
+    """The build of a row, begun; None for a row that is refused before any build, which says why when it is filled."""
+    if part.subject is None:
+        return None
+    subject = part.subject
+    try:
+        check_config(subject.origin, subject.config)
+    except WorkbenchError:
+        return None
+    folder.mkdir()
+    target = part.target
+    if how.tracker is None:
+        target = worker().run("resolve_target", subject.program, {"target": target}, **how.of_a_job)
+    written = worker().written(subject.program)
+    return submitted(executor, subject.program, written, str(target), subject.build.to_data(), folder, how.timeout)
+
+
+def _remote(part: Part, tracker: Tracker) -> Part:
+    """The row of a device that isn't this machine, and its target, which gets nothing from this machine's CPU or GPU."""
+    row = {**part.row, **dict.fromkeys(ELSEWHERE), "remote": str(tracker)}
+    try:
+        return Part(row, part.subject, target_there(part.target))
+    except MeasureError as error:
+        return Part({**row, "status": status_of(error), "message": str(error)}, None, part.target)

@@ -1,0 +1,226 @@
+"""TVM's RPC tracker, asked in its own words: a magic number, then JSON messages with their length before them.
+
+The protocol is that of tvm/rpc/tracker.py, the same in every TVM that has Relay and in today's. TVM is not needed to speak it,
+so the notebook can ask which devices there are, and nothing waits without a limit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shlex
+import socket
+import struct
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.errors import MeasureError, NoServer
+from workbench.graph.received import Damaged, fields, parse
+from workbench.targets import target_fields, with_option
+from workbench.terminal import visible
+
+MAGIC = 0x2F271
+SUCCESS, REQUEST, SUMMARY = 0, 4, 6
+ANSWER_SECONDS = 10.0
+"what a tracker that is well may take to answer"
+SERVERS = 3
+"that a row is tried on, where they go away"
+MOST_BYTES = 1 << 24
+"of one message; more is no tracker's"
+MOST_VALUES = 1_000_000
+
+
+@dataclass(frozen=True)
+class Tracker:
+    """Where devices are lent: TVM's RPC tracker, and the key under which servers offered theirs."""
+
+    host: str
+    port: int
+    key: str
+    "as given to `python -m tvm.exec.rpc_server --key`"
+    priority: int = 1
+    "requests of a higher one are served first"
+    session_timeout: float = 60.0
+    "seconds that one row may hold a device; the server ends what takes longer"
+
+    def __str__(self) -> str:
+        return visible(f"{self.host}:{self.port} {self.key}")
+
+    def servers(self) -> list[str]:
+        """Addresses of the servers that offer the key, busy ones too, as `host:port`.
+
+        Raises
+        ------
+        NoServer
+            Nothing answers there as a tracker does.
+        """
+        return sorted(place for key, place in self._offers() if key == self.key)
+
+    def keys(self) -> list[str]:
+        """Every key that servers offer at the tracker."""
+        return sorted({key for key, _ in self._offers()})
+
+    def _offers(self) -> list[tuple[str, str]]:
+        """Key and address of each server."""
+        with _line(self) as line:
+            summary = _succeeded(self, _asked(line, [SUMMARY]))
+            return [_offer(server) for server in fields(summary, {"server_info": list})["server_info"]]
+
+    def for_job(self, wait: float) -> dict[str, Any]:
+        """What a job in a child takes as `tracker`: the fields, and how many seconds to wait for a device."""
+        return {**vars(self), "wait": wait}
+
+    def patience(self, timeout: float) -> float:
+        """Seconds after which a job is lost that may take `timeout` itself: the tracker's own limits come first, and say more."""
+        return timeout + SERVERS * (self.session_timeout + 30)
+
+    def lent(self, wait: float) -> Lent:
+        """A device, once one is free.
+
+        Parameters
+        ----------
+        wait
+            Seconds to wait for it.
+
+        Raises
+        ------
+        NoServer
+            No server offers the key, or none became free in time.
+        """
+        deadline = time.monotonic() + wait
+        with _line(self) as line:
+            _send(line, [REQUEST, self.key, "", self.priority])
+            while not _readable(line, min(1.0, max(0.0, deadline - time.monotonic()))):
+                self.check()
+                if time.monotonic() >= deadline:
+                    raise NoServer(
+                        f"no device with the key {self.key!r} became free within {wait:g} s at the tracker "
+                        f"{self.host}:{self.port}; others hold them: wait, or start another server"
+                    )
+            lent = _listed(_succeeded(self, _received(line)), {0: str, 1: int, 2: str})
+        return Lent(lent[0], lent[1], lent[2])
+
+    def check(self) -> None:
+        """Raise NoServer where no server offers the key."""
+        if self.servers():
+            return
+        keys = self.keys()
+        others = f"it has {', '.join(map(repr, keys))}" if keys else "it has none at all"
+        raise NoServer(
+            f"no server offers the key {self.key!r} at the tracker {self.host}:{self.port} ({others}); start one with "
+            f"`python -m tvm.exec.rpc_server --tracker {shlex.quote(f'{self.host}:{self.port}')} --key {shlex.quote(self.key)}`"
+        )
+
+
+@dataclass(frozen=True)
+class Lent:
+    """A server that waits for us."""
+
+    host: str
+    port: int
+    match: str
+    "what it expects us to say"
+
+    def __str__(self) -> str:
+        return visible(f"{self.host}:{self.port}")
+
+
+@contextlib.contextmanager
+def _line(tracker: Tracker) -> Iterator[socket.socket]:
+    """A connection to the tracker; what goes wrong on it is said in a sentence."""
+    place = f"{tracker.host}:{tracker.port}"
+    try:
+        with socket.create_connection((tracker.host, tracker.port), ANSWER_SECONDS) as line:
+            line.sendall(struct.pack("<i", MAGIC))
+            if struct.unpack("<i", _exactly(line, 4))[0] != MAGIC:
+                raise MeasureError(f"what answers at {place} is no RPC tracker of TVM; check host and port")
+            yield line
+    except (OSError, EOFError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise NoServer(
+            f"the tracker at {place} does not answer as one ({reason}); start it with "
+            f"`python -m tvm.exec.rpc_tracker --port {tracker.port}`, or check host and port"
+        ) from error
+
+
+def _offer(server: Any) -> tuple[str, str]:
+    offered = fields(server, {"key": str, "addr": list})
+    address = _listed(offered["addr"], {0: str, 1: int})
+    return offered["key"].removeprefix("server:"), f"{address[0]}:{address[1]}"
+
+
+def _listed(values: Any, types: Mapping[int, type]) -> dict[int, Any]:
+    """The values of a list, which has one for each of the types."""
+    if not isinstance(values, list) or len(values) != len(types):
+        raise Damaged(f"a list of {len(types)} is expected")
+    return fields(dict(enumerate(values)), types)
+
+
+def _asked(line: socket.socket, message: list[Any]) -> Any:
+    _send(line, message)
+    return _received(line)
+
+
+def _send(line: socket.socket, message: list[Any]) -> None:
+    data = json.dumps(message).encode()
+    line.sendall(struct.pack("<i", len(data)) + data)
+
+
+def _received(line: socket.socket) -> Any:
+    (length,) = struct.unpack("<i", _exactly(line, 4))
+    if not 0 < length <= MOST_BYTES:
+        raise ValueError(f"a message of {length} bytes")
+    return parse(_exactly(line, length), MOST_VALUES)
+
+
+def _succeeded(tracker: Tracker, answer: Any) -> Any:
+    if not isinstance(answer, list) or len(answer) != 2 or type(answer[0]) is not int:
+        raise Damaged("an answer is not a pair of a number and a value")
+    if answer[0] != SUCCESS:
+        raise MeasureError(f"the tracker at {tracker.host}:{tracker.port} refused: {answer[1]!s:.200}")
+    return answer[1]
+
+
+def _exactly(line: socket.socket, length: int) -> bytes:
+    data, deadline = bytearray(), time.monotonic() + ANSWER_SECONDS
+    while len(data) < length:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"it sent {len(data)} of {length} bytes in {ANSWER_SECONDS:g} s")
+        part = line.recv(length - len(data))
+        if not part:
+            raise EOFError("it hung up")
+        data += part
+    return bytes(data)
+
+
+def _readable(line: socket.socket, seconds: float) -> bool:
+    """Whether something comes within that time, be it the end."""
+    line.settimeout(max(seconds, 0.001))
+    try:
+        line.recv(1, socket.MSG_PEEK)
+    except TimeoutError:
+        return False
+    else:
+        return True
+    finally:
+        line.settimeout(ANSWER_SECONDS)
+
+
+def target_there(target: str) -> str:
+    """A target that gets nothing from this machine's CPU or GPU: plain `llvm` is any CPU.
+
+    Raises
+    ------
+    MeasureError
+        It is plain `cuda`, which says nothing of the device's architecture.
+    """
+    fields = target_fields(target)
+    if fields["kind"] == "llvm" and not {"mcpu", "mtriple"} & set(fields):
+        return with_option(target, "mcpu", "generic")
+    if fields["kind"] == "cuda" and "arch" not in fields:
+        raise MeasureError(
+            "write the architecture of the device's GPU: cuda -arch=sm_..; this machine's own says nothing of it"
+        )
+    return target

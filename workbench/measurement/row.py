@@ -1,0 +1,234 @@
+"""A row of `wb.measure`: its columns, what stands in them, and where it goes when it is finished."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from workbench.dialects.base import Workload
+from workbench.dialects.counted import FAILED as FAILED
+from workbench.dialects.counted import OK as OK
+from workbench.errors import WorkbenchError
+from workbench.measurement.machine import CONDITIONS, conditions
+from workbench.measurement.sampling import quartiles
+from workbench.pipeline.config import Config
+from workbench.targets import kind_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from workbench.measurement.kernels import Kernels
+
+
+WRONG = "wrong"
+"its outputs differ from the reference's; it has times, and never wins"
+CRASHED = "crashed"
+TIMEOUT = "timeout"
+OUT_OF_MEMORY = "out of memory"
+CANCELLED = "cancelled"
+INTERRUPTED = "interrupted"
+"Ctrl-C or the notebook's stop button came before it was measured"
+NOT_MEASURED = "not measured"
+"there is no device for its target: it has counts, and the message says what is missing"
+NO_SERVER = "no server"
+"the tracker lent no device: that is no fault of the configuration, and another time it may"
+
+COUNTED = "counted"
+"it has counts; no time was asked for"
+UNDER_WAY = ("pending", "running")
+"it waits, or is being measured"
+
+ALL = (OK, WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY, CANCELLED, INTERRUPTED, NOT_MEASURED, NO_SERVER)
+BROKEN = (WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY)
+"the configuration's own fault"
+
+
+def status_of(error: WorkbenchError) -> str:
+    """The word for an error; an error that knows none is a failure."""
+    return getattr(error, "status", FAILED)
+
+
+def failure(status: object, message: object) -> str:
+    """Return the sentence of a row without numbers, `failed: why`; empty where nothing failed.
+
+    >>> failure("timeout", "it took longer than 60 s"), failure("ok", "")
+    ('timeout: it took longer than 60 s', '')
+    """
+    if not isinstance(status, str) or status in ("", OK, COUNTED, *UNDER_WAY):
+        return ""
+    return f"{status}: {message}" if isinstance(message, str) and message else status
+
+
+def may_win(row: Mapping[str, Any]) -> bool:
+    """Whether a row may be called the fastest, or the best of anything."""
+    return row.get("status") == OK
+
+
+COLUMNS = (
+    *("config", "target", "asked_target", "pipeline", "status", "message"),
+    *("kernels", "functions", "launches", "noops", "traffic_bytes", "flops"),
+    *("median_us", "q1_us", "q3_us", "samples", "number", "settled", "method", "build_seconds"),
+    *("check", "max_abs_error", "max_rel_error"),
+    *("per_kernel", "kernel_method", "kernels_sum_us", "overhead_us", "device", *CONDITIONS),
+    *("remote", "server", "workload", "workload_hash", "measured_at", "run"),
+)
+
+
+WHOLE = ("kernels", "functions", "launches", "noops", "traffic_bytes", "flops", "number", "cores", "threads")
+"columns of whole numbers; what is not known is NA there, and makes no fraction of the others"
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows as a DataFrame that has every column; a number that a column cannot hold is NA, and the row's message names it."""
+    import pandas as pd
+
+    shown = [_held(row) for row in rows]
+    frame = pd.DataFrame(shown, columns=list(COLUMNS))
+    return frame.assign(**{name: column(row.get(name) for row in shown) for name in WHOLE})
+
+
+def _held(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    lost = [name for name in WHOLE if not fits(row.get(name))]
+    if not lost:
+        return row
+    said = f"{' and '.join(lost)} left out: not a whole number of 64 bits"
+    return {**row, **dict.fromkeys(lost), "message": "; ".join(filter(None, (row.get("message"), said)))}
+
+
+def begun(origin: Workload, config: Config, target: str, run: str) -> dict[str, Any]:
+    """A row of which nothing is known but what was asked for.
+
+    Parameters
+    ----------
+    origin
+        What was given to be measured, before any pass.
+    run
+        What rows of one call have in common.
+    """
+    row: dict[str, Any] = dict.fromkeys(COLUMNS)
+    asked = {"config": config.label, "target": target, "asked_target": target, "pipeline": config.pipeline}
+    when = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return {
+        **row,
+        **asked,
+        **conditions(origin.dialect),
+        "message": "",
+        "check": "not checked: it was not run",
+        "device": device_of(target),
+        "workload": origin.name,
+        "workload_hash": workload_hash(origin),
+        "measured_at": when,
+        "run": run,
+    }
+
+
+def new_run() -> str:
+    """A name for what is measured in one call."""
+    return uuid.uuid4().hex[:12]
+
+
+def device_of(target: str) -> str:
+    """`cpu`, `cuda` or what else a target runs on.
+
+    >>> device_of("llvm -mcpu=core-avx2"), device_of("cuda")
+    ('cpu', 'cuda')
+    """
+    kind = kind_of(target)
+    return "cpu" if kind in ("llvm", "c") else kind
+
+
+def counted(found: Kernels) -> dict[str, Any]:
+    """The columns that a count fills."""
+    return {
+        "target": found.target,
+        "kernels": found.calls,
+        "functions": found.functions,
+        "launches": found.launches,
+        "noops": found.noops,
+        "traffic_bytes": found.traffic_bytes,
+        "flops": found.flops,
+        "build_seconds": found.build_seconds,
+    }
+
+
+def timed(answer: Mapping[str, Any], not_checked: str) -> dict[str, Any]:
+    """The columns that a run fills.
+
+    Parameters
+    ----------
+    answer
+        Of the job `run`.
+    not_checked
+        Why the outputs were not compared, where they were not.
+    """
+    low, middle, high = (1e6 * seconds for seconds in quartiles(answer["samples"]))
+    names = (
+        *("samples", "number", "settled", "method", "max_abs_error", "max_rel_error", "per_kernel", "kernel_method"),
+        *("threads", "gpu_clock_mhz"),
+    )
+    same = answer.get("same")
+    check = f"not checked: {not_checked}" if same is None else OK if same else WRONG
+    return {
+        **{name: answer.get(name) for name in names},
+        "status": WRONG if same is False else OK,
+        "message": f"the outputs are not the reference's: {answer['said']}" if same is False else "",
+        "check": check,
+        "median_us": middle,
+        "q1_us": low,
+        "q3_us": high,
+        **_summed(answer.get("per_kernel"), middle),
+    }
+
+
+def _summed(kernels: list[dict[str, Any]] | None, total_us: float) -> dict[str, Any]:
+    if kernels is None:
+        return {}
+    together = sum(row["median_us"] for row in kernels)
+    return {"kernels_sum_us": together, "overhead_us": total_us - together}
+
+
+_LARGEST = 2**63 - 1
+
+
+def fits(value: Any) -> bool:
+    """Return whether a column can hold a value; None is NA there.
+
+    >>> fits(2**63 - 1), fits(2**63), fits(None), fits(float("nan")), fits(0.5)
+    (True, False, True, False, False)
+    """
+    if value is None:
+        return True
+    try:
+        whole = int(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return whole == value and -_LARGEST - 1 <= whole <= _LARGEST
+
+
+def column(values: Iterable[Any]) -> pd.api.extensions.ExtensionArray:
+    """Return the column of these values. By way of a DataFrame, one None would make fractions of all of them."""
+    import pandas as pd
+
+    return pd.array([int(value) if value is not None and fits(value) else None for value in values], dtype="Int64")
+
+
+def workload_hash(workload: Workload) -> str:
+    """A hash of the module's text, of the parameters' shapes and of the sizes it runs with; values of parameters and the workload's name don't count.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits.
+    """
+    given = sorted(f"{name} {_kind(value)}" for name, value in workload.params.items())
+    sizes = [f"{name}={size}" for name, size in sorted(workload.shapes.items())]
+    parts = [workload.dialect, workload.text(), *given, *sizes]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def _kind(array: Any) -> str:
+    """`(1, 64) float32`, of an array of numpy or of any TVM."""
+    return f"{tuple(int(extent) for extent in array.shape)} {array.dtype}"

@@ -1,0 +1,138 @@
+"""A program's passes switched on one by one, left out one by one, or one alone: what waterfalls and ablations are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect_of
+from workbench.errors import UnknownName, WorkbenchError
+from workbench.measurement.count import Counts, count_config
+from workbench.measurement.row import FAILED
+from workbench.pipeline.build_trace import trace_build
+from workbench.pipeline.config import Config
+from workbench.pipeline.run import Runner
+from workbench.pipeline.spec import Pipeline
+
+
+@dataclass(frozen=True)
+class Switches:
+    """Passes of a pipeline of ours; or, with none, those that a PassContext can switch in the compiler's own."""
+
+    names: tuple[str, ...]
+    "in the order in which they run"
+    pipeline: Pipeline | None
+    base: Config
+    "what holds whatever is switched"
+
+    def with_only(self, on: tuple[int, ...], name: str) -> Config:
+        """The configuration in which the passes at these places run, of those that can be switched."""
+        if self.pipeline is None:
+            off = tuple(pass_ for place, pass_ in enumerate(self.names) if place not in on)
+            return replace(self.base, name=name, disabled=(*self.base.disabled, *off))
+        # all of them stay in the text, since a configuration with no pipeline is the compiler's own
+        steps = Pipeline(replace(step, enabled=place in on) for place, step in enumerate(self.pipeline))
+        return replace(self.base, name=name, pipeline=str(steps))
+
+    @property
+    def all(self) -> tuple[int, ...]:
+        """The places of all of them."""
+        return tuple(range(len(self.names)))
+
+    def place(self, name: str) -> int:
+        """Where a pass stands.
+
+        Raises
+        ------
+        UnknownName
+            There is no such pass here.
+        """
+        if name not in self.names:
+            raise UnknownName("pass here", name, self.names)
+        return self.names.index(name)
+
+
+def switches(workload: Workload, pipeline: Pipeline | str | Config | None, opt_level: int) -> Switches:
+    """What can be switched: the passes of a pipeline; or of the compiler's own, those that run at that opt level.
+
+    Parameters
+    ----------
+    pipeline
+        None for the compiler's own; a Config for what is compiled under it.
+    opt_level
+        Not looked at where a Config says it.
+
+    Raises
+    ------
+    WorkbenchError
+        The pipeline holds a Python function, which has no text to build it from.
+    """
+    base = pipeline if isinstance(pipeline, Config) else Config(opt_level=opt_level)
+    if isinstance(pipeline, Config):
+        pipeline = pipeline.pipeline or None
+    if pipeline is not None:
+        made = pipeline if isinstance(pipeline, Pipeline) else Pipeline.parse(pipeline)
+        running = Pipeline(step for step in made if step.enabled)
+        Pipeline.parse(str(running))
+        return Switches(tuple(step.text for step in running), running, base)
+    here = dialect_of(workload)
+    infos = {info.name: info for info in here.passes.catalog()}
+    free = [infos[name] for name in here.passes.toggles() if not infos[name].locked and name not in base.disabled]
+    running = [info.name for info in free if (info.opt_level or 0) <= base.opt_level and info.name not in base.required]
+    return Switches(tuple(running), None, base)
+
+
+class Counting:
+    """Counts configurations of a workload without building them, each once."""
+
+    def __init__(self, workload: Workload, target: str) -> None:
+        self._runner = Runner(workload)
+        self._target = target
+        self._known: dict[str, Counts | str] = {}
+
+    def row(self, config: Config) -> dict[str, Any]:
+        """`kernels`, `functions`, `traffic_bytes`, `handover_bytes`; or why there are none, in `status` and `message`."""
+        key = repr(config.to_data() | {"name": ""})
+        if key not in self._known:
+            self._known[key] = self._count(config)
+        found = self._known[key]
+        if isinstance(found, str):
+            return {"status": "failed", "message": found}
+        return {
+            "kernels": found.calls,
+            "functions": found.functions,
+            "traffic_bytes": found.traffic_bytes,
+            "handover_bytes": sum(found.handover_bytes.values()),
+            "status": "counted",
+            "message": "",
+        }
+
+    def _count(self, config: Config) -> Counts | str:
+        try:
+            found = count_config(self._made(config), config, self._target)
+        except WorkbenchError as error:
+            return str(error)
+        return found.reason if found.status == FAILED else found
+
+    def _made(self, config: Config) -> Workload:
+        if not config.pipeline:
+            return self._runner.workload
+        trace = self._runner.run(Pipeline.parse(config.pipeline), config.opt_level)
+        if trace.failed is not None:
+            raise WorkbenchError(f"{trace.failed.name} failed: {trace.failed.error}")
+        return self._runner.workload_of(trace.end)
+
+
+def effective(workload: Workload, switched: Switches, target: str, cancelled: Callable[[], bool]) -> set[int]:
+    """The places of the passes that change something when all of them run: leaving another out gives the same program."""
+    if switched.pipeline is not None:
+        trace = Runner(workload).run(switched.pipeline, switched.base.opt_level)
+        return {place for place, step in enumerate(trace.steps) if step.changed}
+    how = switched.base
+    trace = trace_build(
+        workload, target, how.opt_level, how.disabled, how.required, how.options, whole=False, cancelled=cancelled
+    )
+    changed = {step.name for step in trace.steps if step.changed}
+    return {place for place, name in enumerate(switched.names) if name in changed}

@@ -1,0 +1,218 @@
+"""One configuration for one target, from the build to the finished row: count, check, run."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.errors import MeasureError, NoDevice, WorkbenchError
+from workbench.measurement.kernels import from_result
+from workbench.measurement.remote.executor import counts_in
+from workbench.measurement.remote.tracker import Tracker
+from workbench.measurement.row import counted, device_of, status_of, timed
+from workbench.pipeline.config import Config, check_config
+from workbench.worker.cuda import CudaFacts, why_not
+from workbench.worker.parent import Progress, never, silent, worker
+
+
+@dataclass(frozen=True)
+class TimeRequest:
+    """A build to run and to time."""
+
+    target: str
+    config: Mapping[str, Any]
+    "a Config's data"
+    budget: float
+    "seconds"
+    seed: int
+    "of the random inputs"
+    reference: str | None
+    "the file with the outputs that it should have; None to compare nothing"
+    per_kernel: bool
+    folder: str | None = None
+    "of a build that an executor made; None to build here"
+    tracker: Mapping[str, Any] | None = None
+    "the fields of a Tracker, and `wait`: seconds to wait for a free device; None to run here"
+
+
+@dataclass(frozen=True)
+class RaceRequest:
+    """Two configurations to build and to run in turn."""
+
+    target: str
+    configs: Sequence[Mapping[str, Any]]
+    budget: float
+    seed: int
+    reference: str | None
+    tracker: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much to spend, and what to look at."""
+
+    budget: float = 1.0
+    timeout: float = 600.0
+    memory: int | None = None
+    seed: int = 0
+    check: bool = True
+    per_kernel: bool = False
+    progress: Progress = silent
+    cancelled: Callable[[], bool] = never
+    tracker: Tracker | None = None
+    "where to borrow the device; None to run here"
+    role: str = "builds"
+    "of the child process that does it"
+
+    @property
+    def of_a_job(self) -> dict[str, Any]:
+        """As `Worker.run` takes them."""
+        return {
+            "timeout": self.timeout,
+            "memory": self.memory,
+            "progress": self.progress,
+            "cancelled": self.cancelled,
+        }
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is measured."""
+
+    origin: Workload
+    "what it should compute the same as"
+    program: Workload
+    "what is handed to the child"
+    config: Config
+    "as it was asked for"
+    build: Config
+    "what the child makes of the program: with the pipeline, where the child is to run that too"
+    folder: Path | None = None
+    "where an executor left the build"
+
+    @staticmethod
+    def of(workload: Workload, config: Config) -> Subject:
+        """A workload that the child runs the configuration's passes on."""
+        return Subject(workload, workload, config, config)
+
+
+def measured(subject: Subject, target: str, how: Limits, row: dict[str, Any]) -> dict[str, Any]:
+    """The row with all that could be found out; what ends early says in `status` and `message` how."""
+    try:
+        check_config(subject.origin, subject.config)
+        missing = "" if how.tracker else no_device(subject.program, target, how)
+        row = row | built(subject, target, how)
+        if missing:
+            raise NoDevice(missing)
+        row = row | ran(subject, target, how)
+    except WorkbenchError as error:
+        return {**row, "status": status_of(error), "message": str(error)}
+    return row
+
+
+def built(subject: Subject, target: str, how: Limits) -> dict[str, Any]:
+    """Compile in the child, which keeps the build: the columns of the counts.
+
+    Raises
+    ------
+    MeasureError
+        It does not compile.
+    """
+    if subject.folder is not None:
+        return counted(from_result(counts_in(subject.folder), subject.config))
+    arguments = {"target": target, "config": subject.build.to_data()}
+    found = worker(how.role).run("build", subject.program, arguments, **how.of_a_job)
+    return counted(from_result(found, subject.config))
+
+
+def ran(subject: Subject, target: str, how: Limits) -> dict[str, Any]:
+    """Run what was built on its device: the columns of times and of the check.
+
+    Raises
+    ------
+    NoDevice
+        There is none here.
+    MeasureError
+        It does not run.
+    """
+    expected, why = reference(subject.origin, how.seed, **how.of_a_job) if how.check else (None, "check=False")
+    limits, tracker = how.of_a_job, how.tracker
+    request = TimeRequest(
+        target=target,
+        config=subject.build.to_data(),
+        budget=how.budget,
+        seed=how.seed,
+        reference=None if expected is None else str(expected),
+        per_kernel=how.per_kernel,
+        folder=None if subject.folder is None else str(subject.folder),
+        tracker=None if tracker is None else tracker.for_job(how.timeout),
+    )
+    if tracker is not None:
+        limits["timeout"] = tracker.patience(how.timeout)
+    is_local = request.folder is None and tracker is None
+    answer = worker(how.role).run("run" if is_local else "run_elsewhere", subject.program, asdict(request), **limits)
+    return {**timed(answer, why), **answer.get("conditions", {})}
+
+
+def no_device(workload: Workload, target: str, how: Limits) -> str:
+    """Why code for a target cannot be run here; empty where it can, or where only trying tells."""
+    if device_of(target) != "cuda":
+        return ""
+    found = worker().run("cuda", workload, {}, **how.of_a_job)
+    return why_not(CudaFacts.of(found), target)
+
+
+_found: weakref.WeakKeyDictionary[Workload, dict[int, Path | str]] = weakref.WeakKeyDictionary()
+_root: list[Path] = []
+_making = threading.Lock()
+"several devices ask for the same one at the same time"
+
+
+def reference(workload: Workload, seed: int, **limits: Any) -> tuple[Path | None, str]:
+    """The file with the outputs for a seed's random inputs; or None, and why there is none.
+
+    Parameters
+    ----------
+    limits
+        As `Worker.run` takes them.
+
+    Raises
+    ------
+    WorkerLost
+        It was cancelled.
+    """
+    with _making:
+        known = _found.setdefault(workload, {})
+        if seed not in known:
+            known[seed] = _made(workload, seed, limits)
+        found = known[seed]
+    return (None, found) if isinstance(found, str) else (found, "")
+
+
+def _made(workload: Workload, seed: int, limits: dict[str, Any]) -> Path | str:
+    path = _folder() / f"{id(workload)}-{seed}.npz"
+    try:
+        worker().run("reference", workload, {"seed": seed, "path": str(path)}, **limits)
+    except MeasureError as error:
+        cancelled: Callable[[], bool] = limits.get("cancelled", bool)
+        if cancelled():
+            raise
+        # it would fail again, and take as long again
+        return f"the reference cannot be had: {error}"
+    weakref.finalize(workload, path.unlink, missing_ok=True)
+    return path
+
+
+def _folder() -> Path:
+    if not _root:
+        _root.append(Path(tempfile.mkdtemp(prefix="tvm-workbench-reference-")))
+        atexit.register(shutil.rmtree, _root[0], ignore_errors=True)
+    return _root[0]

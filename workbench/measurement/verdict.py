@@ -1,0 +1,201 @@
+"""The one rule for what may be said of the times of two configurations. Plain values, no TVM.
+
+Headlines, titles, tables and sentences about a difference all come from `judge`. A difference needs a race, and a race
+needs a machine on which a program is as fast as itself: the same program is raced against itself in the same rounds (A/A).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, floor, inf, isinf, sqrt
+from typing import Any
+
+import numpy as np
+
+from workbench.measurement.row import COUNTED, OK, UNDER_WAY, failure
+
+NEUTRAL = 0.02
+"""Differences below 2 % are not told apart: where two equal programs happen to lie in memory can make half of that, and no number of
+repeats in one process averages that out."""
+_Z = 1.96
+"95 % of a normal distribution lie within so many standard deviations"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Time of the first over time of the second."""
+
+    ratio: float
+    "median over the rounds"
+    low: float
+    high: float
+    "of its 95 % interval; 0 and infinity where there are too few rounds to say"
+
+    @property
+    def answer(self) -> str:
+        """Whether the second is faster: `yes`, `no` or `can't tell`."""
+        if self.low > 1 + NEUTRAL:
+            return "yes"
+        return "no" if self.high < 1 / (1 + NEUTRAL) else "can't tell"
+
+
+def compared(first: Sequence[float], second: Sequence[float]) -> Ratio:
+    """The ratio of two lists of times whose entries belong together.
+
+    >>> compared([2.0] * 10, [1.0] * 10).answer
+    'yes'
+    """
+    apart = np.sort(differences := np.log(np.asarray(first)) - np.log(np.asarray(second)))
+    middle = float(np.median(apart))
+    rounds = len(apart)
+    # half a step to the safe side of the normal approximation, which makes it hold for ten rounds too
+    below = floor((rounds - _Z * sqrt(rounds * repetition(differences))) / 2 - 0.5)
+    if below < 0:
+        return Ratio(exp(middle), 0.0, inf)
+    return Ratio(exp(middle), exp(apart[below]), exp(apart[rounds - 1 - below]))
+
+
+def repetition(values: np.ndarray) -> float:
+    """How many rounds in a row say what one would: 1 where each is independent of those before it.
+
+    The integrated autocorrelation time of which side of the median they lie on, summed up to the first lag that shows none.
+    """
+    signs = np.sign(values - np.median(values))
+    power = float(np.dot(signs, signs))
+    total = 1.0
+    for lag in range(1, len(signs) // 2):
+        here = float(np.dot(signs[:-lag], signs[lag:])) / power if power else 0.0
+        if here < _Z / sqrt(len(signs)) / 2:
+            break
+        total += 2 * here
+    return total
+
+
+Row = Mapping[str, Any]
+YES, NO, UNKNOWN = "yes", "no", "can't tell"
+"whether the second is faster"
+RACED, NOISE, NOT_RACED, WAITING, FAILED = "raced", "too noisy", "not raced", "under way", "failed"
+"where an answer comes from"
+VERDICT = {YES: "slower", NO: "not slower", UNKNOWN: UNKNOWN}
+"from the answer of a race against the whole pipeline to the verdict of the row"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two configurations."""
+
+    name: str
+    status: str = OK
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The answer for a pair, and the sentence for it."""
+
+    answer: str
+    "whether the second is faster: `yes`, `no` or `can't tell`"
+    reason: str
+    "`raced`, `too noisy`, `not raced`, `under way` or `failed`; only `raced` has a ratio in its sentence"
+    sentence: str
+
+
+def judge(
+    a: Side, b: Side, race: Ratio | None = None, noise: Iterable[Ratio | None] = (), *, facts: str = "", again: str = ""
+) -> Outcome:
+    """Return what may be said of the times of two configurations.
+
+    Parameters
+    ----------
+    race
+        Time of `a` over time of `b` where both ran in turn; None where they did not.
+    noise
+        Races of a program against itself under the same conditions.
+    facts
+        Of the race, to stand beside its interval.
+    again
+        How to try again on a noisy machine.
+
+    Examples
+    --------
+    >>> judge(Side("opt 2"), Side("opt 3")).sentence
+    'opt 2 and opt 3 were not raced, so no difference is claimed'
+    """
+    failed = [side for side in (a, b) if failure(side.status, side.message)]
+    if failed:
+        # the one that is right has no rival
+        answer = UNKNOWN if len(failed) == 2 else NO if failed == [b] else YES
+        return Outcome(answer, FAILED, "; ".join(f"{s.name}: {failure(s.status, s.message)}" for s in failed))
+    waiting = [side.name for side in (a, b) if side.status in UNDER_WAY]
+    if waiting:
+        return Outcome(UNKNOWN, WAITING, f"{' and '.join(waiting)}: not finished")
+    if race is None:
+        return Outcome(UNKNOWN, NOT_RACED, f"{a.name} and {b.name} were not raced, so no difference is claimed")
+    controls = [each for each in noise if each is not None]
+    loud = next((each for each in controls if is_noisy(each)), None)
+    if loud is not None:
+        return Outcome(UNKNOWN, NOISE, noise_sentence(loud, again))
+    answer = race.answer if not any(_overlap(race, each) for each in controls) else UNKNOWN
+    said = {YES: f"{b.name} is faster than {a.name}", NO: f"{b.name} is not faster than {a.name}"}
+    start = said.get(answer, f"can't tell whether {b.name} is faster than {a.name}")
+    beside = ", ".join(part for part in (interval(race), facts) if part)
+    return Outcome(answer, RACED, f"{start}: time ratio {race.ratio:.3f} ({beside})")
+
+
+def is_noisy(control: Ratio) -> bool:
+    """Whether a race of a program against itself excludes 1, by more than the 2 % that are never told apart."""
+    if control.low > 1:
+        return control.high > 1 + NEUTRAL
+    return control.high < 1 and control.low < 1 / (1 + NEUTRAL)
+
+
+def noise_sentence(control: Ratio, again: str = "") -> str:
+    """Say that the machine is too noisy, with the figures of A/A, and how to try again."""
+    said = f"this machine is too noisy just now: A/A gave {control.ratio:.2f} ({control.low:.2f} to {control.high:.2f})"
+    return f"{said}; {again}" if again else said
+
+
+def interval(race: Ratio) -> str:
+    """The interval of a ratio in words."""
+    if isinf(race.high):
+        return "too few rounds for an interval"
+    return f"95 % interval {race.low:.3f} to {race.high:.3f}"
+
+
+def judge_row(row: Row, control: Row | None, *, again: str = "") -> Outcome:
+    """Return the outcome of a row of `wb.ablate` (a) against the whole pipeline (b).
+
+    Parameters
+    ----------
+    control
+        The row that races the whole pipeline against itself.
+    """
+    name = f"{row.get('direction', 'without')} {row.get('pass', '')}"
+    side = Side(name, str(row.get("status") or OK), str(row.get("message") or ""))
+    noise = [None if control is None else ratio_of(control), ratio_of(row, NOISE_COLUMNS)]
+    return judge(side, Side("all passes"), ratio_of(row), noise, again=again)
+
+
+NOISE_COLUMNS = ("noise", "noise_low", "noise_high")
+"of a row: its race's own A/A"
+
+
+def ratio_of(row: Row, columns: tuple[str, str, str] = ("ratio", "low", "high")) -> Ratio | None:
+    """The ratio in a row; None where the row was not raced."""
+    values = [row.get(column) for column in columns]
+    known = [float(value) for value in values if isinstance(value, (int, float)) and value == value]
+    return Ratio(*known) if len(known) == len(columns) else None
+
+
+def is_under_way(rows: Iterable[Row]) -> bool:
+    """Whether some rows are raced or timed and others still wait: no headline speaks of them yet."""
+    rows = list(rows)
+    statuses = [row.get("status") for row in rows]
+    # a row that failed may have failed to be counted, where none is to be raced
+    begun = any(ratio_of(row) is not None for row in rows)
+    return any(status in UNDER_WAY for status in statuses) or (begun and COUNTED in statuses)
+
+
+def _overlap(first: Ratio, second: Ratio) -> bool:
+    return first.low <= second.high and second.low <= first.high

@@ -1,0 +1,128 @@
+"""`wb.waterfall`: a pipeline pass by pass, what would be built if it stopped there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from workbench.dialects.base import Workload
+from workbench.measurement.measure import measure, raise_interrupt
+from workbench.measurement.switches import Counting, switches
+from workbench.pipeline.config import Config
+from workbench.pipeline.spec import Pipeline
+from workbench.targets import TargetLike, target_text
+from workbench.worker.parent import Progress, never, silent
+from workbench.worker.reporting import reported
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Rows = list[dict[str, Any]]
+COUNTED = ("kernels", "functions", "traffic_bytes", "handover_bytes")
+START = "input"
+"the pass of the first row"
+
+
+def waterfall(
+    workload: Workload,
+    pipeline: Pipeline | str | Config | None = None,
+    target: TargetLike = "llvm",
+    *,
+    opt_level: int = 3,
+    timed: bool = True,
+    budget: float = 0.5,
+    check: bool = True,
+    store: bool = True,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] = never,
+) -> pd.DataFrame:
+    """Kernels, bytes and time after each pass.
+
+    Parameters
+    ----------
+    pipeline
+        Its first passes are run, then what is there is built as it stands. None for the compiler's own pipeline: its passes
+        that can be switched are switched on one after the other, in the order in which they run. A Config for either, and
+        what else holds meanwhile.
+    timed
+        Whether to build and time; otherwise counted alone, which takes no code generation. A pass that leaves all counts as
+        they are is not timed.
+    budget, check, store
+        As `wb.measure` takes them, for each row.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a pass, the first one the `input`: `pass`, `config`, `kernels`, `functions`, `traffic_bytes`, `handover_bytes`,
+        `status`, `message`, and where it was timed `median_us`, `q1_us`, `q3_us` and the conditions of `wb.measure`.
+
+    Raises
+    ------
+    WorkbenchError
+        The pipeline cannot be run from its text.
+    """
+    import pandas as pd
+
+    rows: Rows = []
+    how = {"opt_level": opt_level, "timed": timed, "budget": budget, "check": check, "store": store}
+    with reported(progress, f"Running the passes of {workload.name}") as say:
+        for found in stages(workload, pipeline, target_text(target), **how, progress=say, cancelled=cancelled):
+            rows = found
+    return pd.DataFrame(rows)
+
+
+def stages(
+    workload: Workload,
+    pipeline: Pipeline | str | Config | None,
+    target: str,
+    *,
+    opt_level: int,
+    timed: bool,
+    budget: float,
+    check: bool,
+    store: bool,
+    progress: Progress,
+    cancelled: Callable[[], bool],
+) -> Iterator[Rows]:
+    """The rows of a waterfall as they fill: first the counts, then the times."""
+    given = switches(workload, pipeline, opt_level)
+    counting = Counting(workload, target)
+    configs = [given.with_only((), START)]
+    configs += [given.with_only(given.all[: place + 1], f"... {name}") for place, name in enumerate(given.names)]
+    rows: Rows = []
+    for place, (name, config) in enumerate(zip((START, *given.names), configs, strict=True)):
+        if cancelled():
+            return
+        progress(f"Counting after {name}", place / len(configs))
+        rows.append({"pass": name, "config": config.label, **counting.row(config)})
+        yield list(rows)
+    for place in to_time(rows) if timed else ():
+        if cancelled():
+            return
+        progress(f"Timing after {rows[place]['pass']}", place / len(configs))
+        row = _timed(workload, configs[place], target, budget, check, store, cancelled)
+        rows[place] = {**rows[place], **row}
+        yield list(rows)
+
+
+def to_time(rows: Rows) -> list[int]:
+    """Places of the rows that differ from the one before in what was counted, and of those whose count failed."""
+    counts = [tuple(row.get(column) for column in COUNTED) for row in rows]
+    return [place for place, now in enumerate(counts) if place == 0 or None in now or now != counts[place - 1]]
+
+
+def _timed(
+    workload: Workload,
+    config: Config,
+    target: str,
+    budget: float,
+    check: bool,
+    store: bool,
+    cancelled: Callable[[], bool],
+) -> dict[str, Any]:
+    """What a measurement adds to a row; its own counts stay as they were found from the passes."""
+    table = measure(
+        workload, [config], [target], budget=budget, check=check, store=store, progress=silent, cancelled=cancelled
+    )
+    raise_interrupt(table)
+    return {name: value for name, value in table.to_dict("records")[0].items() if name not in ("config", *COUNTED)}
