@@ -16,7 +16,7 @@ Checked = dict[str, dict[str, Any]]
 "place of a step, as text -> status in trace.check, the difference, and the first node that differs, before and after"
 
 
-class Checking:
+class OutputChecks:
     """Runs `trace.check` over the steps that changed something, and shows each result.
 
     Parameters

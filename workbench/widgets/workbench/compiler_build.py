@@ -31,7 +31,7 @@ def binds(pipeline: Pipeline | str) -> bool:
     return any(step.enabled and step.name == BIND for step in steps)
 
 
-class RealBuild:
+class CompilerBuild:
     """Counts the build of each opt level once, and explains it on request, in a background thread.
 
     Parameters

@@ -14,17 +14,15 @@ from workbench.widgets.background import Background, Task, Throttle
 KEPT = 32
 "explorations that can go on where they stopped, the newest"
 
-Told = Callable[[dict[str, Any]], None]
 
-
-class Exploring:
+class Explorer:
     """Tries passes after a pipeline; started again at the same place, it goes on where it stopped."""
 
-    def __init__(self, workload: Workload, told: Told) -> None:
+    def __init__(self, workload: Workload, show: Callable[[dict[str, Any]], None]) -> None:
         self._workload = workload
-        self._told = told
+        self._show_state = show
         self._found: dict[tuple[Pipeline, int], Exploration] = {}
-        self._work = Background("workbench-explore", lambda error: self._tell(error=f"{type(error).__name__}: {error}"))
+        self._work = Background("workbench-explore", lambda error: self._push(error=f"{type(error).__name__}: {error}"))
         self._where: dict[str, Any] = {}
         self.now: Exploration | None = None
         "the newest"
@@ -72,16 +70,16 @@ class Exploring:
             if task.wanted:
                 found.run(progress)
         except WorkbenchError as error:
-            self._tell(error=str(error))
+            self._push(error=str(error))
             return
         self._show(found, running=False)
 
     def _show(self, found: Exploration, *, running: bool) -> None:
         if found is self.now:
-            self._tell(rows=[_row(effect) for effect in list(found.rows)], total=found.total, running=running)
+            self._push(rows=[_row(effect) for effect in list(found.rows)], total=found.total, running=running)
 
-    def _tell(self, **said: Any) -> None:
-        self._told({"rows": [], "total": 0, "running": False, "error": "", **self._where, **said})
+    def _push(self, **changes: Any) -> None:
+        self._show_state({"rows": [], "total": 0, "running": False, "error": "", **self._where, **changes})
 
 
 def _row(effect: Effect) -> dict[str, Any]:
