@@ -6,6 +6,7 @@ passes from there on, and switching a pass that changed nothing runs none.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -86,6 +87,7 @@ class Runner:
         self.dialect = dialect_of(workload)
         self._steps: OrderedDict[tuple[Any, ...], Step] = OrderedDict()
         self._workloads: weakref.WeakKeyDictionary[State, Workload] = weakref.WeakKeyDictionary()
+        self._lock = threading.Lock()
         self.start = State(workload.module, workload.graph, workload.text)
 
     def run(
@@ -127,9 +129,13 @@ class Runner:
         """A state of a trace as a workload of its own, the same object each time."""
         if state is self.start:
             return self.workload
-        found = self._workloads.get(state)
+        with self._lock:
+            found = self._workloads.get(state)
         if found is None:
-            found = self._workloads[state] = self.workload.of(state.module)
+            new = self.workload.of(state.module)
+            with self._lock:
+                # another thread may have been faster
+                found = self._workloads.setdefault(state, new)
         return found
 
     def _remembered(self, key: tuple[Any, ...], make: Callable[[], Step]) -> Step:

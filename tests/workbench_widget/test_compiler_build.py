@@ -11,7 +11,7 @@ from workbench_widget.driving import MERGE, says
 import workbench as wb
 from workbench.errors import WorkbenchError
 from workbench.widgets.workbench import compiler_build
-from workbench.widgets.workbench.compiler_build import RealBuild
+from workbench.widgets.workbench.compiler_build import CompilerBuild
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_a_count_that_fails_has_its_reason(conv, dialect, monkeypatch):
     failed = SimpleNamespace(status="failed", reason="no build of it runs", calls=0)
     monkeypatch.setattr(compiler_build, "count_config", lambda *_, **__: failed)
     seen = []
-    build = RealBuild(conv, "llvm", [], seen.append, seen.append, seen.append)
+    build = CompilerBuild(conv, "llvm", [], seen.append, seen.append, seen.append)
     build.count(3)
     assert build.wait(60)
     assert seen == [{"failed": "no build of it runs", "opt_level": 3}]
@@ -110,7 +110,7 @@ def test_a_known_level_cancels_the_count_of_another(conv, dialect, monkeypatch):
         return SimpleNamespace(status="ok", reason="", calls=config.opt_level)
 
     monkeypatch.setattr(compiler_build, "count_config", count)
-    build = RealBuild(conv, "llvm", [], seen.append, seen.append, seen.append)
+    build = CompilerBuild(conv, "llvm", [], seen.append, seen.append, seen.append)
     build.count(3)
     assert build.wait(60)
     build.count(2)
@@ -122,8 +122,8 @@ def test_a_known_level_cancels_the_count_of_another(conv, dialect, monkeypatch):
 
 def test_a_cancelled_list_is_not_awaited(conv, dialect, monkeypatch):
     gate, seen = threading.Event(), []
-    monkeypatch.setattr(RealBuild, "_traced", lambda *_: gate.wait(60) and ())
-    build = RealBuild(conv, "llvm", [], seen.append, lambda _: None, seen.append)
+    monkeypatch.setattr(CompilerBuild, "_traced", lambda *_: gate.wait(60) and ())
+    build = CompilerBuild(conv, "llvm", [], seen.append, lambda _: None, seen.append)
     build.explain(wb.Pipeline(), 3)
     assert seen[0]["listing"]
     build.cancel()
