@@ -229,9 +229,10 @@ def with_times(row: Row, answer: Mapping[str, Any], not_checked: str) -> Row:
     """
     low, middle, high = (1e6 * seconds for seconds in quartiles(answer["samples"]))
     same = answer.get("same")
+    known = {name: answer.get(name) for name in _TIMED} | answer.get("conditions", {})
     return replace(
         row,
-        **{name: answer.get(name) for name in _TIMED},
+        **known,
         status=WRONG if same is False else OK,
         message=f"the outputs are not the reference's: {answer['said']}" if same is False else "",
         check=f"not checked: {not_checked}" if same is None else OK if same else WRONG,
@@ -239,7 +240,6 @@ def with_times(row: Row, answer: Mapping[str, Any], not_checked: str) -> Row:
         q1_us=low,
         q3_us=high,
         **_summed(answer.get("per_kernel"), middle),
-        **answer.get("conditions", {}),
     )
 
 
