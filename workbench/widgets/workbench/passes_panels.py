@@ -1,4 +1,4 @@
-"""The Waterfall and Ablation tabs: what the passes of the present choice do one after the other, and without each of them."""
+"""The Waterfall and Ablation tabs: the effect of the chosen passes one after the other, and the loss without each of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from workbench.pipeline.spec import Pipeline
 from workbench.plots.ablation import headline
 from workbench.widgets.background import Task
 from workbench.widgets.blocks import Block, action, entry, picture, size, table, words
+from workbench.widgets.workbench.page import Page
 from workbench.widgets.workbench.panel import Panel
+from workbench.widgets.workbench.session import Session
 
 Rows = list[dict[str, Any]]
 WHAT = {"kernels": "kernels", "traffic_bytes": "bytes", "median_us": "time"}
@@ -30,11 +32,11 @@ class PassesPanel(Panel):
     """Rows that fill: the counts as the tab is opened, the times when they are asked for."""
 
     press = ""
-    "what the button says"
+    "the label of the button"
     hint = ""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, session: Session, page: Page) -> None:
+        super().__init__(session, page)
         self.rows: Rows = []
         self.finished = True
         "whether the rows are all there; what was cancelled is not finished"
@@ -43,7 +45,7 @@ class PassesPanel(Panel):
 
     def make(self, task: Task) -> None:
         """Count, where that was not done for this choice."""
-        choice = self.bench.switched()
+        choice = self.session.switched()
         if choice != self._of:
             self._fill(task, timed=COUNTS)
 
@@ -52,7 +54,7 @@ class PassesPanel(Panel):
             self.start(lambda task: self._fill(task, timed=TIMES))
 
     def _fill(self, task: Task, *, timed: bool) -> None:
-        choice = self.bench.switched()
+        choice = self.session.switched()
         # the rows that are there stay until the first new one
         for rows in self.found(*choice, timed=timed, task=task):
             if not task.wanted:
@@ -66,7 +68,7 @@ class PassesPanel(Panel):
         return rows
 
     def found(self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task) -> Iterator[Rows]:
-        """The rows as they fill."""
+        """Yield the rows as they fill."""
         raise NotImplementedError
 
     def _pressed(self) -> Block:
@@ -74,21 +76,21 @@ class PassesPanel(Panel):
 
 
 class WaterfallPanel(PassesPanel):
-    """Pass by pass: kernels, bytes, time."""
+    """The kernels, bytes and time after each pass."""
 
-    name = "waterfall"
+    name, trait = "waterfall", "waterfall_tab"
     press = "Time each stage"
-    hint = "Build what each pass leaves, and time it, beside the notebook"
+    hint = "Build what each pass leaves, and time it, in the background"
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, session: Session, page: Page) -> None:
+        super().__init__(session, page)
         self.what = "kernels"
 
     def found(self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task) -> Iterator[Rows]:
         """As `wb.waterfall`."""
         request = WaterfallRequest(
-            workload=self.bench.workload,
-            target=self.bench.target,
+            workload=self.session.workload,
+            target=self.session.target,
             pipeline=pipeline,
             opt_level=opt_level,
             timed=timed,
@@ -142,14 +144,14 @@ class WaterfallPanel(PassesPanel):
 
 
 class AblationPanel(PassesPanel):
-    """What each pass is worth."""
+    """The kernels, bytes and time without each pass."""
 
-    name = "ablation"
+    name, trait = "ablation", "ablation_tab"
     press = "Race without each pass"
-    hint = "Build without each pass in turn, and run it against the whole pipeline, beside the notebook"
+    hint = "Build without each pass in turn, and run it against the whole pipeline, in the background"
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, session: Session, page: Page) -> None:
+        super().__init__(session, page)
         self._pairs: dict[int, set[Config]] = {}
         "place of a row -> the two builds that it raced"
         self._withdrawn: set[int] = set()
@@ -159,8 +161,8 @@ class AblationPanel(PassesPanel):
         """As `wb.ablate`."""
         self._pairs, self._withdrawn = {}, set()
         request = AblationRequest(
-            workload=self.bench.workload,
-            target=self.bench.target,
+            workload=self.session.workload,
+            target=self.session.target,
             pipeline=pipeline,
             opt_level=opt_level,
             timed=timed,
@@ -173,7 +175,7 @@ class AblationPanel(PassesPanel):
 
     def _keep(self, place: int, config: Config, whole: Config, found: Race) -> None:
         self._pairs[place] = {config.same_build(), whole.same_build()}
-        self.bench.keep_race(config, whole, found)
+        self.session.measurements.keep_race(config, whole, found)
 
     def withdraw(self, a: Config, b: Config) -> None:
         """Take back the ratio of a pair that was raced anew: one pair has one answer."""

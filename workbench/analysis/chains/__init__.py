@@ -1,0 +1,41 @@
+"""`wb.constant_chains`: operators with constants that follow each other, and the passes that fold them into fewer."""
+
+from __future__ import annotations
+
+from workbench.analysis.arguments import check_arguments
+from workbench.analysis.chains.relax import RelaxChains
+from workbench.analysis.chains.relay import ConstantChain as ConstantChain
+from workbench.analysis.chains.relay import RelayChains
+from workbench.errors import WorkbenchError
+from workbench.graph.model import Graph, HasGraph, graph_of
+
+
+def constant_chains(source: Graph | HasGraph) -> list[ConstantChain]:
+    """Return chains of operators with constants, those that fold first.
+
+    Weights, that is parameters that only ever stand beside the data, count as constants: the passes then begin with
+    BindParams. A chain of one operator is listed if it does nothing. Relax has no SimplifyExpr: most of its chains are listed
+    with the reason `no-pass`. TVM runs the two passes of Relax that shorten chains on the module; of a graph without a module such
+    chains have the reason `not-tried`.
+
+    Parameters
+    ----------
+    source
+        A Graph or a Workload.
+
+    Raises
+    ------
+    WorkbenchError
+        The graph is of neither dialect, or an operator lacks inputs.
+    """
+    graph = graph_of(source, "constant_chains")
+    if graph.dialect not in ("relay", "relax"):
+        raise WorkbenchError(
+            f"{graph.name} is {graph.dialect or 'of no dialect'}, and chains are folded by passes of Relay and Relax; load "
+            "the graph from a module of one of these"
+        )
+    check_arguments(graph)
+    view = RelayChains(graph) if graph.dialect == "relay" else RelaxChains(graph)
+    found = [chain for run in view.runs() if (chain := view.chain(run)) is not None]
+    found += [chain for node in view.graph.ops() if (chain := view.padded(node) or view.scaled(node)) is not None]
+    return sorted(found, key=lambda chain: not chain.folds)

@@ -1,0 +1,352 @@
+"""Operators with constants that follow each other, found in a graph by what rules there could be about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from workbench.analysis.branches.siblings import Reason
+from workbench.analysis.chains import rules
+from workbench.analysis.chains.rules import Step
+from workbench.analysis.tensors import tensor
+from workbench.graph.model import Graph, Node
+from workbench.terminal import visible
+
+CASTS, RESHAPES = ("cast", "clip"), ("reshape", "squeeze", "expand_dims", "nn.batch_flatten")
+BOUNDS = ("nn.relu", "clip")
+
+
+@dataclass(frozen=True)
+class ConstantChain:
+    """Operators that follow each other, each with a constant or with nothing but its attributes."""
+
+    nodes: tuple[int, ...]
+    "the operators, in order"
+    start: int
+    "the node whose value the first of them takes"
+    constants: tuple[int | None, ...]
+    "the constant, or the weight, that each takes; None for one that has attributes only"
+    shapes: tuple[str, ...]
+    "the types of these constants, empty where there is none"
+    left: int
+    "operators left after `passes`; as many as before if nothing folds them"
+    passes: str
+    "the passes that fold them, in the order that works, as a Pipeline's text; empty if none do"
+    reasons: tuple[Reason, ...] = ()
+    "why no more is folded, or nothing, or not safely"
+    graph: Graph = field(default_factory=Graph, repr=False, compare=False)
+
+    @property
+    def folds(self) -> bool:
+        """Whether the passes leave fewer operators."""
+        return self.left < len(self.nodes)
+
+    @property
+    def safe(self) -> bool:
+        """Whether the passes keep the values, rounding of floats apart."""
+        return not any(reason.code.startswith("unsafe-") for reason in self.reasons)
+
+    def __str__(self) -> str:
+        ops = " -> ".join(self.graph.nodes[node].op for node in self.nodes)
+        how = f"by {self.passes}" if self.passes else "by nothing"
+        said = [f"{ops}: {len(self.nodes)} -> {self.left} {how}"]
+        return visible("\n".join(said + [f"  {reason.code}: {reason.sentence}" for reason in self.reasons]))
+
+
+class RelayChains:
+    """A graph with what is constant in it, and what Relay's passes do to its chains."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.literal = {node.id for node in graph.nodes if node.kind == "constant"}
+        self.weights = {node.id for node in graph.nodes if node.kind == "param" and self._is_weight(node.id)}
+        self.constant = self.literal | self.weights
+        for node in graph.nodes:
+            sources = graph.inputs[node.id]
+            if node.kind in ("op", "tuple", "get_item") and sources and all(s in self.constant for s in sources):
+                self.constant.add(node.id)
+
+    def _is_weight(self, node: int) -> bool:
+        """Whether a parameter only stands beside the data: never first, and in arithmetic smaller than the result."""
+        users = self.graph.consumers[node]
+        return bool(users) and all(self._is_beside(node, user, index) for user, index in users)
+
+    def _is_beside(self, node: int, user: int, index: int) -> bool:
+        found = self.graph.nodes[user]
+        broadcast = found.op not in rules.ARITHMETIC or found.type != self.graph.nodes[node].type
+        first = self.graph.inputs[user][0]
+        return index > 0 and found.kind == "op" and broadcast and first not in self.literal
+
+    # -- runs
+
+    def runs(self) -> Iterator[list[Node]]:
+        """Longest runs of operators that rules could be about; a value with several users ends none of them."""
+        before: dict[int, int] = {}
+        for node in self.graph.ops():
+            source = self.data(node)
+            if source is None or self.family(node) == "":
+                continue
+            earlier = self.graph.nodes[source]
+            if self.data(earlier) is not None and _linked(self.family(earlier), self.family(node)):
+                before[node.id] = source
+        followed: dict[int, list[int]] = {}
+        for node, source in before.items():
+            followed.setdefault(source, []).append(node)
+        for node in self.graph.ops():
+            if node.id not in before and self.data(node) is not None and self.family(node):
+                run = [node]
+                while followed.get(run[-1].id):
+                    # where several follow, the first is shown, and the others are runs of their own
+                    first, *others = followed[run[-1].id]
+                    for other in others:
+                        yield [run[-1], *self._along(other, followed)]
+                    run.append(self.graph.nodes[first])
+                yield run
+
+    def _along(self, start: int, followed: Mapping[int, list[int]]) -> list[Node]:
+        run = [self.graph.nodes[start]]
+        while followed.get(run[-1].id):
+            run.append(self.graph.nodes[followed[run[-1].id][0]])
+        return run
+
+    def family(self, node: Node) -> str:
+        """What kind of rule could be about an operator."""
+        if node.kind != "op" or node.id in self.constant:
+            return ""
+        if node.op in rules.ARITHMETIC:
+            return "arithmetic"
+        return {"layout_transform": "layout", "transpose": "transpose", "fixed_point_multiply": "scale"}.get(
+            node.op, "reshape" if node.op in RESHAPES else node.op if node.op in (*CASTS, *BOUNDS) else ""
+        )
+
+    def data(self, node: Node) -> int | None:
+        """The one argument that is not constant; None if there are more or none."""
+        values = [s for s in self.graph.inputs[node.id] if s not in self.constant]
+        return values[0] if node.kind == "op" and len(values) == 1 else None
+
+    # -- chains
+
+    def chain(self, run: list[Node]) -> ConstantChain | None:
+        """What becomes of a run; None where there is nothing to say."""
+        steps = [self.step(node, run) for node in run]
+        family, source = self.family(run[-1]), self.graph.nodes[self.data(run[0]) or 0]
+        alone = [Step(s.op, s.dtype, False, s.identity, s.low, s.high, s.axes) for s in steps]
+        count = self._counter(family, source)
+        left, best = count(steps), count(alone)
+        reasons: list[Reason] = []
+        shared = [node for node, step in zip(run[:-1], steps, strict=False) if step.shared]
+        if best < left and shared:
+            reasons += [
+                Reason(
+                    "interior-has-other-user",
+                    f"{node.op} is used elsewhere too, so it is not folded with what follows",
+                    (node.id,),
+                )
+                for node in shared
+            ]
+        if family in CASTS and left < len(run):
+            kind = tensor(source.type)
+            if not rules.casts_left("" if kind is None else kind.dtype, steps)[1]:
+                reasons.append(
+                    Reason(
+                        "unsafe-cast-fold",
+                        "SimplifyExpr drops a cast here that changes values (a sign, a rounding, or large numbers), and its result differs",
+                        tuple(node.id for node in run),
+                    )
+                )
+        if left == len(run):
+            # a value that is clipped and cast once is nothing to fold
+            if len(run) == 1 or [node.op for node in run] == ["clip", "cast"]:
+                return None
+            reasons += self._unfolded(run, family) if not reasons else []
+            if not reasons:
+                return None
+        return self._made(run, left, self._passes(run, family) if left < len(run) else "", reasons)
+
+    def _counter(self, family: str, source: Node) -> Callable[[Sequence[Step]], int]:
+        kind = tensor(source.type)
+        if family == "arithmetic":
+            return rules.arithmetic_left
+        if family == "transpose":
+            return rules.transposes_left
+        if family == "reshape":
+            return rules.reshapes_left
+        if family in CASTS:
+            return lambda steps: (
+                rules.casts_left("" if kind is None else kind.dtype, steps)[0] if _casts(steps) else len(steps)
+            )
+        return len
+
+    def step(self, node: Node, run: list[Node]) -> Step:
+        """An operator as the rules see it."""
+        kind = tensor(node.type)
+        after = run[run.index(node) + 1].id if node is not run[-1] else None
+        users = self.graph.consumers[node.id]
+        shared = after is not None and (len(users) != 1 or node.id in self.graph.outputs)
+        rank = 0 if kind is None else len(kind.shape)
+        return Step(
+            node.op,
+            "" if kind is None else kind.dtype,
+            shared,
+            self._is_identity(node),
+            _number(node.attrs.get("a_min")),
+            _number(node.attrs.get("a_max")),
+            _permutation(node.attrs.get("axes"), rank),
+        )
+
+    def _is_identity(self, node: Node) -> bool:
+        """Whether it is x + 0, 0 + x, x - 0, x * 1, x / 1 with a scalar of rank 0."""
+        place, constant = self._constant(node)
+        if constant is None or constant not in self.literal:
+            return False
+        found = self.graph.nodes[constant]
+        kind = tensor(found.type)
+        if kind is None or kind.shape or found.op.startswith("meta["):
+            return False
+        number = {"add": 0.0, "subtract": 0.0, "multiply": 1.0, "divide": 1.0}.get(node.op)
+        return number is not None and _number(found.op) == number and (place == 1 or node.op in ("add", "multiply"))
+
+    def _constant(self, node: Node) -> tuple[int, int | None]:
+        """Where an operator's constant stands, and which it is."""
+        for place, source in enumerate(self.graph.inputs[node.id]):
+            if source in self.constant:
+                return place, source
+        return 0, None
+
+    def _passes(self, run: Sequence[Node], family: str) -> str:
+        """The passes that fold the run, in the order that works."""
+        constants = [c for node in run if (c := self._constant(node)[1]) is not None]
+        bind = "BindParams," if any(self._needs_binding(c) for c in constants) else ""
+        if family != "arithmetic":
+            return "SimplifyExpr"
+        if any(node.op == "nn.bias_add" for node in run):
+            # bias_add has no rule; as an add its constant is an expand_dims until it is folded
+            return f"{bind}CanonicalizeOps,FoldConstant,SimplifyExpr,FoldConstant"
+        first = "" if all(c in self.literal | self.weights for c in constants) else "FoldConstant,"
+        return f"{bind}{first}SimplifyExpr,FoldConstant"
+
+    def _needs_binding(self, constant: int) -> bool:
+        stack, seen = [constant], set()
+        while stack:
+            current = stack.pop()
+            if current in self.weights:
+                return True
+            if current not in seen:
+                seen.add(current)
+                stack.extend(self.graph.inputs[current])
+        return False
+
+    def _unfolded(self, run: Sequence[Node], family: str) -> list[Reason]:
+        """Why a run stays as it is."""
+        ids = tuple(node.id for node in run)
+        names = " and ".join(dict.fromkeys(node.op for node in run))
+        if family == "arithmetic" and any(node.op in rules.WITHOUT_RULE for node in run):
+            return [
+                Reason(
+                    "no-rule",
+                    f"SimplifyExpr has no rule for {names} with constants; write x - c as x + (-c), and x / c as x * (1 / c)",
+                    ids,
+                )
+            ]
+        if family == "arithmetic":
+            return [
+                Reason("canonical", "one multiply and then one add is the form that TVM brings such chains to", ids)
+            ]
+        if family in CASTS and _casts([self.step(node, list(run)) for node in run]):
+            return [Reason("no-rule", "the first cast may lose something, so SimplifyExpr keeps both", ids)]
+        return [Reason("no-rule", f"TVM has no rule that makes one of {names} in a row", ids)]
+
+    def _made(self, run: Sequence[Node], left: int, passes: str, reasons: Sequence[Reason]) -> ConstantChain:
+        constants = tuple(self._constant(node)[1] for node in run)
+        shapes = tuple("" if c is None else self.graph.nodes[c].type for c in constants)
+        start = self.data(run[0])
+        assert start is not None, "an operator of a run has one value that is not constant"
+        return ConstantChain(
+            tuple(node.id for node in run), start, constants, shapes, left, passes, tuple(reasons), self.graph
+        )
+
+    # -- chains that end in another operator
+
+    def padded(self, node: Node) -> ConstantChain | None:
+        """Pads of zeros before a convolution: its own padding does it."""
+        if node.op != "nn.conv2d" or node.attrs.get("data_layout", "NCHW") != "NCHW":
+            return None
+        run, current = [node], self.graph.inputs[node.id][0]
+        while self._pads(self.graph.nodes[current]):
+            run.insert(0, self.graph.nodes[current])
+            current = self.graph.inputs[current][0]
+        return self._made(run, 1, "FoldExplicitPadding", ()) if len(run) > 1 else None
+
+    def _pads(self, node: Node) -> bool:
+        """Whether it pads height and width with zeros, for one user."""
+        if node.op != "nn.pad" or len(self.graph.inputs[node.id]) != 2 or len(self.graph.consumers[node.id]) != 1:
+            return False
+        value = self.graph.nodes[self.graph.inputs[node.id][1]]
+        width = node.attrs.get("pad_width")
+        inner = isinstance(width, (list, tuple)) and len(width) == 4 and all(list(w) == [0, 0] for w in width[:2])
+        return (
+            inner
+            and value.kind == "constant"
+            and _number(value.op) == 0.0
+            and node.attrs.get("pad_mode", "constant") == "constant"
+        )
+
+    def scaled(self, node: Node) -> ConstantChain | None:
+        """A multiply by a constant right behind a convolution or a dense: the weights can take it."""
+        _, constant = self._constant(node)
+        source = self.data(node)
+        if node.op != "multiply" or constant is None or source is None:
+            return None
+        earlier = self.graph.nodes[source]
+        weight = self.graph.inputs[source][1] if earlier.op in ("nn.conv2d", "nn.dense") else None
+        if weight is None or weight not in self.constant or not self._per_channel(node, earlier, constant):
+            return None
+        run = [earlier, node]
+        if len(self.graph.consumers[source]) != 1 or source in self.graph.outputs:
+            said = f"{earlier.op} is used elsewhere too, so its weights cannot take the factor"
+            return self._made(run, 2, "", [Reason("interior-has-other-user", said, (source,))])
+        kinds = {tensor(self.graph.nodes[n].type).dtype for n in (weight, constant) if tensor(self.graph.nodes[n].type)}  # type: ignore[union-attr]
+        if len(kinds) > 1:
+            said = f"weights and factor are of different types ({', '.join(sorted(kinds))}), and FoldScaleAxis raises"
+            return self._made(run, 2, "", [Reason("scale-type-crash", said, (source, node.id))])
+        bind = "BindParams," if self._needs_binding(weight) or self._needs_binding(constant) else ""
+        return self._made(run, 1, f"{bind}FoldScaleAxis,FoldConstant", ())
+
+    def _per_channel(self, node: Node, earlier: Node, constant: int) -> bool:
+        kind, whole = tensor(self.graph.nodes[constant].type), tensor(earlier.type)
+        if kind is None or whole is None or node.type != earlier.type:
+            return False
+        if not kind.shape:
+            return True
+        if earlier.op == "nn.dense":
+            return kind.shape == whole.shape[-1:]
+        plain = earlier.attrs.get("data_layout", "NCHW") == "NCHW" and not earlier.attrs.get("out_layout")
+        channels = whole.shape[1] if len(whole.shape) == 4 else None
+        return plain and kind.shape in ((channels, 1, 1), (1, channels, 1, 1))
+
+
+def _linked(first: str, second: str) -> bool:
+    """Whether a rule could be about operators of these families in a row."""
+    if first == second:
+        return bool(first)
+    return (first in CASTS and second == "cast") or (first in BOUNDS and second in BOUNDS)
+
+
+def _casts(steps: Sequence[Step]) -> bool:
+    """Whether a run is what the rules for casts are about: casts, behind one clip or none."""
+    return all(step.op == "cast" for step in steps[1:]) and steps[0].op in CASTS
+
+
+def _permutation(axes: object, rank: int) -> tuple[int, ...]:
+    """The axes of a transpose, counted from the front; reversed where there are none."""
+    given = [axis % rank for axis in axes if isinstance(axis, int)] if isinstance(axes, (list, tuple)) and rank else []
+    return tuple(given) if sorted(given) == list(range(rank)) else tuple(reversed(range(rank)))
+
+
+def _number(value: object) -> float:
+    """A number as attributes and scalar constants are printed: 6, -128f, 0.5f64, True."""
+    text = str(value).removesuffix("f64").removesuffix("f16").removesuffix("f").removesuffix("i64")
+    try:
+        return float({"True": 1, "False": 0}.get(text, text))
+    except ValueError:
+        return float("nan")
