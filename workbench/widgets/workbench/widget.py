@@ -32,7 +32,7 @@ from workbench.widgets.workbench.choice import Choice, History
 from workbench.widgets.workbench.compiler_build import first_preset
 from workbench.widgets.workbench.drawing import Setup
 from workbench.widgets.workbench.kernels_panel import KernelsPanel
-from workbench.widgets.workbench.page import WHOLE, WidgetPage
+from workbench.widgets.workbench.page import WHOLE, Page
 from workbench.widgets.workbench.panel import Panel
 from workbench.widgets.workbench.pass_list import Catalog
 from workbench.widgets.workbench.passes_panels import AblationPanel, WaterfallPanel
@@ -106,7 +106,7 @@ class Workbench(Comparison):
     def _open(self, setup: Setup) -> None:
         """Make the session on a workload, and the panels."""
         self._setup = setup
-        self._live_page = WidgetPage(self, self._put, self._go_on)
+        self._live_page = Page(self, self._put, self._go_on)
         self.session = Session(setup, self._live_page)
         self._panels: dict[str, Panel] = {
             panel.name: panel(self.session, self._live_page) for panel in (KernelsPanel, WaterfallPanel, AblationPanel)
