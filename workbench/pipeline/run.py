@@ -12,7 +12,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from workbench.dialects.base import SAFE_DEPTH, Workload, dialect_of
+from workbench.dialects.base import SAFE_DEPTH, Workload
+from workbench.dialects.registry import dialect_of
 from workbench.errors import Cancelled, TooDeep, WorkerLost
 from workbench.graph.model import depth
 from workbench.pipeline.apply import Applied, applied, made
@@ -162,7 +163,11 @@ class Runner:
         return Step(step.text, state, after, found.status, found.seconds, found.error, found.detail, run=step.run)
 
     def _state(self, module: Any) -> State:
-        return State(module, lambda: self.dialect.graph(module, self.workload.name), lambda: self.dialect.text(module))
+        return State(
+            module,
+            lambda: self.dialect.frontend.graph(module, self.workload.name),
+            lambda: self.dialect.frontend.text(module),
+        )
 
 
 def _names(name: str, run: Any) -> Iterator[str]:

@@ -209,7 +209,7 @@ class Session:
         self.drawing.draw(
             choice,
             mode=choice.mode,
-            context=context_state(choice, catalog.infos, catalog.dialect.toggles(), catalog.settings),
+            context=context_state(choice, catalog.infos, catalog.dialect.passes.toggles(), catalog.settings),
             pipeline_text=str(choice.pipeline),
             code=code(choice, catalog.presets, self.target),
             error=None,
