@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from workbench.dialects.registry import dialect_of
 from workbench.errors import WorkbenchError
 from workbench.measurement.measure import measure_one
+from workbench.measurement.timing import Limits
 from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.outputs import difference, run_once
 from workbench.plots.rows import Row
@@ -53,9 +54,8 @@ def measure(fused: Fused, base: Fused, budget: float, progress: Progress, cancel
 def _row(fused: Fused, name: str, target: str, budget: float, cancelled: Callable[[], bool]) -> Row:
     assert fused.program.workload is not None
     # the two are compared with each other: what was given need not be right, only the edits must not change it
-    return measure_one(
-        fused.program.workload, config(fused, name), target, budget=budget, check=False, cancelled=cancelled
-    )
+    limits = Limits(budget=budget, check=False, cancelled=cancelled)
+    return measure_one(fused.program.workload, config(fused, name), target, limits)
 
 
 def compared(fused: Fused, base: Fused, cancelled: Callable[[], bool]) -> str:
