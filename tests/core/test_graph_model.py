@@ -38,15 +38,15 @@ def test_a_kernel_is_the_outermost_fused_group():
 
 def test_kernels_counts_fused_groups_that_compute_and_operators_outside_one():
     graph = fused_pair()
-    assert graph.kernels() == 2
+    assert graph.kernel_count == 2
     b = GraphBuilder("empty kernel", "relay")
     b.node("param", "x", group=b.group("primitive", "identity", None))
-    assert b.build().kernels() == 0
+    assert b.build().kernel_count == 0
 
 
 def test_an_empty_graph_has_no_kernels_no_ops_and_no_depth():
     graph = GraphBuilder("", "relay").build()
-    assert (graph.kernels(), graph.ops(), depth(graph)) == (0, (), 0)
+    assert (graph.kernel_count, graph.ops, depth(graph)) == (0, (), 0)
 
 
 @given(graphs())
@@ -113,4 +113,4 @@ def chained(*ops: str) -> Graph:
     ],
 )
 def test_kernel_is_work(ops: tuple[str, ...], kernels: int) -> None:
-    assert chained(*ops).kernels() == kernels
+    assert chained(*ops).kernel_count == kernels

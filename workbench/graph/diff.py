@@ -15,6 +15,7 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from workbench.deprecated import CallableDict
 from workbench.graph.identity import Label, ValueNumbers, contexts, label, labels
 from workbench.graph.model import Graph, HasGraph, graph_of
 from workbench.graph.refine import comparable, fewest, refine, same_inputs
@@ -57,10 +58,11 @@ class GraphDiff:
         extra = sum(len(many) - 1 for many, _ in self.merged) + sum(len(many) - 1 for _, many in self.split)
         return len(self.changed) + len(self.removed) + len(self.added) + extra
 
-    def counts(self) -> dict[str, int]:
+    @cached_property
+    def counts(self) -> CallableDict[str, int]:
         """How many of each kind; a merge or a split counts once."""
         kinds = ("kept", "changed", "removed", "added", "merged", "split")
-        return {kind: len(getattr(self, kind)) for kind in kinds}
+        return CallableDict({kind: len(getattr(self, kind)) for kind in kinds})
 
     def inverse(self) -> GraphDiff:
         """The difference read from after to before."""
@@ -74,7 +76,7 @@ class GraphDiff:
         )
 
     def __repr__(self) -> str:
-        return f"GraphDiff({', '.join(f'{kind} {n}' for kind, n in self.counts().items() if n)})"
+        return f"GraphDiff({', '.join(f'{kind} {n}' for kind, n in self.counts.items() if n)})"
 
 
 def diff(before: Graph | HasGraph, after: Graph | HasGraph) -> GraphDiff:

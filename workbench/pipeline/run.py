@@ -86,7 +86,7 @@ class Runner:
         self.dialect = dialect_of(workload)
         self._steps: OrderedDict[tuple[Any, ...], Step] = OrderedDict()
         self._workloads: weakref.WeakKeyDictionary[State, Workload] = weakref.WeakKeyDictionary()
-        self.start = State(workload.module, workload.graph, workload.text)
+        self.start = State(workload.module, lambda: workload.graph, workload.text)
 
     def run(
         self,

@@ -248,11 +248,11 @@ class Drawing(Comparison):
         if changes is None:
             changes = diff(before, after)
         counts = {
-            "before_kernels": before.kernels(),
-            "after_kernels": after.kernels() if finished else None,
+            "before_kernels": before.kernel_count,
+            "after_kernels": after.kernel_count if finished else None,
             "before_nodes": len(before.nodes),
             "after_nodes": len(after.nodes) if finished else None,
-            **changes.counts(),
+            **changes.counts,
         }
         with self._lock, self.hold_sync():
             self._shown, self._states = (before, after, changes), (first, last)
