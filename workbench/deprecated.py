@@ -11,8 +11,8 @@ V = TypeVar("V")
 
 
 def warn_of_call(name: str, instead: str = "") -> None:
-    """Warn the caller's caller that a name is no longer a method."""
-    now = f"use {instead}" if instead else f"leave out the parentheses of {name}()"
+    """Warn the caller's caller that a value is no longer a method's."""
+    now = f"use {instead}" if instead else "leave out the parentheses"
     warnings.warn(f"{name} is an attribute: {now}", DeprecationWarning, stacklevel=3)
 
 
@@ -22,7 +22,7 @@ class CallableTuple(tuple[T, ...]):
     __slots__ = ()
 
     def __call__(self) -> tuple[T, ...]:
-        warn_of_call("this tuple")
+        warn_of_call("this value")
         return self
 
 
@@ -30,5 +30,5 @@ class CallableDict(dict[K, V]):
     """The dict of an attribute that was a method."""
 
     def __call__(self) -> dict[K, V]:
-        warn_of_call("this dict")
+        warn_of_call("this value")
         return self

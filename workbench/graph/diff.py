@@ -19,6 +19,7 @@ from workbench.deprecated import CallableDict
 from workbench.graph.identity import Label, ValueNumbers, contexts, label, labels
 from workbench.graph.model import Graph, HasGraph, graph_of
 from workbench.graph.refine import comparable, fewest, refine, same_inputs
+from workbench.terminal import html_table
 
 LOOK_THROUGH = 4
 "A pass may put a few operators (casts, layout transforms) on an edge; pairing looks past at most this many of them."
@@ -77,6 +78,9 @@ class GraphDiff:
 
     def __repr__(self) -> str:
         return f"GraphDiff({', '.join(f'{kind} {n}' for kind, n in self.counts.items() if n)})"
+
+    def _repr_html_(self) -> str:
+        return html_table("no change" if self.empty else f"{self.edits} edits", [self.counts])
 
 
 def diff(before: Graph | HasGraph, after: Graph | HasGraph) -> GraphDiff:
