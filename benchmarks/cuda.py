@@ -19,7 +19,7 @@ from typing import Any
 
 import workbench as wb
 from workbench.dialects.parts import installed
-from workbench.measure.store.conditions import conditions
+from workbench.measurement.machine import conditions
 
 DATA = Path(__file__).parents[1] / "notebooks" / "data"
 TARGETS = ("cuda", "llvm")

@@ -15,7 +15,7 @@ import threading
 import time
 
 from workbench.errors import MeasureError
-from workbench.measure.remote.tracker import Tracker
+from workbench.measurement.remote.tracker import Tracker
 
 START_SECONDS = 60
 LOADING = "Loading on "

@@ -71,7 +71,7 @@ def test_builds_on_dask(small):
 
 
 def test_files_of_a_build_stay_in_their_folder(tmp_path: Path) -> None:
-    from workbench.measure.remote.builders import _packed, _unpack
+    from workbench.measurement.remote.executor import _packed, _unpack
 
     folder = tmp_path / "in" / "folder"
     folder.parent.mkdir()

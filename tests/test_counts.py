@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import MeasureError, UnknownName
-from workbench.measure.kernels.kernels import Kernels
+from workbench.measurement.kernels import Kernels
 
 TARGETS = ("llvm", "cuda -arch=sm_80")
 QUICK = ("chain", "mlp", "parallel_cast")

@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 
 import workbench as wb
-from workbench.measure.rows import COLUMNS
-from workbench.measure.store.store import VARIABLE, Store
-from workbench.measure.store.workload_hash import workload_hash
+from workbench.measurement.row import COLUMNS, workload_hash
+from workbench.measurement.store import VARIABLE, Store
 
 
 @pytest.fixture
@@ -88,7 +87,7 @@ def test_rows_are_on_the_disk_while_measure_goes_on(small, path):
 def test_the_hash_is_the_same_in_another_process_and_does_not_count_the_name(small):
     code = """
 import workbench as wb
-from workbench.measure.store.workload_hash import workload_hash
+from workbench.measurement.row import workload_hash
 print(workload_hash(wb.samples.load("mlp", layers=1, width=4)))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -19,15 +19,15 @@ import pytest
 import workbench as wb
 from workbench.cli import main
 from workbench.dialects.parts import dialect as door
-from workbench.measure.status import may_win
+from workbench.measurement.row import may_win
 from workbench.worker.parent import Progress, worker
 
 MIB = 1 << 20
 
 
 def part(name: str) -> ModuleType:
-    """A module of workbench.measure: `wb.measure` itself is the function."""
-    return import_module(f"workbench.measure.{name}")
+    """A module of workbench.measurement: `wb.measure` itself is the function."""
+    return import_module(f"workbench.measurement.{name}")
 
 
 def small() -> wb.Workload:
@@ -115,7 +115,7 @@ def test_a_workload_without_a_reference_is_not_checked_and_says_why(
     def refuse(*_: object) -> str:
         return "the reference cannot be had: it does not compile"
 
-    monkeypatch.setattr(part("timing.reference"), "_made", refuse)
+    monkeypatch.setattr(part("timing"), "_made", refuse)
     row = wb.measure(small(), [0], budget=0.02).iloc[0]
     assert row.status == "ok"
     assert row.check == "not checked: the reference cannot be had: it does not compile"
@@ -163,7 +163,7 @@ def test_a_race_answers_and_shows_how_it_came_to_that(dialect: str) -> None:
 
 
 def test_a_configuration_with_wrong_outputs_loses_every_race() -> None:
-    from workbench.measure.timing.race import judged
+    from workbench.measurement.race import judged
 
     found = {
         "samples_a": [2.0] * 20,
@@ -198,10 +198,10 @@ def test_cuda_is_counted_and_says_exactly_why_it_is_not_measured(dialect: str) -
 
 
 def test_a_row_has_every_column_and_is_kept(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from workbench.measure.rows import COLUMNS
+    from workbench.measurement.row import COLUMNS
 
     kept: list[dict] = []
-    monkeypatch.setattr(part("store.store"), "append", kept.append)
+    monkeypatch.setattr(part("measure"), "append", kept.append)
     rows = wb.measure(small(), [0, {"disabled": "Nosuch"}], budget=0.02)
     assert isinstance(rows.to_dict("records")[0]["kernels"], int)
     assert list(rows.columns) == list(COLUMNS)
@@ -236,7 +236,7 @@ def test_interrupted_measure_gives_its_rows(dialect: str) -> None:
 def test_interrupted_command_prints_its_rows(
     dialect: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    usual, rows = part("local").measured, []
+    usual, rows = part("measure").measured, []
 
     def second_is_interrupted(*given: Any) -> dict[str, Any]:
         if rows:
@@ -244,7 +244,7 @@ def test_interrupted_command_prints_its_rows(
         rows.append(usual(*given))
         return rows[-1]
 
-    monkeypatch.setattr(part("local"), "measured", second_is_interrupted)
+    monkeypatch.setattr(part("measure"), "measured", second_is_interrupted)
     assert main(["measure", "sample:mlp", "-c", "0", "-c", "3", "--budget", "0.02"]) == 130
     out, err = capsys.readouterr()
     assert re.findall(r" (ok|interrupted) ", out)[:2] == ["ok", "interrupted"]

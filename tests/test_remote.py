@@ -10,7 +10,7 @@ from rpc_park import LOADING
 
 import workbench as wb
 from workbench.errors import MeasureError, NoServer
-from workbench.measure.rows import COLUMNS
+from workbench.measurement.row import COLUMNS
 
 
 @pytest.fixture

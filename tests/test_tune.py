@@ -12,8 +12,7 @@ import pytest
 import workbench as wb
 from workbench.dialects.parts import dialect as door
 from workbench.errors import NoDevice, WorkbenchError
-from workbench.measure.kernels.counts import count_config
-from workbench.measure.kernels.final import look
+from workbench.measurement.count import count_config, look
 from workbench.pipeline.config import Config
 from workbench.tune import evaluate
 from workbench.tune.run import prepared
@@ -138,7 +137,7 @@ def test_what_is_illegal_fails_or_is_wrong_is_out_with_the_reason(dialect, monke
 
 
 def test_wrong_outputs_never_win(dialect, monkeypatch):
-    from workbench.measure.local import measure as real
+    from workbench.measurement.measure import measure as real
 
     workload = wb.samples.load("chain")
     measured = []

@@ -6,8 +6,7 @@ import pytest
 from small_samples import SMALL
 
 import workbench as wb
-from workbench.measure.kernels.counts import count_config
-from workbench.measure.kernels.final import as_it_stands, final_workload, look
+from workbench.measurement.count import as_it_stands, count_config, final_workload, look
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 

@@ -13,7 +13,7 @@ from rpc_park import LOADING, Overheard
 
 import workbench as wb
 from workbench.errors import NoServer
-from workbench.measure.remote.tracker import REQUEST
+from workbench.measurement.remote.tracker import REQUEST
 from workbench.tune import evaluate
 from workbench.tune.run import prepared
 from workbench.worker.parent import Worker, worker

@@ -44,15 +44,15 @@ _HOMES = {
     "cut": "pipeline.edits",
     "force": "pipeline.edits",
     "outline": "pipeline.edits",
-    "kernels": "measure.kernels.kernels",
-    "count": "measure.kernels.counts",
-    "measure": "measure.local",
-    "race": "measure.timing.race",
-    "history": "measure.store.history",
-    "Tracker": "measure.remote.tracker",
-    "overlay_of": "measure.kernels.overlays",
-    "waterfall": "measure.waterfall",
-    "ablate": "measure.ablate",
+    "kernels": "measurement.kernels",
+    "count": "measurement.count",
+    "measure": "measurement.measure",
+    "race": "measurement.race",
+    "history": "measurement.store",
+    "Tracker": "measurement.remote.tracker",
+    "overlay_of": "measurement.overlay",
+    "waterfall": "measurement.waterfall",
+    "ablate": "measurement.ablation",
     "tune": "tune.run",
     "Space": "tune.space",
     "tune_schedules": "tune.schedules.run",
@@ -83,7 +83,7 @@ def __getattr__(name: str) -> Any:
 
 
 class _Interface(ModuleType):
-    """The package, whose public names win over its folders: `wb.measure` is the function, whatever was imported before."""
+    """The package, whose public names win over its folders: `wb.tune` is the function, whatever was imported before."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         # the import system sets a folder's module on the package when anything below it is first imported
@@ -117,15 +117,15 @@ if TYPE_CHECKING:
     from workbench.graph.dominance import dominators as dominators
     from workbench.graph.dominance import post_dominators as post_dominators
     from workbench.graph.model import Graph as Graph
-    from workbench.measure.ablate import ablate as ablate
-    from workbench.measure.kernels.counts import count as count
-    from workbench.measure.kernels.kernels import kernels as kernels
-    from workbench.measure.kernels.overlays import overlay_of as overlay_of
-    from workbench.measure.local import measure as measure
-    from workbench.measure.remote.tracker import Tracker as Tracker
-    from workbench.measure.store.history import history as history
-    from workbench.measure.timing.race import race as race
-    from workbench.measure.waterfall import waterfall as waterfall
+    from workbench.measurement.ablation import ablate as ablate
+    from workbench.measurement.count import count as count
+    from workbench.measurement.kernels import kernels as kernels
+    from workbench.measurement.measure import measure as measure
+    from workbench.measurement.overlay import overlay_of as overlay_of
+    from workbench.measurement.race import race as race
+    from workbench.measurement.remote.tracker import Tracker as Tracker
+    from workbench.measurement.store import history as history
+    from workbench.measurement.waterfall import waterfall as waterfall
     from workbench.pipeline.build_trace import trace_build as trace_build
     from workbench.pipeline.config import Config as Config
     from workbench.pipeline.edits import cut as cut

@@ -77,7 +77,7 @@ def show(options: argparse.Namespace) -> int:
 
 def kernels(options: argparse.Namespace) -> int:
     """A real build's calls, counted."""
-    from workbench.measure.kernels.kernels import kernels as count
+    from workbench.measurement.kernels import kernels as count
 
     found = count(
         _model(options.model, options.params, options.inputs),
@@ -99,9 +99,9 @@ def kernels(options: argparse.Namespace) -> int:
 
 def measure(options: argparse.Namespace) -> int:
     """Configurations built and timed, one row each."""
-    from workbench.measure.local import measure as time
-    from workbench.measure.local import raise_interrupt
-    from workbench.measure.status import BROKEN
+    from workbench.measurement.measure import measure as time
+    from workbench.measurement.measure import raise_interrupt
+    from workbench.measurement.row import BROKEN
 
     rows = time(
         _model(options.model, options.params, options.inputs),

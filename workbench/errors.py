@@ -70,7 +70,7 @@ class MeasureError(WorkbenchError):
     """A build or a measurement that could not be made."""
 
     status = "failed"
-    "what the row of a measurement that ends like this is called (measure/status.py)"
+    "what the row of a measurement that ends like this is called (measurement/row.py)"
 
 
 class OutOfMemory(MeasureError):

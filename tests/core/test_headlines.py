@@ -1,7 +1,7 @@
 """Every headline, title, table and sentence about one pair of configurations agrees with the others about it.
 
 One result (times, a race, an A/A, a failure) goes through all plots and panels; what each of them says is compared with the
-rule in workbench/measure/timing/verdict.py.
+rule in workbench/measurement/verdict.py.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ from matplotlib.figure import Figure
 
 from workbench.colours import LIGHT
 from workbench.dialects.base import Workload
-from workbench.measure.status import BROKEN, WRONG
-from workbench.measure.timing.race import Race
-from workbench.measure.timing.ratio import Ratio
-from workbench.measure.timing.verdict import NOISE, RACED
+from workbench.measurement.race import Race
+from workbench.measurement.row import BROKEN, WRONG
+from workbench.measurement.verdict import NOISE, RACED, Ratio
 from workbench.pipeline.config import Config
 from workbench.plots import ablation, cpu_gpu, kernel_count, runtime, tuning_progress, waterfall
 from workbench.plots.configurations import headline

@@ -8,7 +8,7 @@ import pytest
 
 from workbench.dialects.base import PassInfo, Workload
 from workbench.errors import MeasureError, UnknownName
-from workbench.pipeline import legal
+from workbench.pipeline import config
 from workbench.pipeline.config import Config
 
 CATALOG = (PassInfo("FuseOps", "relay", locked="lowering takes kernels"), PassInfo("FoldConstant", "relay"))
@@ -16,11 +16,11 @@ CATALOG = (PassInfo("FuseOps", "relay", locked="lowering takes kernels"), PassIn
 
 @pytest.fixture(autouse=True)
 def catalog(monkeypatch):
-    monkeypatch.setattr(legal, "dialect_of", lambda workload: SimpleNamespace(passes=lambda: CATALOG))
+    monkeypatch.setattr(config, "dialect_of", lambda workload: SimpleNamespace(passes=lambda: CATALOG))
 
 
 def check(**fields):
-    legal.check(Workload(None, {}, "w", "relay"), Config(**fields))
+    config.check_config(Workload(None, {}, "w", "relay"), Config(**fields))
 
 
 def test_known_names_pass():

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from workbench.colours import DARK, LIGHT, family
-from workbench.measure.timing.ceilings import Ceilings, ceilings
+from workbench.measurement.machine import Ceilings, ceilings
 from workbench.plots import (
     ablation,
     cpu_gpu,

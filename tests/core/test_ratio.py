@@ -8,7 +8,7 @@ from math import isinf
 import numpy as np
 import pytest
 
-from workbench.measure.timing.ratio import NEUTRAL, compared, repetition
+from workbench.measurement.verdict import NEUTRAL, compared, repetition
 
 RACES = 400
 Noise = Callable[[np.random.Generator, int], np.ndarray]

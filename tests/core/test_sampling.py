@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.measure.timing.sampling import (
+from workbench.measurement.sampling import (
     HEATS,
     LEAST,
     MOST,

@@ -13,7 +13,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.schedule_search import best_cost_model, reason
 from workbench.dialects.scheduling import RECORDS, WORKLOADS
 from workbench.errors import StoreError, UnknownName, UnknownNode, WorkbenchError
-from workbench.measure.timing.race import Race
+from workbench.measurement.race import Race
 from workbench.pipeline.config import Config
 from workbench.tune.schedules.database import begun, done, folder_for, locked, mend, note_done
 from workbench.tune.schedules.result import TunedSchedules

@@ -16,8 +16,8 @@ import pytest
 
 import workbench as wb
 from workbench.errors import StoreError
-from workbench.measure.store import file as store_file
-from workbench.measure.store.store import VARIABLE, Store, append, place
+from workbench.measurement import store_file
+from workbench.measurement.store import VARIABLE, Store, append, place
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def numbers(store):
 
 def started(code, *arguments):
     program = (
-        "import os, sys\nfrom pathlib import Path\nfrom workbench.measure.store.store import Store\n"
+        "import os, sys\nfrom pathlib import Path\nfrom workbench.measurement.store import Store\n"
         + textwrap.dedent(code)
     )
     return subprocess.Popen([sys.executable, "-c", program, *map(str, arguments)], stdout=subprocess.PIPE, text=True)
@@ -360,7 +360,7 @@ def test_what_is_kept_can_be_read_without_us(store, path):
 
 @pytest.mark.parametrize("big", [2**63, -(2**63) - 1, 2**80, float("inf"), float("nan"), 0.5, "many"])
 def test_number_that_no_column_holds_is_named_in_its_row(store, big):
-    from workbench.measure.rows import table
+    from workbench.measurement.row import table
 
     rows = [row(traffic_bytes=7, message=""), row(traffic_bytes=big, flops=1, message="slow"), row(flops=2**63 - 1)]
     for given in rows:
@@ -374,7 +374,7 @@ def test_number_that_no_column_holds_is_named_in_its_row(store, big):
 
 
 def test_huge_kernel_is_a_row_of_its_table():
-    from workbench.measure.kernels.kernels import Kernels
+    from workbench.measurement.kernels import Kernels
     from workbench.pipeline.config import Config
 
     rows = ({"index": 0, "flops": 2**70}, {"index": 1, "flops": 5})

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import WorkbenchError
-from workbench.measure.remote.targets import target_there
-from workbench.measure.rows import device_of
+from workbench.measurement.remote.tracker import target_there
+from workbench.measurement.row import device_of
 from workbench.plots.rows import kind
 from workbench.targets import kind_of, target_fields, target_text, target_texts, with_option
 from workbench.worker.cuda import architecture

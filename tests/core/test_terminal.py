@@ -16,7 +16,7 @@ from workbench.environments import doctor
 from workbench.errors import ParseError, UnknownName, WorkbenchError, WorkerLost
 from workbench.graph.diff import diff
 from workbench.graph.model import Edge, Graph, Node
-from workbench.measure.remote.tracker import NoServer, Tracker
+from workbench.measurement.remote.tracker import NoServer, Tracker
 from workbench.pipeline.step import State, Step
 from workbench.terminal import html_table, visible
 

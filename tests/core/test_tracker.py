@@ -13,8 +13,8 @@ from contextlib import closing
 import pytest
 
 from workbench.errors import MeasureError
-from workbench.measure.remote import tracker as protocol
-from workbench.measure.remote.tracker import MAGIC, REQUEST, SUMMARY, Lent, Tracker
+from workbench.measurement.remote import tracker as protocol
+from workbench.measurement.remote.tracker import MAGIC, REQUEST, SUMMARY, Lent, Tracker
 
 
 def framed(value):

@@ -6,7 +6,7 @@ import pytest
 
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, WorkerLost
-from workbench.measure.timing.race import Race
+from workbench.measurement.race import Race
 from workbench.pipeline.config import Config
 from workbench.tune.final_race import RACED, Verdict, decide
 from workbench.tune.result import Result

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, NoServer, WorkerLost
-from workbench.measure.kernels.final import Final
+from workbench.measurement.count import Final
 from workbench.pipeline.config import Config
 from workbench.tune import evaluate, runners
 from workbench.tune.background_run import Control

@@ -7,16 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.measure.status import ALL, OK
-from workbench.measure.timing.race import Race, judged
-from workbench.measure.timing.ratio import NEUTRAL, Ratio, compared
-from workbench.measure.timing.verdict import (  # fmt: skip
+from workbench.measurement.race import Race, judged
+from workbench.measurement.row import ALL, OK
+from workbench.measurement.verdict import (  # fmt: skip
     FAILED,
+    NEUTRAL,
     NOISE,
     NOT_RACED,
     RACED,
     UNKNOWN,
+    Ratio,
     Side,
+    compared,
     is_noisy,
     judge,
 )

@@ -24,7 +24,7 @@ def main():
         before = counter()
         running.outputs()
         seen = counter() - before
-        calls = importlib.import_module("workbench.measure.kernels.kernels").kernels(workload, "cuda", level)
+        calls = importlib.import_module("workbench.measurement.kernels").kernels(workload, "cuda", level)
         counted = {"launches": calls.launches, "exact": calls.launches_exact}
         print(json.dumps({"sample": name, "level": level, "seen": seen, **counted}), flush=True)
 

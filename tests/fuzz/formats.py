@@ -207,7 +207,7 @@ def read_log(data: bytes) -> None:
 
 
 def store() -> bytes:
-    from workbench.measure.store.store import Store
+    from workbench.measurement.store import Store
 
     path = FOLDER / "seed.sqlite"
     for number in range(3):
@@ -236,8 +236,8 @@ def mutate_store(random: Random, seeds: Sequence[bytes]) -> bytes:
 def read_store(data: bytes) -> None:
     import warnings
 
-    from workbench.measure.store import file as files
-    from workbench.measure.store.store import VARIABLE, Store
+    from workbench.measurement import store_file as files
+    from workbench.measurement.store import VARIABLE, Store
 
     for other in FOLDER.glob("rows.sqlite*"):
         other.unlink()
@@ -294,7 +294,7 @@ _tracker: list[FalseTracker] = []
 
 
 def read_tracker(data: bytes) -> None:
-    from workbench.measure.remote.tracker import Tracker
+    from workbench.measurement.remote.tracker import Tracker
 
     if not _tracker:
         _tracker.append(FalseTracker())

@@ -21,8 +21,8 @@ with atheris.instrument_imports(include=["workbench"]):
     import workbench.dialects.relay.paste.workload
     import workbench.graph.json
     import workbench.graph.received
-    import workbench.measure.store.store
-    import workbench.pipeline.files
+    import workbench.measurement.store
+    import workbench.pipeline.trace_file
     import workbench.tune.trial_log  # noqa: F401  imported here to be instrumented
     from workbench.errors import WorkbenchError
 

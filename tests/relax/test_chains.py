@@ -130,6 +130,13 @@ def test_a_layout_that_is_undone_gives_the_same_values():
     assert wb.compare_outputs(w, wb.load(wb.trace(w, chain.passes).result))
 
 
+def test_a_saved_graph_has_its_chains_and_no_outcome():
+    shape, steps = CASES["reshape back"]
+    (chain,) = wb.constant_chains(Graph.from_json(load(shape, *steps).graph().to_json()))
+    assert (len(chain.nodes), chain.folds, [r.code for r in chain.reasons]) == (2, False, ["not-tried"])
+    assert "needs TVM" in chain.reasons[0].sentence
+
+
 def random_run(seed):
     draw = random.Random(seed)
     if draw.random() < 0.5:

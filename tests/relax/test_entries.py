@@ -89,7 +89,7 @@ def test_dynamic_code_runs_with_the_given_size():
 
 
 def test_sizes_make_another_workload_of_the_history():
-    from workbench.measure.store.workload_hash import workload_hash
+    from workbench.measurement.row import workload_hash
 
     loaded = wb.load(Steps().export_tvm(PREFILL))
     sizes = [wb.load(loaded, shapes={"n": n}) for n in (1, 2, 1)]

@@ -11,11 +11,12 @@ from workbench.graph.model import Graph, HasGraph, graph_of
 
 
 def constant_chains(source: Graph | HasGraph) -> list[ConstantChain]:
-    """Chains of operators with constants, those that fold first.
+    """Return chains of operators with constants, those that fold first.
 
     Weights, that is parameters that only ever stand beside the data, count as constants: the passes then begin with
-    BindParams. What is listed as folding was tried on TVM; a chain of one operator is listed if it does nothing. Relax has
-    no SimplifyExpr: most of its chains are listed with the reason `no-pass`, which is why they stay.
+    BindParams. A chain of one operator is listed if it does nothing. Relax has no SimplifyExpr: most of its chains are listed
+    with the reason `no-pass`. TVM runs the two passes of Relax that shorten chains on the module; of a graph without a module such
+    chains have the reason `not-tried`.
 
     Parameters
     ----------

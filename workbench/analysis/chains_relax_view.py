@@ -1,4 +1,4 @@
-"""Chains of constants in a Relax graph: found by the search for Relay's, told by what Relax's passes do to them."""
+"""Chains of constants in a Relax graph: found by the search for Relay's."""
 
 from __future__ import annotations
 
@@ -10,25 +10,30 @@ from workbench.analysis import chains_relax
 from workbench.analysis import chains_rules as rules
 from workbench.analysis.branches.finder import Reason
 from workbench.analysis.chains_view import ConstantChain, View
+from workbench.graph.diff import diff
 from workbench.graph.model import Graph, Node
 
 _PERMUTATION = re.compile(r"lambda ([^:()]*): \(([^()]*)\)")
 
 
 class RelaxView(View):
-    """A Relax graph, searched by Relay's names and told by its own."""
+    """A Relax graph, searched by Relay's names."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(chains_relax.as_relay(graph))
         self.given = graph
+        self._mappings: dict[str, dict[int, tuple[int, ...]] | None] = {}
+        "for each pass that was run, the nodes after it of each node that is still there; None where it raises"
 
     def chain(self, run: list[Node]) -> ConstantChain | None:
         family, start = self.family(run[-1]), self.data(run[0])
         own = [self.given.nodes[node.id] for node in run]
         if family not in chains_relax.PASSES or start is None:
             return self._stays(run, family) if len(run) > 1 and not self._is_clip_and_cast(run) else None
-        steps = chains_relax.reshaped(self.graph, run)
-        left = chains_relax.left(self.graph.nodes[start].type, steps)
+        left = self._left(run, chains_relax.PASSES[family])
+        if left is None:
+            said = f"it was not tried whether {chains_relax.PASSES[family]} shortens them: needs TVM"
+            return self._made(run, len(run), "", [Reason("not-tried", said, tuple(node.id for node in run))])
         if left == len(run):
             return self._stays(run, family) if len(run) > 1 else None
         reasons = []
@@ -37,6 +42,18 @@ class RelaxView(View):
         if family == "layout" and not _lead_back(own):
             reasons.append(chains_relax.layouts_differ(own))
         return self._made(run, left, chains_relax.PASSES[family], reasons)
+
+    def _left(self, run: Sequence[Node], passes: str) -> int | None:
+        """Return the operators of a run that the pass leaves; None where there is no module to run it on."""
+        if len(run) == 1 and run[0].type != self.graph.nodes[self.graph.inputs[run[0].id][0]].type:
+            return 1
+        if self.given.ask_after is None:
+            return None
+        if passes not in self._mappings:
+            after = self.given.ask_after(passes, ())
+            self._mappings[passes] = None if after is None else diff(self.given, after).mapping
+        mapping = self._mappings[passes]
+        return len(run) if mapping is None else len({mapping[node.id] for node in run if node.id in mapping})
 
     def _stays(self, run: Sequence[Node], family: str) -> ConstantChain:
         own = [self.given.nodes[node.id] for node in run]

@@ -19,7 +19,7 @@ from workbench.dialects.parts import dialect, part
 from workbench.dialects.scheduling import RECORDS
 from workbench.errors import MeasureError
 from workbench.graph.model import Graph
-from workbench.measure.remote.builders import COUNTED, LIBRARY
+from workbench.measurement.remote.executor import COUNTED, LIBRARY
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline

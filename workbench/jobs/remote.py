@@ -18,10 +18,10 @@ from workbench.errors import MeasureError
 from workbench.jobs.build import compiled, program_of
 from workbench.jobs.session import Session, at_device
 from workbench.jobs.time import compare, observed, seen_here
-from workbench.measure.remote.builders import LIBRARY, counts_in
-from workbench.measure.remote.tracker import Tracker
-from workbench.measure.timing.sampling import HEATS, TURNS, Run, interleave, turns
-from workbench.measure.timing.subject import RaceRequest, TimeRequest
+from workbench.measurement.remote.executor import LIBRARY, counts_in
+from workbench.measurement.remote.tracker import Tracker
+from workbench.measurement.sampling import HEATS, TURNS, Run, interleave, turns
+from workbench.measurement.timing import RaceRequest, TimeRequest
 from workbench.pipeline.config import Config
 
 Progress = Callable[..., None]

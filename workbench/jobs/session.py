@@ -14,8 +14,8 @@ from tvm import rpc
 from workbench.dialects.base import Running, Workload
 from workbench.dialects.parts import part
 from workbench.errors import MeasureError, NoDevice, NoServer, sentence
-from workbench.measure.remote.tracker import SERVERS, Lent, Tracker
-from workbench.measure.rows import device_of
+from workbench.measurement.remote.tracker import SERVERS, Lent, Tracker
+from workbench.measurement.row import device_of
 
 PROBE_SECONDS = 5.0
 "a session that answers nothing for so long is dead"

@@ -13,8 +13,8 @@ from workbench.dialects import arrays
 from workbench.dialects.base import KernelTime, Running, Workload
 from workbench.errors import MeasureError
 from workbench.jobs.build import built_here, compiled, counted
-from workbench.measure.timing.sampling import HEATS, TURNS, Run, interleave, sample, turns
-from workbench.measure.timing.subject import RaceRequest, TimeRequest
+from workbench.measurement.sampling import HEATS, TURNS, Run, interleave, sample, turns
+from workbench.measurement.timing import RaceRequest, TimeRequest
 from workbench.pipeline.outputs import AS_IT_STANDS, difference
 from workbench.worker.cuda import gpu, look
 

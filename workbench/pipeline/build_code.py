@@ -5,7 +5,7 @@ from __future__ import annotations
 from workbench.dialects.base import Workload
 from workbench.dialects.parts import part
 from workbench.errors import WorkbenchError
-from workbench.pipeline.code import build_text, compiler_code
+from workbench.pipeline.codegen import build_text, compiler_code
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import trace
 from workbench.pipeline.step import State

@@ -8,8 +8,7 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.graph.model import Graph
-from workbench.pipeline.config import Config
-from workbench.pipeline.legal import check
+from workbench.pipeline.config import Config, check_config
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
 from workbench.targets import TargetLike, target_text
@@ -48,7 +47,7 @@ def trace_build(
         The build could not be started, or ended its process.
     """
     how = Config.of({"opt_level": opt_level, "disabled": disabled, "required": required, "options": config or {}})
-    check(workload, how)
+    check_config(workload, how)
     arguments = {"target": target_text(target), "config": how.to_data(), "whole": whole}
     with reported(progress, f"Tracing the build of {workload.name}") as report:
         answer = worker().run(

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from workbench.errors import MeasureError
+from workbench.dialects.base import Workload, dialect_of
+from workbench.errors import MeasureError, UnknownName
 from workbench.pipeline.spec import Pipeline
 
 AS_IS = ("SimplifyExpr", "SimplifyExprPostAlterOp", "FoldConstant")
@@ -144,3 +145,35 @@ def _tuple(names: Any) -> Any:
         return (names,)
     listed = tuple(names) if isinstance(names, Iterable) else names
     return listed if isinstance(listed, tuple) and all(isinstance(name, str) for name in listed) else names
+
+
+# Passes that the compilers run but that have no public constructor of this name.
+_INNER = (
+    "BackwardFoldScaleAxis",
+    "ForwardFoldScaleAxis",
+    "SimplifyExprPostAlterOp",
+    "FlattenAtrousConv",
+    "SplitArgs",
+    "LabelOps",
+    "EtaExpand",
+    "FlattenNestedTuples",
+)
+
+
+def check_config(workload: Workload, config: Config) -> None:
+    """Refuse a configuration that cannot do what it says.
+
+    Raises
+    ------
+    UnknownName
+        A pass name TVM does not have: TVM would ignore it silently.
+    MeasureError
+        It switches off a pass that the compiler cannot do without.
+    """
+    catalog = {info.name: info for info in dialect_of(workload).passes()}
+    for name in (*config.disabled, *config.required):
+        if name not in catalog and name not in _INNER and not name.startswith(("tir.", "tirx.", "s_tir.")):
+            raise UnknownName(f"{workload.dialect} pass", name, [*catalog, *_INNER])
+    for name in config.disabled:
+        if name in catalog and catalog[name].locked:
+            raise MeasureError(f"{name} cannot be switched off: {catalog[name].locked}")

@@ -146,7 +146,7 @@ class Runner:
         elif self.timeout is None:
             found = applied(self.dialect, run, state.module, opt_level)
         else:
-            from workbench.pipeline.isolated import applied_in_child
+            from workbench.pipeline.apply import applied_in_child
 
             try:
                 found = applied_in_child(self.workload_of(state), step, opt_level, self.timeout, cancelled)

@@ -141,13 +141,13 @@ class Trace:
         `transformed(mod, params)`, whose result is structurally equal to `result`; a build's has `built(mod, params)`, and
         `optimized`, the graph-level part of it.
         """
-        from workbench.pipeline.code import code
+        from workbench.pipeline.codegen import code
 
         return code(self)
 
     def save(self, path: str | Path) -> Path:
         """Write the trace to a file, by convention `.wbtrace`; graphs and texts of all states are in it, modules are not."""
-        from workbench.pipeline.files import save
+        from workbench.pipeline.trace_file import save
 
         return save(self, path)
 
@@ -160,7 +160,7 @@ class Trace:
         LoadError
             The file is no trace, of an unknown version, damaged or cut short.
         """
-        from workbench.pipeline.files import load
+        from workbench.pipeline.trace_file import load
 
         return load(path, cls)
 

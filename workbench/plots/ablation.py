@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.colours import LIGHT, Theme
-from workbench.measure.timing.verdict import NO, NOISE, YES, Outcome, Row, is_under_way, judge_row, ratio_of
+from workbench.measurement.verdict import NO, NOISE, YES, Outcome, Row, is_under_way, judge_row, ratio_of
 from workbench.plots.rows import conditions, counted_failures, failed, failures
 from workbench.plots.style import axes, byte_unit, complete, dress, empty, label_rows, say
 
@@ -22,7 +22,7 @@ CONTROL = "control"
 def ablation(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT, finished: bool = True) -> Axes:
     """The time without each pass over the time with all of them, with its 95 % interval; 1 is no difference.
 
-    A row is coloured where `workbench.measure.timing.verdict` allows an answer, and grey otherwise. The band is the pipeline
+    A row is coloured where `workbench.measurement.verdict` allows an answer, and grey otherwise. The band is the pipeline
     against itself, measured the same way: where it excludes 1 the title says so and nothing else. Right of each row: the
     change in kernels and bytes.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.ticker import MaxNLocator
 
 from workbench.colours import LIGHT, Theme
-from workbench.measure.status import UNDER_WAY
+from workbench.measurement.row import UNDER_WAY
 from workbench.plots.rows import TIMED, Row, conditions, counted_failures, device, failed, failures, kind, named
 from workbench.plots.style import axes, complete, dress, empty, figures, label_rows, say, time_unit
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from workbench.measure.timing.race import Race
+    from workbench.measurement.race import Race
 
 
 Rows = list[dict[str, Any]]

@@ -19,11 +19,11 @@ import pandas as pd
 from workbench.colours import DARK, LIGHT, Theme
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError, writing
-from workbench.measure.kernels.kernels import Kernels, kernels_config
-from workbench.measure.kernels.overlays import joined
-from workbench.measure.local import DEFAULT, measure, raise_interrupt
-from workbench.measure.timing.ceilings import ceilings
-from workbench.measure.waterfall import waterfall as staged
+from workbench.measurement.kernels import Kernels, kernels_config
+from workbench.measurement.machine import ceilings
+from workbench.measurement.measure import DEFAULT, measure, raise_interrupt
+from workbench.measurement.overlay import joined
+from workbench.measurement.waterfall import waterfall as staged
 from workbench.pipeline.config import Config
 from workbench.plots.ablation import ablation
 from workbench.plots.configurations import headline, kernel_count, launch_overhead, runtime

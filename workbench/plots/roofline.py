@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from workbench.measure.timing.ceilings import Ceilings
+    from workbench.measurement.machine import Ceilings
 
 TOLD = 4
 "kernels named on the picture: those that take longest"
@@ -36,7 +36,7 @@ def roofline(
         A table of kernels with `name`, `op`, `median_us`, `flops`, `bytes_read`, `bytes_written`. Kernels whose FLOPs are
         unknown, or none, are counted beneath and not drawn.
     ceilings
-        This machine's limits, as `workbench.measure.timing.ceilings.ceilings()` finds them. Without them there is no roof to draw.
+        This machine's limits, as `workbench.measurement.machine.ceilings()` finds them. Without them there is no roof to draw.
     """
     table = kernel_rows(data)
     needed = ("flops", "bytes_read", "bytes_written")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
-from workbench.measure.status import failure
+from workbench.measurement.row import failure
 from workbench.plots.style import complete
 from workbench.targets import kind_of
 

@@ -14,12 +14,12 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, NoServer, WorkbenchError, WorkerLost
-from workbench.measure.kernels.final import Final, look
-from workbench.measure.local import measure, raise_interrupt
-from workbench.measure.remote.tracker import Tracker
-from workbench.measure.status import CANCELLED, NO_SERVER, NOT_MEASURED, OK, status_of
+from workbench.measurement.count import Final, look
+from workbench.measurement.measure import measure, raise_interrupt
+from workbench.measurement.remote.tracker import Tracker
+from workbench.measurement.row import CANCELLED, NO_SERVER, NOT_MEASURED, OK, status_of
 from workbench.pipeline.config import Config
-from workbench.pipeline.legal import check as legal
+from workbench.pipeline.config import check_config as legal
 from workbench.tune.space import Assignment
 from workbench.tune.trial import COUNTED, ILLEGAL, PRUNED, Trial
 from workbench.worker.parent import Progress, never, silent

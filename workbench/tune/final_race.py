@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from workbench.errors import MeasureError, NoDevice, NoServer
-from workbench.measure.timing.race import Race, race
+from workbench.measurement.race import Race, race
 from workbench.pipeline.config import Config
 from workbench.tune.evaluate import Clock
 from workbench.tune.scheduler import SearchContext

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
-from workbench.measure.kernels.final import as_it_stands, final_workload
-from workbench.measure.timing.race import Race, race
+from workbench.measurement.count import as_it_stands, final_workload
+from workbench.measurement.race import Race, race
 from workbench.pipeline.build_code import build_code
 from workbench.pipeline.config import Config
 from workbench.targets import TargetLike, target_text

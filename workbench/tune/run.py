@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError, WorkerLost
-from workbench.measure.remote.tracker import Tracker
+from workbench.measurement.remote.tracker import Tracker
 from workbench.targets import TargetLike, target_texts
 from workbench.tune.background_run import BackgroundRun
 from workbench.tune.budget import RECENT, Budget, Limit

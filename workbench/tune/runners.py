@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from workbench.errors import NoServer
-from workbench.measure.remote.devices import MOST
-from workbench.measure.remote.tracker import Tracker
+from workbench.measurement.remote.devices import MOST
+from workbench.measurement.remote.tracker import Tracker
 from workbench.tune.trial import Trial
 
 LOOK_SECONDS = 1.0

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from workbench.errors import NoServer
-from workbench.measure.remote.tracker import SERVERS
-from workbench.measure.status import FAILED
+from workbench.measurement.remote.tracker import SERVERS
+from workbench.measurement.row import FAILED
 from workbench.pipeline.config import Config
 from workbench.tune.budget import Budget
 from workbench.tune.evaluate import BuildInProgress, Evaluator

@@ -142,7 +142,7 @@ class Space:
     @staticmethod
     def switches(workload: Workload, opt_level: int = 3) -> Space:
         """The passes of the compiler's own pipeline that run at that opt level and can be switched off, and nothing else."""
-        from workbench.measure.switching import switches
+        from workbench.measurement.switches import switches
 
         return Space(toggles=switches(workload, None, opt_level).names, opt_levels=(opt_level,))
 

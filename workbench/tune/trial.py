@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.errors import MeasureError, UnknownName, WorkbenchError
 from workbench.graph.received import Damaged, fields
-from workbench.measure.status import ALL, OK
+from workbench.measurement.row import ALL, OK
 from workbench.pipeline.config import Config
 
 OBJECTIVES = {
@@ -43,7 +43,7 @@ class Trial:
     values: Mapping[str, float | int | None] = field(default_factory=dict, hash=False)
     "kernels, handover_bytes, traffic_bytes; median_us, q1_us, q3_us, build_seconds where it was built"
     fingerprint: str = ""
-    "of its final module (measure/kernels/final.py)"
+    "of its final module (measurement/count.py)"
     like: int | None = None
     "the trial that has the same final module and was measured in its place"
     seconds: float = 0.0

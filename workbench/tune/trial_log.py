@@ -18,9 +18,9 @@ from typing import Any
 from workbench.dialects.base import Workload
 from workbench.errors import StoreError, sentence
 from workbench.graph.received import Damaged, fields, parse
-from workbench.measure.store.conditions import conditions
-from workbench.measure.store.store import place
-from workbench.measure.store.workload_hash import workload_hash
+from workbench.measurement.machine import conditions
+from workbench.measurement.row import workload_hash
+from workbench.measurement.store import place
 from workbench.pipeline.config import Config
 from workbench.tune.evaluate import Evaluator
 from workbench.tune.trial import Trial, key_of

@@ -13,7 +13,7 @@ from typing import Any
 from workbench.dialects.scheduling import RECORDS, WORKLOADS
 from workbench.errors import StoreError
 from workbench.graph.received import Damaged, parse
-from workbench.measure.store.store import place
+from workbench.measurement.store import place
 
 ABOUT, DONE = "about.json", "done.json"
 SAME = ("dialect", "tvm", "machine", "target")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.dialects.base import Workload
 from workbench.dialects.schedule_search import best_cost_model
 from workbench.errors import WorkbenchError
-from workbench.measure.status import CANCELLED, OK
+from workbench.measurement.row import CANCELLED, OK
 from workbench.pipeline.config import Config
 from workbench.targets import TargetLike, target_text
 from workbench.terminal import html_table, visible

@@ -8,9 +8,9 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, UnknownName, UnknownNode, WorkbenchError, WorkerLost
-from workbench.measure.local import measure_one
-from workbench.measure.status import CANCELLED, OK, OUT_OF_MEMORY
-from workbench.measure.timing.race import race
+from workbench.measurement.measure import measure_one
+from workbench.measurement.race import race
+from workbench.measurement.row import CANCELLED, OK, OUT_OF_MEMORY
 from workbench.pipeline.config import Config
 from workbench.tune.schedules.result import Task, TunedSchedules
 

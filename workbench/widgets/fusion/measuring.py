@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.dialects.base import dialect_of
 from workbench.errors import WorkbenchError
-from workbench.measure.local import measure_one
+from workbench.measurement.measure import measure_one
 from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.outputs import difference, run_once
 from workbench.widgets.fusion.program import Fused

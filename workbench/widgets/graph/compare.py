@@ -12,7 +12,7 @@ from workbench.errors import WorkbenchError
 from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.layers import layered_pair
 from workbench.graph.model import Graph
-from workbench.measure.kernels.overlays import Overlay
+from workbench.measurement.overlay import Overlay
 from workbench.widgets.base import Shown
 from workbench.widgets.graph.traits import GraphTraits
 from workbench.widgets.payload import encode_diff, encode_graph

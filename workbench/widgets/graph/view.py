@@ -9,7 +9,7 @@ import traitlets
 
 from workbench.dialects.base import Workload
 from workbench.graph.model import Graph
-from workbench.measure.kernels.overlays import Overlay
+from workbench.measurement.overlay import Overlay
 from workbench.widgets.base import Shown
 from workbench.widgets.graph.traits import OneGraph
 from workbench.widgets.payload import encode_graph

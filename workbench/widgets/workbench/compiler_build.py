@@ -8,13 +8,13 @@ from typing import Any
 
 from workbench.dialects.base import Preset, Workload
 from workbench.errors import WorkbenchError
-from workbench.measure.kernels.counts import count_config
-from workbench.measure.status import FAILED
+from workbench.measurement.count import count_config
+from workbench.measurement.row import FAILED
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.build_trace import trace_build
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
-from workbench.pipeline.trace import Step
+from workbench.pipeline.step import Step
 from workbench.widgets.background import Background, Busy, Task
 
 Told = dict[str, Any]

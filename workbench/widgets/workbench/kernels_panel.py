@@ -8,10 +8,10 @@ import pandas as pd
 
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
-from workbench.measure.kernels.kernels import Kernels, kernels_config
-from workbench.measure.kernels.overlays import joined, nodes_on, overlay_of
-from workbench.measure.local import measure_one
-from workbench.measure.timing.ceilings import ceilings
+from workbench.measurement.kernels import Kernels, kernels_config
+from workbench.measurement.machine import ceilings
+from workbench.measurement.measure import measure_one
+from workbench.measurement.overlay import joined, nodes_on, overlay_of
 from workbench.pipeline.config import Config
 from workbench.plots import figures, time_unit
 from workbench.plots.rows import conditions

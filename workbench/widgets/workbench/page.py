@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.dialects.base import Option, PassInfo, Preset
-from workbench.measure.timing.race import Race
+from workbench.measurement.race import Race
 from workbench.pipeline.spec import PassStep
 from workbench.pipeline.step import Step
 from workbench.pipeline.trace import Trace

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
-from workbench.measure.timing.race import Race
+from workbench.measurement.race import Race
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.widgets.background import Background, Busy, Task

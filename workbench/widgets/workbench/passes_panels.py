@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 
 from workbench import plots
-from workbench.measure.ablate import left_out
-from workbench.measure.status import COUNTED, failure
-from workbench.measure.timing.race import Race
-from workbench.measure.timing.verdict import NOISE_COLUMNS, RACED, VERDICT, judge_row, ratio_of
-from workbench.measure.waterfall import stages
+from workbench.measurement.ablation import left_out
+from workbench.measurement.race import Race
+from workbench.measurement.row import COUNTED, failure
+from workbench.measurement.verdict import NOISE_COLUMNS, RACED, VERDICT, judge_row, ratio_of
+from workbench.measurement.waterfall import stages
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.plots.ablation import headline

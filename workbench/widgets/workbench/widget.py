@@ -18,9 +18,9 @@ from workbench.dialects.base import Workload
 from workbench.dialects.entries import chosen
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.model import Graph
-from workbench.measure.kernels.overlays import Overlay
-from workbench.measure.status import UNDER_WAY, failure
-from workbench.measure.timing.race import Race
+from workbench.measurement.overlay import Overlay
+from workbench.measurement.race import Race
+from workbench.measurement.row import UNDER_WAY, failure
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline

@@ -14,7 +14,7 @@ from workbench.graph.model import Graph
 if TYPE_CHECKING:
     import pandas as pd
 
-    from workbench.measure.kernels.kernels import Kernels
+    from workbench.measurement.kernels import Kernels
 COMPUTING = ("op", "call")
 Row = Mapping[str, Any]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import UnknownName, WorkbenchError
-from workbench.measure.status import OK, WRONG, status_of
-from workbench.measure.store.conditions import conditions
-from workbench.measure.switching import Counting, Switches, effective, switches
-from workbench.measure.timing.race import Race, race
-from workbench.measure.timing.verdict import NOISE, NOISE_COLUMNS, VERDICT, judge_row, ratio_of
+from workbench.measurement.machine import conditions
+from workbench.measurement.race import Race, race
+from workbench.measurement.row import OK, WRONG, status_of
+from workbench.measurement.switches import Counting, Switches, effective, switches
+from workbench.measurement.verdict import NOISE, NOISE_COLUMNS, VERDICT, judge_row, ratio_of
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.targets import TargetLike, target_text

@@ -1,26 +1,105 @@
-"""Rows that others help with: builds on an executor's processes, runs on the devices of a tracker."""
+"""Rows measured on several devices at once: one child process a device, each taking the next row when it is done with one."""
 
 from __future__ import annotations
 
+import queue
 import tempfile
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from concurrent.futures import TimeoutError as StillWorking
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost
-from workbench.measure.remote.builders import submitted
-from workbench.measure.remote.devices import spread
-from workbench.measure.remote.targets import target_there
-from workbench.measure.remote.tracker import Tracker
-from workbench.measure.status import status_of
-from workbench.measure.timing.reference import reference
-from workbench.measure.timing.subject import Limits, Subject, measured
-from workbench.pipeline.legal import check
+from workbench.measurement.remote.executor import submitted
+from workbench.measurement.remote.tracker import Tracker, target_there
+from workbench.measurement.row import status_of
+from workbench.measurement.timing import Limits, Subject, measured, reference
+from workbench.pipeline.config import check_config
 from workbench.worker.parent import Worker, worker
+
+MOST = 8
+"devices used at once: each costs this machine a process that has TVM in it"
+_choosing = threading.Lock()
+_taken: set[int] = set()
+"numbers of the child processes that measure on a device now"
+_T = TypeVar("_T")
+Task = Callable[[str, Callable[[], bool]], _T]
+"given the role of its device's child process, and what says whether to stop"
+
+
+def spread(tracker: Tracker, tasks: Sequence[Task[_T]]) -> Iterator[tuple[int, _T]]:
+    """Do tasks on as many devices as the tracker has; gives (place in `tasks`, answer) as they come.
+
+    Parameters
+    ----------
+    tasks
+        Each is called in a thread.
+
+    Raises
+    ------
+    MeasureError
+        The tracker does not answer.
+    """
+    lanes = max(1, min(MOST, len(tasks), len(tracker.servers())))
+    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+    answers: queue.SimpleQueue[tuple[int, _T | None, BaseException | None]] = queue.SimpleQueue()
+    for place in range(len(tasks)):
+        waiting.put(place)
+    with _stopping() as stop:
+        for _ in range(lanes):
+            threading.Thread(target=_lane, args=(tasks, waiting, answers, stop), daemon=True).start()
+        for _ in tasks:
+            place, answer, error = answers.get()
+            if error is not None:
+                raise error
+            yield place, answer  # pyright: ignore[reportReturnType]  it is None only beside an error
+
+
+def _lane(
+    tasks: Sequence[Task[_T]],
+    waiting: queue.SimpleQueue[int],
+    answers: queue.SimpleQueue[tuple[int, _T | None, BaseException | None]],
+    stop: threading.Event,
+) -> None:
+    with own_role() as role:
+        while not stop.is_set():
+            try:
+                place = waiting.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                answers.put((place, tasks[place](role, stop.is_set), None))
+            except BaseException as error:  # noqa: BLE001  it is raised in the thread that waits for the rows
+                answers.put((place, None, error))
+
+
+@contextmanager
+def own_role() -> Iterator[str]:
+    """A child process that no other thread of this notebook uses; those of earlier measurements are used again first."""
+    with _choosing:
+        mine = next(number for number in count() if number not in _taken)
+        _taken.add(mine)
+    try:
+        yield f"device {mine}"
+    finally:
+        with _choosing:
+            _taken.discard(mine)
+
+
+@contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """An event that is set when the block is left, in whatever way: Ctrl-C ends what the lanes do."""
+    stop = threading.Event()
+    try:
+        yield stop
+    finally:
+        stop.set()
+
 
 POLL_SECONDS = 0.1
 ELSEWHERE = ("cpu", "cpu_features", "cores", "threads", "gpu", "gpu_clock_mhz", "driver", "machine")
@@ -133,7 +212,7 @@ def _ordered(executor: Executor, part: Part, how: Limits, folder: Path) -> Futur
         return None
     subject = part.subject
     try:
-        check(subject.origin, subject.config)
+        check_config(subject.origin, subject.config)
     except WorkbenchError:
         return None
     folder.mkdir()

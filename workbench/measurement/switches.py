@@ -8,8 +8,8 @@ from typing import Any
 
 from workbench.dialects.base import Workload, dialect_of
 from workbench.errors import UnknownName, WorkbenchError
-from workbench.measure.kernels.counts import Counts, count_config
-from workbench.measure.status import FAILED
+from workbench.measurement.count import Counts, count_config
+from workbench.measurement.row import FAILED
 from workbench.pipeline.build_trace import trace_build
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
-from workbench.measure.local import measure, raise_interrupt
-from workbench.measure.switching import Counting, switches
+from workbench.measurement.measure import measure, raise_interrupt
+from workbench.measurement.switches import Counting, switches
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.targets import TargetLike, target_text

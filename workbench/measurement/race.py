@@ -9,16 +9,13 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice
-from workbench.measure.remote.devices import own_role
-from workbench.measure.remote.targets import target_there
-from workbench.measure.remote.tracker import Tracker
-from workbench.measure.status import OK, WRONG
-from workbench.measure.timing.ratio import Ratio, compared
-from workbench.measure.timing.reference import reference
-from workbench.measure.timing.subject import Limits, RaceRequest, no_device
-from workbench.measure.timing.verdict import Outcome, Side, judge
+from workbench.measurement.remote.devices import own_role
+from workbench.measurement.remote.tracker import Tracker, target_there
+from workbench.measurement.row import OK, WRONG
+from workbench.measurement.timing import Limits, RaceRequest, no_device, reference
+from workbench.measurement.verdict import Outcome, Ratio, Side, compared, judge
 from workbench.pipeline.config import Config
-from workbench.pipeline.legal import check as legal
+from workbench.pipeline.config import check_config as legal
 from workbench.targets import TargetLike, target_text
 from workbench.terminal import visible
 from workbench.worker.parent import Progress, never, worker
@@ -37,7 +34,7 @@ class Race:
     "time of a over time of b: above 1, b is faster"
     low: float
     high: float
-    "the ratio's 95 % interval (measure/timing/ratio.py)"
+    "the ratio's 95 % interval (measurement/verdict.py)"
     samples_a: tuple[float, ...] = field(repr=False)
     samples_b: tuple[float, ...] = field(repr=False)
     "seconds of one run; entries of one place were taken one right after the other"

@@ -2,25 +2,70 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
-from workbench.measure.kernels.whole import column, fits
-from workbench.measure.status import OK, WRONG
-from workbench.measure.store import store as kept
-from workbench.measure.store.conditions import CONDITIONS, conditions
-from workbench.measure.store.workload_hash import workload_hash
-from workbench.measure.timing.sampling import quartiles
+from workbench.dialects.counted import FAILED as FAILED
+from workbench.dialects.counted import OK as OK
+from workbench.errors import WorkbenchError
+from workbench.measurement.machine import CONDITIONS, conditions
+from workbench.measurement.sampling import quartiles
 from workbench.pipeline.config import Config
 from workbench.targets import kind_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from workbench.measure.kernels.kernels import Kernels
+    from workbench.measurement.kernels import Kernels
+
+
+WRONG = "wrong"
+"its outputs differ from the reference's; it has times, and never wins"
+CRASHED = "crashed"
+TIMEOUT = "timeout"
+OUT_OF_MEMORY = "out of memory"
+CANCELLED = "cancelled"
+INTERRUPTED = "interrupted"
+"Ctrl-C or the notebook's stop button came before it was measured"
+NOT_MEASURED = "not measured"
+"there is no device for its target: it has counts, and the message says what is missing"
+NO_SERVER = "no server"
+"the tracker lent no device: that is no fault of the configuration, and another time it may"
+
+COUNTED = "counted"
+"it has counts; no time was asked for"
+UNDER_WAY = ("pending", "running")
+"it waits, or is being measured"
+
+ALL = (OK, WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY, CANCELLED, INTERRUPTED, NOT_MEASURED, NO_SERVER)
+BROKEN = (WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY)
+"the configuration's own fault"
+
+
+def status_of(error: WorkbenchError) -> str:
+    """The word for an error; an error that knows none is a failure."""
+    return getattr(error, "status", FAILED)
+
+
+def failure(status: object, message: object) -> str:
+    """Return the sentence of a row without numbers, `failed: why`; empty where nothing failed.
+
+    >>> failure("timeout", "it took longer than 60 s"), failure("ok", "")
+    ('timeout: it took longer than 60 s', '')
+    """
+    if not isinstance(status, str) or status in ("", OK, COUNTED, *UNDER_WAY):
+        return ""
+    return f"{status}: {message}" if isinstance(message, str) and message else status
+
+
+def may_win(row: Mapping[str, Any]) -> bool:
+    """Whether a row may be called the fastest, or the best of anything."""
+    return row.get("status") == OK
+
 
 COLUMNS = (
     *("config", "target", "asked_target", "pipeline", "status", "message"),
@@ -145,8 +190,45 @@ def _summed(kernels: list[dict[str, Any]] | None, total_us: float) -> dict[str, 
     return {"kernels_sum_us": together, "overhead_us": total_us - together}
 
 
-def finished(row: dict[str, Any], store: bool) -> dict[str, Any]:
-    """The row, and nothing more will come to it: it is kept at once, so that no killed notebook loses it."""
-    if store:
-        kept.append(row)
-    return row
+_LARGEST = 2**63 - 1
+
+
+def fits(value: Any) -> bool:
+    """Return whether a column can hold a value; None is NA there.
+
+    >>> fits(2**63 - 1), fits(2**63), fits(None), fits(float("nan")), fits(0.5)
+    (True, False, True, False, False)
+    """
+    if value is None:
+        return True
+    try:
+        whole = int(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return whole == value and -_LARGEST - 1 <= whole <= _LARGEST
+
+
+def column(values: Iterable[Any]) -> pd.api.extensions.ExtensionArray:
+    """Return the column of these values. By way of a DataFrame, one None would make fractions of all of them."""
+    import pandas as pd
+
+    return pd.array([int(value) if value is not None and fits(value) else None for value in values], dtype="Int64")
+
+
+def workload_hash(workload: Workload) -> str:
+    """A hash of the module's text, of the parameters' shapes and of the sizes it runs with; values of parameters and the workload's name don't count.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits.
+    """
+    given = sorted(f"{name} {_kind(value)}" for name, value in workload.params.items())
+    sizes = [f"{name}={size}" for name, size in sorted(workload.shapes.items())]
+    parts = [workload.dialect, workload.text(), *given, *sizes]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def _kind(array: Any) -> str:
+    """`(1, 64) float32`, of an array of numpy or of any TVM."""
+    return f"{tuple(int(extent) for extent in array.shape)} {array.dtype}"

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
+import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.errors import NoDevice, WorkbenchError
-from workbench.measure.kernels.kernels import from_result
-from workbench.measure.remote.builders import counts_in
-from workbench.measure.remote.tracker import Tracker
-from workbench.measure.rows import counted, device_of, timed
-from workbench.measure.status import status_of
-from workbench.measure.timing.reference import reference
-from workbench.pipeline.config import Config
-from workbench.pipeline.legal import check
+from workbench.errors import MeasureError, NoDevice, WorkbenchError
+from workbench.measurement.kernels import from_result
+from workbench.measurement.remote.executor import counts_in
+from workbench.measurement.remote.tracker import Tracker
+from workbench.measurement.row import counted, device_of, status_of, timed
+from workbench.pipeline.config import Config, check_config
 from workbench.worker.cuda import CudaFacts, why_not
 from workbench.worker.parent import Progress, never, silent, worker
 
@@ -105,7 +107,7 @@ class Subject:
 def measured(subject: Subject, target: str, how: Limits, row: dict[str, Any]) -> dict[str, Any]:
     """The row with all that could be found out; what ends early says in `status` and `message` how."""
     try:
-        check(subject.origin, subject.config)
+        check_config(subject.origin, subject.config)
         missing = "" if how.tracker else no_device(subject.program, target, how)
         row = row | built(subject, target, how)
         if missing:
@@ -166,3 +168,51 @@ def no_device(workload: Workload, target: str, how: Limits) -> str:
         return ""
     found = worker().run("cuda", workload, {}, **how.of_a_job)
     return why_not(CudaFacts.of(found), target)
+
+
+_found: weakref.WeakKeyDictionary[Workload, dict[int, Path | str]] = weakref.WeakKeyDictionary()
+_root: list[Path] = []
+_making = threading.Lock()
+"several devices ask for the same one at the same time"
+
+
+def reference(workload: Workload, seed: int, **limits: Any) -> tuple[Path | None, str]:
+    """The file with the outputs for a seed's random inputs; or None, and why there is none.
+
+    Parameters
+    ----------
+    limits
+        As `Worker.run` takes them.
+
+    Raises
+    ------
+    WorkerLost
+        It was cancelled.
+    """
+    with _making:
+        known = _found.setdefault(workload, {})
+        if seed not in known:
+            known[seed] = _made(workload, seed, limits)
+        found = known[seed]
+    return (None, found) if isinstance(found, str) else (found, "")
+
+
+def _made(workload: Workload, seed: int, limits: dict[str, Any]) -> Path | str:
+    path = _folder() / f"{id(workload)}-{seed}.npz"
+    try:
+        worker().run("reference", workload, {"seed": seed, "path": str(path)}, **limits)
+    except MeasureError as error:
+        cancelled: Callable[[], bool] = limits.get("cancelled", bool)
+        if cancelled():
+            raise
+        # it would fail again, and take as long again
+        return f"the reference cannot be had: {error}"
+    weakref.finalize(workload, path.unlink, missing_ok=True)
+    return path
+
+
+def _folder() -> Path:
+    if not _root:
+        _root.append(Path(tempfile.mkdtemp(prefix="tvm-workbench-reference-")))
+        atexit.register(shutil.rmtree, _root[0], ignore_errors=True)
+    return _root[0]

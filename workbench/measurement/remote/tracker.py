@@ -18,6 +18,7 @@ from typing import Any
 
 from workbench.errors import MeasureError, NoServer
 from workbench.graph.received import Damaged, fields, parse
+from workbench.targets import target_fields, with_option
 from workbench.terminal import visible
 
 MAGIC = 0x2F271
@@ -205,3 +206,21 @@ def _readable(line: socket.socket, seconds: float) -> bool:
         return True
     finally:
         line.settimeout(ANSWER_SECONDS)
+
+
+def target_there(target: str) -> str:
+    """A target that gets nothing from this machine's CPU or GPU: plain `llvm` is any CPU.
+
+    Raises
+    ------
+    MeasureError
+        It is plain `cuda`, which says nothing of the device's architecture.
+    """
+    fields = target_fields(target)
+    if fields["kind"] == "llvm" and not {"mcpu", "mtriple"} & set(fields):
+        return with_option(target, "mcpu", "generic")
+    if fields["kind"] == "cuda" and "arch" not in fields:
+        raise MeasureError(
+            "write the architecture of the device's GPU: cuda -arch=sm_..; this machine's own says nothing of it"
+        )
+    return target

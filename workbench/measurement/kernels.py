@@ -12,16 +12,15 @@ from workbench.dialects.base import Workload
 from workbench.dialects.entries import Shapes, chosen
 from workbench.errors import MeasureError, UnknownName
 from workbench.graph.model import Graph, Group, Node
-from workbench.measure.kernels.code import function_in
-from workbench.measure.kernels.whole import column
-from workbench.pipeline.config import Config, context_of
-from workbench.pipeline.legal import check
+from workbench.measurement.row import column
+from workbench.pipeline.config import Config, check_config, context_of
 from workbench.targets import TargetLike, target_text
 from workbench.worker.parent import Progress, never, worker
 from workbench.worker.reporting import reported
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 HANDOVER = ("producer", "consumer", "dtype", "bytes")
 _OPEN = re.compile(r"\([^)]*[^\d, )][^)]*\)")
@@ -230,7 +229,7 @@ def kernels(
 
 def kernels_config(workload: Workload, config: Config, target: TargetLike = "llvm", **how: Any) -> Kernels:
     """The same for a Config; the pipeline of one that has a pipeline has run, and `workload` is what it made."""
-    check(workload, config)
+    check_config(workload, config)
     asked = {"target": target_text(target), "config": config.context().to_data()}
 
     def run(job: str, **more: Any) -> dict[str, Any]:
@@ -249,3 +248,36 @@ def kernels_config(workload: Workload, config: Config, target: TargetLike = "llv
 def from_result(result: Mapping[str, Any], how: Config, fetch: Callable[[str], str] | None = None) -> Kernels:
     """Kernels from what the child answered."""
     return Kernels(tuple(result["calls"]), result["target"], how, result["build_seconds"], result, fetch)
+
+
+# How a definition begins and ends, and how a name is written, in each form. TVM of today puts `__tvm_ffi_` before an entry
+# point's name and `_compute_` behind the function that does the work; a device kernel has `_kernel` and a number behind.
+_BLOCKS = {
+    "llvm": re.compile(r"^define [^\n]*?@(?P<name>[\w.]+)\(.*?^}", re.MULTILINE | re.DOTALL),
+    "asm": re.compile(r"^(?P<name>[A-Za-z_][\w.]*):.*?^\.Lfunc_end\d+:[^\n]*$", re.MULTILINE | re.DOTALL),
+    "c": re.compile(r"^[^\n#/{}]*?\b(?P<name>\w+)\([^;{]*\)\s*\{.*?^}", re.MULTILINE | re.DOTALL),
+    "cuda": re.compile(
+        r'^extern "C" __global__ [^;{]*?\b(?P<name>(?!__launch_bounds__)\w+)\([^;{]*\)\s*\{.*?^}',
+        re.MULTILINE | re.DOTALL,
+    ),
+    "ptx": re.compile(r"^\.visible \.entry (?P<name>\w+)\(.*?^}", re.MULTILINE | re.DOTALL),
+    "tir": re.compile(r"^@T\.prim_func.*?^def (?P<name>\w+)\(.*?(?=\n\S|\Z)", re.MULTILINE | re.DOTALL),
+}
+_BEHIND = r"(?:_compute_|_kernel(?:_\d+)?)?"
+_SYMBOL = re.compile(r"[A-Za-z_][\w.]*")
+
+
+def function_in(code: str, form: str, name: str) -> str:
+    """The definitions that belong to one function, with those only it refers to; all the code where none is found."""
+    blocks = {found["name"]: found.group() for found in _BLOCKS[form].finditer(code)}
+    own = re.compile(rf"(?:__tvm_ffi_)?{re.escape(name)}{_BEHIND}")
+    roots = [each for each in blocks if own.fullmatch(each)]
+    kept = dict.fromkeys(roots)
+    waiting = list(roots)
+    while waiting:
+        for symbol in _SYMBOL.findall(blocks[waiting.pop()]):
+            # the parts that run on other threads have names of their own
+            if symbol in blocks and symbol not in kept and symbol.startswith(("__tvm_parallel_lambda", ".", "__")):
+                kept[symbol] = None
+                waiting.append(symbol)
+    return "\n\n".join(blocks[each] for each in kept) or code

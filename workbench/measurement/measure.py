@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from workbench.dialects.base import Workload
 from workbench.dialects.entries import Shapes, chosen
 from workbench.errors import WorkbenchError, WorkerLost
-from workbench.measure.remote.rows import Part, measured_with
-from workbench.measure.remote.tracker import Tracker
-from workbench.measure.rows import COLUMNS, begun, finished, new_run, table
-from workbench.measure.status import FAILED, INTERRUPTED, status_of
-from workbench.measure.timing.subject import Limits, Subject, measured
+from workbench.measurement.remote.devices import Part, measured_with
+from workbench.measurement.remote.tracker import Tracker
+from workbench.measurement.row import COLUMNS, FAILED, INTERRUPTED, begun, new_run, status_of, table
+from workbench.measurement.store import append
+from workbench.measurement.timing import Limits, Subject, measured
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
@@ -65,7 +65,7 @@ def measure(
     memory
         Bytes that the child process may hold; nine tenths of what is free by default.
     check
-        Whether to compare each configuration's outputs with those of the reference (measure/timing/reference.py), on the same random
+        Whether to compare each configuration's outputs with those of the reference (measurement/timing.py), on the same random
         inputs; what differs has status `wrong`.
     per_kernel
         Whether to time each call of a kernel too.
@@ -111,6 +111,13 @@ def measure(
         for place, (given, target) in enumerate(asked):
             rows.setdefault(place, _interrupted(begun(workload, given[0], target, run)))
     return table([rows[place] for place in range(len(asked))])
+
+
+def finished(row: dict[str, Any], store: bool) -> dict[str, Any]:
+    """Return a row that is complete; it is kept at once, so that a killed notebook does not lose it."""
+    if store:
+        append(row)
+    return row
 
 
 def raise_interrupt(rows: pd.DataFrame) -> None:

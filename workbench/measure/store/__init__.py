@@ -1,1 +1,0 @@
-"""Measured rows, kept with what they depended on."""

@@ -1,1 +1,0 @@
-"""Builds, checks and runs timed honestly, in a child process."""
