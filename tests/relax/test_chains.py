@@ -132,7 +132,7 @@ def test_a_layout_that_is_undone_gives_the_same_values():
 
 def test_a_saved_graph_has_its_chains_and_no_outcome():
     shape, steps = CASES["reshape back"]
-    (chain,) = wb.constant_chains(Graph.from_json(load(shape, *steps).graph().to_json()))
+    (chain,) = wb.constant_chains(Graph.from_json(load(shape, *steps).graph.to_json()))
     assert (len(chain.nodes), chain.folds, [r.code for r in chain.reasons]) == (2, False, ["not-tried"])
     assert "needs TVM" in chain.reasons[0].sentence
 
