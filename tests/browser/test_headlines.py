@@ -56,7 +56,7 @@ def test_two_rows_claim_nothing_before_they_raced(notebook: Notebook) -> None:
     expect(notebook.part("headline")).to_contain_text("not raced", timeout=BRIEFLY)
     notebook.part("race").click()
     expect(notebook.part("race")).to_have_text("Race again", timeout=BRIEFLY)
-    said = notebook.python("bench._measures.races[-1].outcome.sentence")
+    said = notebook.python("bench.session.measurements.races[-1].outcome.sentence")
     expect(notebook.part("headline")).to_have_text(said)
 
 

@@ -40,6 +40,7 @@ from workbench.tune.space import Space
 from workbench.tune.trial import Trial
 from workbench.widgets.fusion.tabs import _measured
 from workbench.widgets.tuning.blocks import best_line
+from workbench.widgets.workbench.page import Reports
 from workbench.widgets.workbench.passes_panels import AblationPanel, WaterfallPanel
 
 A, B = "opt 0", "opt 3"
@@ -133,8 +134,14 @@ def _shown(blocks: list[dict[str, Any]]) -> str:
     return " ".join([*(str(block.get("text", "")) for block in blocks), *cells])
 
 
+def _new(kind: Any) -> Any:
+    """Return a panel of which only `blocks` is asked."""
+    page = SimpleNamespace()
+    return kind(SimpleNamespace(reports=Reports(page)), page)
+
+
 def _panel(kind: Any, rows: list[dict[str, Any]], **traits: Any) -> str:
-    panel = kind(SimpleNamespace(), lambda _blocks: None, lambda _busy: None)
+    panel = _new(kind)
     panel.rows = rows
     for name, value in traits.items():
         setattr(panel, name, value)
@@ -207,7 +214,7 @@ def test_noisy_machine_comes_with_a_way_to_try_again() -> None:
     pair = Pair(race=Ratio(2.5, 2.4, 2.6), noise=LOUD)
     assert "run wb.race again" in str(pair.raced)
     assert "run wb.ablate again" in _drawn(ablation, pair.ablated)
-    panel = AblationPanel(SimpleNamespace(), lambda _: None, lambda _: None)
+    panel = _new(AblationPanel)
     panel.rows = pair.ablated
     assert panel.blocks()[0]["label"] == "Race again"
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 import workbench as wb
-from workbench.analysis.chains_rules import Step, transposes_left
+from workbench.analysis.chains.rules import Step, transposes_left
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.graph.nodes import KINDS
 

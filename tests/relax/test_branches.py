@@ -12,7 +12,7 @@ from tvm import relax
 
 import workbench as wb
 from workbench.analysis.branches.contraction import merged, remaining
-from workbench.analysis.branches.cost import change
+from workbench.analysis.branches.report import change
 from workbench.dialects.compat import name_of
 
 MATMUL = "CombineParallelMatmul"

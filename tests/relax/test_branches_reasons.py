@@ -7,7 +7,7 @@ import pytest
 from tvm import relax, tirx
 
 import workbench as wb
-from workbench.analysis.branches.relax_kinds import KINDS
+from workbench.analysis.branches.report import FUSION_KINDS
 
 op = relax.op
 MATMUL = "CombineParallelMatmul"
@@ -209,4 +209,4 @@ def test_the_kinds_of_operators_are_those_that_tvm_finds(name):
     w = load(params, lambda emit: [emit(call)])
     trace = wb.trace(w, "LegalizeOps,AnnotateTIROpPattern")
     (node,) = wb.load(trace.result).graph.ops
-    assert node.pattern == KINDS[name]
+    assert node.pattern == FUSION_KINDS[name]

@@ -9,7 +9,7 @@ import pytest
 from widgets import hostile
 
 import workbench as wb
-from workbench.analysis.fusion.boxed import boundaries, boxed, handed
+from workbench.analysis.fusion.kernel_graph import boundaries, handed_bytes, kernel_graph
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
 
@@ -66,7 +66,7 @@ def test_kernels_to_be_are_boxes_and_ids_stay(graph: Graph, view: wb.FusionInspe
 
 def test_what_kernels_hand_to_kernels_is_counted_once_each(graph: Graph, view: wb.FusionInspector) -> None:
     assert boundaries(view.report) == ((PRODUCT, TOTAL), (PRODUCT, OUT), (TOTAL, OUT))
-    assert view.handed == handed(view.report) == 64 + 4
+    assert view.handed == handed_bytes(view.report) == 64 + 4
     most, least = view.report.handovers
     assert (most.source, most.targets, most.bytes) == (PRODUCT, (TOTAL, OUT), 64)
     assert (least.source, least.targets, least.bytes) == (TOTAL, (OUT,), 4)
@@ -80,7 +80,7 @@ def test_a_cut_between_two_kernels_hides_nothing_that_is_handed_over(graph: Grap
     report = wb.explain_fusion(b.build())
     assert len(report.kernels) == 2
     assert boundaries(report) == ((first, b.outputs[0]),)
-    assert boxed(report).nodes[stop].group is None
+    assert kernel_graph(report).nodes[stop].group is None
 
 
 def test_the_card_of_two_kernels_says_why_first_and_codes_last(view: wb.FusionInspector) -> None:

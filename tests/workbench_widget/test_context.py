@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from workbench_widget.driving import MERGE, says
 
-from workbench.widgets.workbench import page
+from workbench.widgets.workbench import drawing
 
 
 def test_the_compilers_own_pipeline_is_shown_and_switched(bench, dialect):
@@ -30,7 +30,7 @@ def test_the_steps_of_one_mode_are_not_those_of_the_other(bench):
 
 def test_a_list_that_comes_late_does_not_overwrite_a_newer_one(bench, monkeypatch):
     """Counting what each pass changed takes longer than the picture; by then somebody may have clicked again."""
-    made, again = page.pass_states, []
+    made, again = drawing.pass_states, []
 
     def late(choice, trace, infos):
         if trace is not None and not again:
@@ -38,7 +38,7 @@ def test_a_list_that_comes_late_does_not_overwrite_a_newer_one(bench, monkeypatc
             bench.toggle(MERGE)
         return made(choice, trace, infos)
 
-    monkeypatch.setattr(page, "pass_states", late)
+    monkeypatch.setattr(drawing, "pass_states", late)
     seen = []
     bench.observe(lambda change: seen.append(change["new"]["passes"][0]["enabled"]), "state")
     bench.toggle(MERGE)

@@ -48,7 +48,9 @@ def test_a_pass_that_lacks_an_option_is_added_switched_off_and_says_what_it_need
     infos = (info for info in wb.passes(dialect) if info.example)
     info = next(info for info in infos if any(option.required and option.type == "str" for option in info.options))
     ((field, value),) = info.example.items()
-    bench._infos = {**bench._infos, info.name: dataclasses.replace(info, example={})}
+    catalog = bench.session.catalog
+    infos = {**catalog.infos, info.name: dataclasses.replace(info, example={})}
+    bench.session.catalog = dataclasses.replace(catalog, infos=infos)
     says(bench, type="add", name=info.name, index=0)
     assert statuses(bench)[0] == "off"
     needs = bench.state["refused"]

@@ -8,7 +8,7 @@ import workbench as wb
 
 
 def test_exploring_lists_what_every_pass_would_do_and_a_row_can_be_previewed_and_added(bench, dialect):
-    bench._exploring._found[wb.Pipeline(), 3] = wb.explore(bench.workload, [MERGE, "FoldConstant"])
+    bench.session.exploration._found[wb.Pipeline(), 3] = wb.explore(bench.workload, [MERGE, "FoldConstant"])
     says(bench, type="explore", index=-1)
     found = bench.exploration
     assert (found["total"], found["running"], found["error"]) == (2, False, "")

@@ -50,13 +50,13 @@ def test_tabs_of_the_other_function_are_made_anew(steps):
 
 
 def test_results_of_the_function_before_are_not_shown(steps):
-    old_explore, old_rows, old_panel = steps._exploring, steps._measures, steps._panels["kernels"]
+    old, old_panel = steps.session, steps._panels["kernels"]
     steps.use_entry("second")
     assert steps.wait()
     state = steps.state
-    old_explore._tell(rows=[{"name": "late"}])
-    old_rows.keep_race(Config(name="a"), Config(name="b"), None)
-    old_rows._work._show({"what": "late", "fraction": None, "since": 0.0})
+    old.exploration._tell(rows=[{"name": "late"}])
+    old.measurements.keep_race(Config(name="a"), Config(name="b"), None)
+    old.reports.busy("rows")({"what": "late", "fraction": None, "since": 0.0})
     old_panel.show()
     assert (steps.exploration, steps.state, steps.kernels_tab) == ({}, state, [])
 

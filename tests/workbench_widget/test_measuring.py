@@ -46,14 +46,14 @@ def test_a_measurement_asked_for_at_once_after_a_toggle_measures_what_is_chosen(
     assert bench.wait()
     rows = {row["config"]: row for row in bench.state["rows"]}
     assert [row["status"] for row in rows.values()] == ["ok", "ok"]
-    assert rows[bench.choice.config(bench._presets).label]["kernels"] == bench.kernels
+    assert rows[bench.session.config.label]["kernels"] == bench.kernels
 
 
 def test_a_configuration_whose_turn_never_came_is_measured_when_it_is_chosen_again(cast, dialect):
     bench = wb.Workbench(cast, PIPELINE[dialect], budget=0.02)
     for _ in range(4):
         bench.toggle(MERGE)
-        bench._pictures.wait(60)
+        bench.session.drawing.wait(60)
     assert bench.wait()
     assert {row["status"] for row in bench.state["rows"]} <= {"ok", "cancelled"}
     bench.toggle(MERGE)
@@ -74,13 +74,13 @@ def test_of_two_threads_that_tell_of_rows_the_newer_news_is_shown_last(bench, mo
             shown.append(each["status"])
 
     row = {"config": "a", "target": "llvm", "status": "running"}
-    monkeypatch.setattr(bench._measures, "all", lambda: {wb.Config(): dict(row)})
-    monkeypatch.setattr(bench, "_push", slow)
-    other = threading.Thread(target=bench._push_rows, args=(bench._opened,))
+    monkeypatch.setattr(bench.session.measurements, "all", lambda: {wb.Config(): dict(row)})
+    monkeypatch.setattr(bench.session._page, "push", slow)
+    other = threading.Thread(target=bench.session.show_rows)
     other.start()
     time.sleep(0.1)
     row["status"] = "ok"
-    bench._push_rows(bench._opened)
+    bench.session.show_rows()
     other.join()
     assert shown == ["running", "ok"]
 

@@ -57,7 +57,7 @@ MALFORMED = [
 @pytest.mark.parametrize("message", [*MALFORMED, [], "text", None, 3], ids=str)
 def test_a_malformed_message_changes_nothing_and_raises_nothing(bench, message, caplog):
     before, seq = str(bench.pipeline), bench.seq
-    bench._on_message(bench, message, [])
+    bench._receive(bench, message, [])
     assert bench.wait()
     assert str(bench.pipeline) == before
     assert bench.choice.opt_level == 3

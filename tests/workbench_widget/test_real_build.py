@@ -32,9 +32,9 @@ def test_parameters_are_as_the_build_has_them(opened, conv, dialect):
     """Relay's build makes constants of them, Relax's takes them as inputs."""
     assert conv.params
     names = [step.name for step in opened.pipeline]
-    assert ("BindParams" in names) == any("BindParams" in preset.pipeline for preset in opened._presets)
+    assert ("BindParams" in names) == any("BindParams" in preset.pipeline for preset in opened.session.catalog.presets)
     assert abs(opened.kernels - wb.count(conv).calls) <= 2
-    unbound = wb.trace(conv, str(opened._presets[0].pipeline)).end.graph.kernel_count
+    unbound = wb.trace(conv, str(opened.session.catalog.presets[0].pipeline)).end.graph.kernel_count
     assert opened.kernels <= unbound
 
 
@@ -44,7 +44,7 @@ def test_the_input_is_shown_while_constants_are_folded(opened, conv, dialect):
     bench = wb.Workbench(conv, "FoldConstant", auto_measure=False)
     bench.observe(lambda change: seen.append(change["new"]["counts"].get("after_kernels")), "state")
     assert bench.wait()
-    bench._shown = None
+    bench.session.drawing.picture = None
     pictures = bench.seq
     bench.pipeline = "BindParams,FoldConstant"
     assert bench.wait()
@@ -58,9 +58,9 @@ def test_input_says_when_the_passes_were_not_run(opened, monkeypatch):
     def failing(*_):
         raise WorkbenchError("there is no such pass")
 
-    opened._shown = None
+    opened.session.drawing.picture = None
     with monkeypatch.context() as patch:
-        patch.setattr(opened, "_traced", failing)
+        patch.setattr(opened.session.drawing, "_trace", failing)
         opened.pipeline = "BindParams,FoldConstant"
         assert opened.wait()
     assert list(opened.titles) == ["before", "not run"]
@@ -72,7 +72,7 @@ def test_input_says_when_the_passes_were_not_run(opened, monkeypatch):
 def test_without_parameters_the_first_preset_is_shown(cast, dialect):
     bench = wb.Workbench(cast, auto_measure=False)
     assert bench.wait()
-    assert str(bench.pipeline) == str(wb.Pipeline.parse(bench._presets[0].pipeline))
+    assert str(bench.pipeline) == str(wb.Pipeline.parse(bench.session.catalog.presets[0].pipeline))
     bench.close()
 
 
@@ -155,7 +155,7 @@ def test_unbound_parameters_are_named(conv, dialect):
     bench.explain_build()
     assert bench.wait()
     says_so = any("parameters as constants" in line for line in bench.state["build"]["why"])
-    assert says_so == any("BindParams" in preset.pipeline for preset in bench._presets)
+    assert says_so == any("BindParams" in preset.pipeline for preset in bench.session.catalog.presets)
     bench.close()
 
 
@@ -172,7 +172,7 @@ def test_a_race_of_two_rows_is_the_headline_and_the_plots_title(bench):
     assert bench.state["error"] is None
     found = bench.state["headline"]
     assert found["raced"]
-    assert found["text"] == bench._measures.races[-1].outcome.sentence
+    assert found["text"] == bench.session.measurements.races[-1].outcome.sentence
     title = next(plot for plot in bench.plots if plot["name"] == "plot-runtime")["text"]
     # a plot breaks lines within long names
     assert "".join(title.split()) == "".join(found["text"].split())
@@ -204,7 +204,7 @@ def test_one_pair_has_one_answer_in_measure_and_ablation(bench):
     says(bench, type="act", what="ablation-time", arg="")
     row = next(row for row in bench._panels["ablation"].rows if row["pass"] == MERGE)
     names = [row["config"] for row in bench.state["rows"]]
-    (found,) = bench._measures.races
+    (found,) = bench.session.measurements.races
     assert {found.a, found.b} == set(names)
     assert bench.state["headline"]["text"] == found.outcome.sentence
     assert found.ratio == row["ratio"]

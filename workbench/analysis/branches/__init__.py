@@ -1,6 +1,58 @@
 """Parallel branches that could be one: those that a pass combines, its conditions for the others, and the cost."""
 
-from workbench.analysis.branches.group import BranchGroup
-from workbench.analysis.branches.parallel import parallel_branches
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from workbench.analysis.arguments import check_arguments
+from workbench.analysis.branches.calls import Calls
+from workbench.analysis.branches.relax import relax_branches
+from workbench.analysis.branches.relay import relay_branches
+from workbench.analysis.branches.report import KINDS, BranchGroup
+from workbench.errors import WorkbenchError
+from workbench.graph.model import Graph, HasGraph, graph_of
 
 __all__ = ["BranchGroup", "parallel_branches"]
+
+_FINDERS = {"relay": relay_branches, "relax": relax_branches}
+
+
+def parallel_branches(source: Graph | HasGraph, min_branches: int = 2) -> list[BranchGroup]:
+    """Return sibling branches that are equal, that a pass would combine, or that nearly are; in this order.
+
+    The conditions are those of TVM's passes, checked against them. The cost of combining, and on Relax the products that are
+    combined, come from the pass itself, which runs on the module; of a graph without a module they are "not tried: needs TVM". Relay: EliminateCommonSubexpr, CombineParallelConv2D,
+    CombineParallelDense in both modes, CombineParallelBatchMatmul; CombineParallelOps and
+    MergeIdenticalKernels, which are ours. Relax: EliminateCommonSubexpr, CombineParallelMatmul, and CombineParallelConv2D,
+    which is ours. Each group is for one run of its pass; a pass run on a hazard crashes, raises, or gives other values, and
+    then helps no other group either. Scalar constants and attributes are compared as the text has them, with six digits.
+
+    Parameters
+    ----------
+    source
+        A Graph or a Workload.
+    min_branches
+        The least number of branches that is combined (`min_num_branches`); equal ones are merged whatever it is.
+
+    Raises
+    ------
+    WorkbenchError
+        `min_branches` is below 2, the graph is of neither dialect, or an operator lacks inputs.
+    """
+    if isinstance(min_branches, bool) or not isinstance(min_branches, int) or min_branches < 2:
+        raise WorkbenchError(
+            f"min_branches is {min_branches!r}; one branch is not parallel to anything, give 2 or more"
+        )
+    graph = graph_of(source, "parallel_branches")
+    find = _FINDERS.get(graph.dialect)
+    if find is None:
+        raise WorkbenchError(
+            f"{graph.name} is {graph.dialect or 'of no dialect'}, and the combiners are passes of Relay and Relax; load the "
+            "graph from a module of one of these"
+        )
+    check_arguments(graph)
+    groups = list(find(Calls(graph), min_branches))
+    runs = Counter(group.passes for group in groups if group.kind == "combinable")
+    groups = [replace(group, together=runs[group.passes]) if runs[group.passes] > 1 else group for group in groups]
+    return sorted(groups, key=lambda group: KINDS.index(group.kind))

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from workbench.analysis.branches.calls import Calls
 from workbench.analysis.branches.contraction import circular
-from workbench.analysis.branches.finder import BROADCAST, Reason, attribute
 from workbench.analysis.branches.rules import MOVES_AXES, Branches, type_of
+from workbench.analysis.branches.siblings import BROADCAST, Reason, attribute
 from workbench.graph.identity import frozen
 from workbench.graph.model import Graph, Node
 

@@ -12,9 +12,9 @@ from functools import cached_property
 
 from workbench.analysis.branches.calls import Calls
 from workbench.analysis.branches.contraction import circular
-from workbench.analysis.branches.finder import Reason
-from workbench.analysis.branches.group import BranchGroup
+from workbench.analysis.branches.report import BranchGroup
 from workbench.analysis.branches.rules import type_of
+from workbench.analysis.branches.siblings import Reason
 from workbench.analysis.tensors import Tensor
 from workbench.graph.nodes import Joined, Products
 

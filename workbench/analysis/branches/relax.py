@@ -1,22 +1,25 @@
-"""What Relax's passes make of sibling branches: EliminateCommonSubexpr, CombineParallelMatmul, and a pass of ours."""
+"""Sibling branches in Relax: equal values, products, and convolutions that our CombineParallelConv2D makes one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from workbench.analysis.branches.calls import Calls
+from workbench.analysis.branches.calls import Calls, Key
 from workbench.analysis.branches.equal import equal_branches, nearly_equal
-from workbench.analysis.branches.finder import Reason
-from workbench.analysis.branches.group import BranchGroup, producer
 from workbench.analysis.branches.matmul import matmul_groups
-from workbench.analysis.branches.relax_conv import conv_groups
-from workbench.graph.model import Graph
+from workbench.analysis.branches.report import BranchGroup, producer
+from workbench.analysis.branches.rules import attr, type_of
+from workbench.analysis.branches.siblings import Reason, attribute
+from workbench.graph.model import Graph, Node
 
 SAME = "EliminateCommonSubexpr"
 
 
+CONV = "relax.nn.conv2d"
+
+
 def relax_branches(calls: Calls, least: int) -> Iterator[BranchGroup]:
-    """Everything that `parallel_branches` lists of a Relax graph, in no order."""
+    """Yield the branch groups of a Relax graph, in no order."""
     graph = calls.graph
     for branches in equal_branches(calls):
         instead = {node: first for branch in branches[1:] for node, first in zip(branch, branches[0], strict=True)}
@@ -44,3 +47,103 @@ def _misplaced(graph: Graph, node: int) -> BranchGroup:
 def is_lowered(graph: Graph) -> bool:
     """Return whether the operators of a Relax graph are PrimFuncs already, which no combiner looks at."""
     return graph.dialect == "relax" and any(node.kind == "op" and node.pattern is not None for node in graph.nodes)
+
+
+def conv_groups(calls: Calls, least: int) -> Iterator[BranchGroup]:
+    """Yield the groups of our CombineParallelConv2D, and its near misses."""
+    text = f"CombineParallelConv2D{{min_num_branches={least}}}"
+    for siblings in _siblings(calls):
+        groups, refused = _grouped(calls, siblings)
+        root = calls.graph.inputs[siblings[0]][0]
+        taken = [group for group in groups if len(group) >= least]
+        for group in taken:
+            branches = tuple((node,) for node in group)
+            yield BranchGroup("combinable", root, branches, text, 0, graph=calls.graph)
+        left = [group for group in groups if len(group) < least]
+        for group in left:
+            if len(group) > 1:
+                said = f"{len(group)} branches fit together, and {least} are asked for"
+                refused.append(Reason("below-min", said, tuple(group)))
+        alone = tuple((node,) for node in siblings if not any(node in group for group in taken))
+        if alone and refused:
+            yield BranchGroup("near", root, alone, text, 0, tuple(dict.fromkeys(refused)), graph=calls.graph)
+
+
+def _siblings(calls: Calls) -> list[list[int]]:
+    found: dict[tuple[object, Key], list[int]] = {}
+    for node in calls.graph.ops:
+        if node.op == CONV:
+            found.setdefault((calls.stretches[node.id], calls.arguments(node.id)[0]), []).append(node.id)
+    return [nodes for nodes in found.values() if len(nodes) > 1]
+
+
+def _grouped(calls: Calls, siblings: Sequence[int]) -> tuple[list[list[int]], list[Reason]]:
+    """Return convolutions that fit together, and why others do not."""
+    groups: list[list[int]] = []
+    refused: list[Reason] = []
+    for node in siblings:
+        alone = _alone(calls, calls.graph.nodes[node])
+        if alone is not None:
+            refused.append(alone)
+            continue
+        for group in groups:
+            reason = _differ(calls, group[0], node)
+            if reason is None:
+                if _needs(calls, node, group):
+                    said = "one branch's filter is made from another one's result"
+                    refused.append(Reason("sibling-dependency", said, (group[0], node)))
+                else:
+                    group.append(node)
+                break
+            refused.append(reason)
+        else:
+            groups.append([node])
+    return groups, refused
+
+
+def _alone(calls: Calls, node: Node) -> Reason | None:
+    """Return why a convolution is combined with none."""
+    filters = type_of(calls, calls.graph.inputs[node.id][1])
+    kernel, out = str(attr(node, "kernel_layout", "OIHW")), _out(node)
+    if not filters.known:
+        return Reason("dynamic-shape", "the filter's shape is not known here", (node.id,))
+    if attr(node, "groups", 1) != 1:
+        return Reason("attr:groups", "only convolutions of groups=1 are combined", (node.id,))
+    if not (kernel + out).isalpha() or "C" not in out or "O" not in kernel:
+        return Reason("packed-layout", "a packed layout is left as it is", (node.id,))
+    if (len(filters.shape), len(type_of(calls, node.id).shape)) != (len(kernel), len(out)):
+        return Reason("dynamic-shape", "the shapes are not those of the layouts", (node.id,))
+    return None
+
+
+def _out(node: Node) -> str:
+    return str(attr(node, "out_layout", "") or attr(node, "data_layout", "NCHW"))
+
+
+def _differ(calls: Calls, first: int, other: int) -> Reason | None:
+    nodes, inputs = calls.graph.nodes, calls.graph.inputs
+    different = attribute(nodes[first], nodes[other])
+    if different:
+        shown = " and ".join(str(nodes[n].attrs.get(different, "the default")) for n in (first, other))
+        return Reason(f"attr:{different}", f"they differ in {different}: {shown}", (first, other))
+    ours, theirs = (type_of(calls, inputs[n][1]) for n in (first, other))
+    if ours.dtype != theirs.dtype:
+        return Reason("weight-dtype", f"the filters are {ours} and {theirs}", (first, other))
+    axis = str(attr(nodes[first], "kernel_layout", "OIHW")).index("O")
+    if any(a != b for i, (a, b) in enumerate(zip(ours.shape, theirs.shape, strict=True)) if i != axis):
+        said = f"the filters are {ours} and {theirs}, and only filters of one size are put together"
+        return Reason("kernel-size", said, (first, other))
+    return None
+
+
+def _needs(calls: Calls, node: int, group: Sequence[int]) -> bool:
+    """Return whether a node is made from one of these."""
+    seen, stack = set(), list(calls.graph.inputs[node])
+    while stack:
+        current = stack.pop()
+        if current in group:
+            return True
+        if current not in seen and current > group[0]:
+            seen.add(current)
+            stack.extend(calls.graph.inputs[current])
+    return False

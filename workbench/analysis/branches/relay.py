@@ -8,9 +8,9 @@ from workbench.analysis.branches import batched
 from workbench.analysis.branches.calls import Calls
 from workbench.analysis.branches.contraction import circular
 from workbench.analysis.branches.equal import equal_branches, equal_kernels, nearly_equal
-from workbench.analysis.branches.finder import Found, Reason, Rules, find, levels
-from workbench.analysis.branches.group import BranchGroup, producer
+from workbench.analysis.branches.report import BranchGroup, producer
 from workbench.analysis.branches.rules import TVM_RULES, type_of
+from workbench.analysis.branches.siblings import Found, Reason, Rules, find, levels
 from workbench.graph.model import Graph
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from workbench.analysis.branches.calls import Calls
-from workbench.analysis.branches.finder import Pair, Reason
+from workbench.analysis.branches.siblings import Pair, Reason
 from workbench.analysis.tensors import Tensor, tensor
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Node

@@ -1,8 +1,10 @@
-"""What each verdict means, as a sentence: words first, TVM's names for kinds in brackets."""
+"""One verdict of the fusion algorithm, and its sentence: words first, TVM's names for kinds in brackets."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.fusion.forward import (
     BROADCAST,
@@ -14,9 +16,102 @@ from workbench.analysis.fusion.forward import (
     OUT_ELEMWISE,
     TUPLE,
 )
+from workbench.graph.nodes import PATTERNS, Node
 
 if TYPE_CHECKING:
-    from workbench.analysis.fusion.decision import Decision
+    from workbench.analysis.fusion.algorithm import Partition, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether one node joined its post-dominator, in one phase."""
+
+    phase: int | None
+    "0, 1 or 2; None for what no phase looks at"
+    node: int
+    "the producer"
+    dominator: int | None
+    "its immediate post-dominator, where all that uses its value leads"
+    code: str
+    "a key of reasons.REASONS"
+    data: Any
+    "the operands of the test: a size, a node and its kind, (parameters, limit)"
+    kinds: tuple[tuple[int, int], ...]
+    "(node, pattern kind of its kernel then) for each node that the test looked at"
+    _run: Partition = field(repr=False, compare=False)
+    _nodes: tuple[Node, ...] = field(repr=False, compare=False)
+
+    @property
+    def fused(self) -> bool:
+        return self.code == "fused"
+
+    @property
+    def reason(self) -> str:
+        """The reason in short."""
+        return REASONS[self.code]
+
+    @property
+    def sentence(self) -> str:
+        """The reason in words, with the nodes' names."""
+        return sentence(self)
+
+    @property
+    def between(self) -> list[int]:
+        """The nodes on the ways from the node to its post-dominator, without either."""
+        return [] if self.dominator is None else self._run.between(self.node)
+
+    @property
+    def path(self) -> tuple[tuple[int, int], ...]:
+        """(node, own pattern kind) for the node, what lies between, and the post-dominator."""
+        end = [] if self.dominator is None else [self.dominator]
+        return tuple((n, self._run.forward.kinds[n]) for n in (self.node, *sorted(self.between), *end))
+
+    @property
+    def users(self) -> list[tuple[int, int]]:
+        """(consumer, pattern kind of the use) pairs of the node."""
+        return self._run.forward.users[self.node]
+
+    @property
+    def settings(self) -> Settings:
+        return self._run.settings
+
+    @property
+    def own_kind(self) -> int:
+        """The pattern kind of the node's own record: an operator that took in a complex one counts as complex."""
+        return self._run.kind[self.node]
+
+    @property
+    def strongest_use(self) -> tuple[int, int, int]:
+        """The (producer, consumer, kind) on the ways to the post-dominator with the largest kind, the nearest such."""
+        users, between = self._run.forward.users, self.between
+        uses = [(n, user, kind) for n in (self.node, *between) for user, kind in users[n]]
+        return max(uses, key=lambda use: use[2])
+
+    def complex_in_kernel_of(self, node: int) -> int | None:
+        """The complex operator in the kernel that the node ended up in, if there is one."""
+        return self._run.anchors.get(self._run.root(node))
+
+    def named(self, node: int | None) -> str:
+        """How sentences call a node."""
+        if node is None:
+            return "its consumers"
+        found = self._nodes[node]
+        what = {"get_item": f"field {found.op}", "constant": f"the constant {found.op}"}.get(found.kind, found.op)
+        return f"{what} (node {node})"
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain values, for a page or a file."""
+        return {
+            "phase": self.phase,
+            "node": self.node,
+            "dominator": self.dominator,
+            "code": self.code,
+            "fused": self.fused,
+            "path": [{"node": node, "kind": PATTERNS[kind]} for node, kind in self.path],
+            "seen": [{"node": node, "kind": PATTERNS[kind]} for node, kind in self.kinds],
+            "sentence": self.sentence,
+        }
+
 
 REASONS = {
     "fused": "joined its post-dominator",
@@ -40,7 +135,7 @@ REASONS = {
     "path_kind": "a kernel on the way is of a kind that cannot be taken in",
     "late_anchor": "the other kernel got a complex operator meanwhile",
 }
-"Reason codes, and what each says in short."
+"Reason codes, each with its short form."
 
 WORDS = {
     ELEMWISE: "elementwise (ElemWise)",
@@ -55,7 +150,7 @@ WORDS = {
 
 def sentence(decision: Decision) -> str:
     """The decision in words."""
-    return _SAY[decision.code](decision)
+    return _SENTENCES[decision.code](decision)
 
 
 def _fused(d: Decision) -> str:
@@ -208,4 +303,26 @@ def _list(d: Decision, nodes: list[int]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-_SAY = {code: globals()[f"_{code}"] for code in REASONS}
+_SENTENCES: dict[str, Callable[[Decision], str]] = {
+    "fused": _fused,
+    "postponed": _postponed,
+    "together": _together,
+    "level": _level,
+    "lacking": _lacking,
+    "kernel": _kernel,
+    "opaque": _opaque,
+    "unannotated": _unannotated,
+    "held": _held,
+    "unused": _unused,
+    "apart": _apart,
+    "max_depth": _max_depth,
+    "max_function_args": _max_function_args,
+    "tuple": _tuple,
+    "tuple_kind": _tuple_kind,
+    "reduction": _reduction,
+    "phase": _phase,
+    "dominator_kind": _dominator_kind,
+    "path_kind": _path_kind,
+    "late_anchor": _late_anchor,
+}
+"The sentence for each reason code."

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.fusion import relax, relay
-from workbench.analysis.fusion.decision import Decision
+from workbench.analysis.fusion.algorithm import NONE, Partition, Settings, TwoAnchors
 from workbench.analysis.fusion.forward import OPAQUE, Forward
-from workbench.analysis.fusion.partition import NONE, Partition, Settings, TwoAnchors
-from workbench.analysis.fusion.why import Why, why
+from workbench.analysis.fusion.reasons import Decision
+from workbench.analysis.fusion.what_if import Why, why
 from workbench.errors import WorkbenchError
 from workbench.graph.dominance import known_node
 from workbench.graph.model import Graph, HasGraph, graph_of
@@ -19,7 +19,7 @@ from workbench.targets import TargetLike, kind_of, target_text
 from workbench.terminal import html_table
 
 if TYPE_CHECKING:
-    from workbench.analysis.fusion.boxed import Handover
+    from workbench.analysis.fusion.kernel_graph import Handover
 
 FORWARD = {"relay": relay.forward, "relax": relax.forward}
 LIMITS = {"opencl": 128, "metal": 31}
@@ -159,7 +159,7 @@ class FusionReport:
     def handovers(self) -> tuple[Handover, ...]:
         """What kernels hand to kernels, the most bytes first: the boundaries that cost most."""
         # boxed.py draws what is here
-        from workbench.analysis.fusion.boxed import handovers
+        from workbench.analysis.fusion.kernel_graph import handovers
 
         return handovers(self)
 

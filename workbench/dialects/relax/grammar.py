@@ -9,7 +9,8 @@ is left holds nothing that was not looked at.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from workbench.dialects.relax.nodes import (
     PYTHON,
@@ -159,7 +160,7 @@ class Grammar(Values):
         for statement in statements:
             if not isinstance(statement, self.statements):
                 raise Refused(statement, f"{kind(statement)} here")
-            getattr(self, f"statement_{type(statement).__name__.lower()}")(statement)
+            _CHECKS[type(statement)](self, statement)
 
     def statement_functiondef(self, node: ast.FunctionDef) -> None:
         self.bind(node.name)
@@ -251,8 +252,6 @@ class Grammar(Values):
     def statement_pass(self, node: ast.Pass) -> None:
         pass
 
-    statement_break = statement_continue = statement_pass
-
     def target(self, node: ast.expr) -> None:
         if isinstance(node, ast.Subscript):
             self.value(node)
@@ -269,3 +268,21 @@ class Grammar(Values):
             raise Refused(node, f"a value named {node.id}")
         else:
             self.bind(node.id)
+
+
+_CHECKS: dict[type[ast.stmt], Callable[[Grammar, Any], None]] = {
+    ast.FunctionDef: Grammar.statement_functiondef,
+    ast.Assign: Grammar.statement_assign,
+    ast.AnnAssign: Grammar.statement_annassign,
+    ast.Expr: Grammar.statement_expr,
+    ast.Return: Grammar.statement_return,
+    ast.With: Grammar.statement_with,
+    ast.For: Grammar.statement_for,
+    ast.While: Grammar.statement_while,
+    ast.If: Grammar.statement_if,
+    ast.Assert: Grammar.statement_assert,
+    ast.Pass: Grammar.statement_pass,
+    ast.Break: Grammar.statement_pass,
+    ast.Continue: Grammar.statement_pass,
+}
+"kinds of statements -> the method that checks them"

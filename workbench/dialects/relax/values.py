@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from workbench.dialects.relax.nodes import (
     PYTHON,
@@ -98,10 +99,10 @@ class Values:
 
     def value(self, node: ast.expr) -> None:
         """Check what may be given a name, returned or computed with."""
-        check = getattr(self, f"value_{type(node).__name__.lower()}", None)
+        check = _VALUES.get(type(node))
         if check is None:
             raise Refused(node, kind(node))
-        check(node)
+        check(self, node)
 
     def value_constant(self, node: ast.Constant) -> None:
         if not is_literal(node, bool, int, float):
@@ -268,3 +269,18 @@ class Values:
         except Refused as refused:
             raise Refused(node, f"{refused.reason} in the shape {shown(node)}") from None
         return ast.copy_location(ast.Constant(ast.unparse(inside)), node)
+
+
+_VALUES: dict[type[ast.expr], Callable[[Values, Any], None]] = {
+    ast.Constant: Values.value_constant,
+    ast.Name: Values.value_name,
+    ast.Attribute: Values.value_attribute,
+    ast.Subscript: Values.value_subscript,
+    ast.Tuple: Values.value_tuple,
+    ast.BinOp: Values.value_binop,
+    ast.UnaryOp: Values.value_unaryop,
+    ast.BoolOp: Values.value_boolop,
+    ast.Compare: Values.value_compare,
+    ast.Call: Values.value_call,
+}
+"kinds of expressions that may be a value -> the method that checks them"

@@ -187,7 +187,7 @@ class _Walk:
                 stack.pop()
                 continue
             if current.kind in ("let", "function", "if", "match") or self.is_in_place_call(current, here):
-                node = yield getattr(self, f"visit_{current.kind}")(current, here)
+                node = yield _SCOPES[current.kind](self, current, here)
             else:
                 waiting = [arg for arg in self.operands(current) if here.find(arg) is None]
                 if waiting:
@@ -337,3 +337,13 @@ class _Walk:
         node = self.builder.nodes[id]
         if node.kind != "param":
             self.builder.hold(id, node.held or how, node.name or name)
+
+
+_SCOPES: dict[str, Callable[[_Walk, Expr, _Env], Iterator[Any]]] = {
+    "call": _Walk.visit_call,
+    "function": _Walk.visit_function,
+    "let": _Walk.visit_let,
+    "if": _Walk.visit_if,
+    "match": _Walk.visit_match,
+}
+"kinds of expressions that open a scope of their own -> the method that draws them"

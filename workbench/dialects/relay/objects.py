@@ -7,7 +7,7 @@ an attribute no meaning in this version, and what had to be assumed for each bec
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import prod
 from typing import Any
 
@@ -70,7 +70,7 @@ class _Maker:
         self.left_out: dict[str, None] = {}
         self.types = self.parameter_types(parsed)
         for expr in _operands_first(parsed.functions.values()):
-            self.made[expr] = getattr(self, f"make_{expr.kind}", self.unknown)(expr)
+            self.made[expr] = _MAKERS.get(expr.kind, _Maker.unknown)(self, expr)
 
     def notes(self) -> list[str]:
         """What was assumed."""
@@ -235,6 +235,22 @@ class _Maker:
 
     def leave_out(self, note: str) -> None:
         self.left_out[note] = None
+
+
+_MAKERS: dict[str, Callable[[_Maker, Expr], Any]] = {
+    "var": _Maker.make_var,
+    "constant": _Maker.make_constant,
+    "op": _Maker.make_op,
+    "global": _Maker.make_global,
+    "call": _Maker.make_call,
+    "tuple": _Maker.make_tuple,
+    "get_item": _Maker.make_get_item,
+    "function": _Maker.make_function,
+    "let": _Maker.make_let,
+    "if": _Maker.make_if,
+    "ref": _Maker.make_ref,
+}
+"kind of an expression in the text -> the method that makes TVM's object of it"
 
 
 def lacks_types(parsed: Module) -> bool:

@@ -10,9 +10,9 @@ from typing import Any
 
 from workbench.analysis import legality
 from workbench.analysis.fusion.assertions import as_test
-from workbench.analysis.fusion.boxed import boundaries
-from workbench.analysis.fusion.changes import Change
-from workbench.analysis.fusion.decision import Decision
+from workbench.analysis.fusion.kernel_graph import boundaries
+from workbench.analysis.fusion.reasons import Decision
+from workbench.analysis.fusion.what_if import Change
 from workbench.dialects.kinds import explain_kind
 from workbench.errors import WorkbenchError
 from workbench.pipeline.edits import force_step, outline_step

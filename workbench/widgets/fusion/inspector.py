@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from workbench.analysis.fusion.why import Why
+from workbench.analysis.fusion.what_if import Why
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.pipeline.edits import force_step, outline_step

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.analysis.branches import BranchGroup, parallel_branches
 from workbench.analysis.branches.relax import is_lowered
 from workbench.analysis.chains import ConstantChain, constant_chains
-from workbench.analysis.fusion.decision import Decision
+from workbench.analysis.fusion.reasons import Decision
 from workbench.analysis.fusion.report import FusionReport
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.analysis import legality
 from workbench.analysis.fusion import explain_fusion
-from workbench.analysis.fusion.boxed import boxed, handed
+from workbench.analysis.fusion.kernel_graph import handed_bytes, kernel_graph
 from workbench.analysis.fusion.report import FusionReport
 from workbench.analysis.regions import Region, Regions, regions
 from workbench.dialects.base import Workload
@@ -83,7 +83,7 @@ class Fused:
     @cached_property
     def drawn(self) -> Graph:
         """The graph with its kernels as boxes; without any where FuseOps fails."""
-        return self.graph if self.report.failure else boxed(self.report)
+        return self.graph if self.report.failure else kernel_graph(self.report)
 
     @property
     def kernels(self) -> int:
@@ -92,7 +92,7 @@ class Fused:
     @cached_property
     def handed(self) -> int:
         """Bytes that kernels hand to kernels."""
-        return handed(self.report)
+        return handed_bytes(self.report)
 
     @cached_property
     def regions(self) -> Regions:

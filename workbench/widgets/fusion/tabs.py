@@ -10,8 +10,7 @@ from typing import Any
 
 from workbench.analysis.branches import BranchGroup
 from workbench.analysis.chains import ConstantChain
-from workbench.analysis.fusion.decision import Decision
-from workbench.analysis.fusion.reasons import REASONS
+from workbench.analysis.fusion.reasons import REASONS, Decision
 from workbench.analysis.regions import Region
 from workbench.plots.configurations import headline, spoken
 from workbench.plots.rows import failed, failures

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable
 
-from workbench.analysis.fusion.decision import Decision
 from workbench.analysis.fusion.forward import OUT_ELEMWISE
+from workbench.analysis.fusion.reasons import Decision
 from workbench.graph.nodes import PATTERNS
 from workbench.widgets.blocks import Block, row, rows, words
 from workbench.widgets.fusion.program import Fused

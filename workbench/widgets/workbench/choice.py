@@ -1,4 +1,4 @@
-"""What a person has chosen in the Workbench: a value that can be undone, and the configuration it stands for."""
+"""The choice of passes in a Workbench: a value, its edits by place, and the history with undo and redo."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from workbench.dialects.base import PassInfo, Preset
+from workbench.errors import UnknownName, WorkbenchError
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import PassStep, Pipeline
 
+MODES = ("pipeline", "context")
+OPT_LEVELS = range(5)
+
 
 @dataclass(frozen=True)
 class Choice:
-    """Everything a person can change that changes the result."""
+    """Everything a user can change that changes the result."""
 
     mode: str
     "`pipeline`: our own list of passes; `context`: the compiler's pipeline under a PassContext"
@@ -43,6 +47,33 @@ class Choice:
                 return f"{preset.name} passes {off}".strip()
         return str(Pipeline(step for step in self.pipeline if step.enabled)) or "no passes"
 
+    def pass_at(self, index: int) -> PassStep:
+        """Return the pass at that place of the pipeline.
+
+        Raises
+        ------
+        WorkbenchError
+            There is no such place.
+        """
+        if not 0 <= index < len(self.pipeline):
+            raise WorkbenchError(f"there is no pass {index}; the passes are 0 to {len(self.pipeline) - 1}")
+        return self.pipeline[index]
+
+    def toggled(self, index: int, enabled: bool) -> Choice:
+        """The choice with the pass at that place switched on or off."""
+        self.pass_at(index)
+        return replace(self, pipeline=self.pipeline.toggled(index, enabled))
+
+    def moved(self, index: int, to: int) -> Choice:
+        """The choice with the pass at one place moved to another."""
+        self.pass_at(index)
+        self.pass_at(to)
+        return replace(self, pipeline=self.pipeline.moved(index, to))
+
+    def duplicated(self, index: int) -> Choice:
+        """The choice with the pass at that place twice."""
+        return self.inserted(index + 1, self.pass_at(index))
+
     def inserted(self, index: int, step: PassStep) -> Choice:
         """The choice with one more pass, at that place."""
         steps = self.pipeline.steps
@@ -50,6 +81,7 @@ class Choice:
 
     def removed(self, index: int) -> Choice:
         """The choice without the pass at that place."""
+        self.pass_at(index)
         steps = self.pipeline.steps
         return replace(self, pipeline=Pipeline([*steps[:index], *steps[index + 1 :]]))
 
@@ -57,6 +89,18 @@ class Choice:
         """The choice with another pass, or the same with other options, at that place."""
         steps = self.pipeline.steps
         return replace(self, pipeline=Pipeline([*steps[:index], step, *steps[index + 1 :]]))
+
+    def with_mode(self, mode: str) -> Choice:
+        """The choice of the pipeline, or of the PassContext."""
+        if mode not in MODES:
+            raise UnknownName("mode", mode, MODES)
+        return replace(self, mode=mode)
+
+    def with_opt_level(self, level: int) -> Choice:
+        """The choice at another opt level."""
+        if level not in OPT_LEVELS:
+            raise WorkbenchError(f"there is no opt level {level}; TVM's run from {OPT_LEVELS[0]} to {OPT_LEVELS[-1]}")
+        return replace(self, opt_level=level)
 
     def runs(self, info: PassInfo) -> bool:
         """Whether the PassContext lets this pass run."""

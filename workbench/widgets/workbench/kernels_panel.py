@@ -17,7 +17,9 @@ from workbench.plots import figures, time_unit
 from workbench.plots.rows import conditions
 from workbench.widgets.background import Task
 from workbench.widgets.blocks import Block, action, entry, picture, size, table, words
+from workbench.widgets.workbench.page import Page
 from workbench.widgets.workbench.panel import Panel
+from workbench.widgets.workbench.session import Session
 
 if TYPE_CHECKING:
     from workbench.dialects.base import Workload
@@ -56,10 +58,10 @@ KEPT = 32
 class KernelsPanel(Panel):
     """A row a kernel; a click selects its nodes, and selected nodes mark their kernel."""
 
-    name = "kernels"
+    name, trait = "kernels", "kernels_tab"
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, session: Session, page: Page) -> None:
+        super().__init__(session, page)
         self.plot, self.laid, self.filter = "op", "", ""
         self.sort, self.down = "index", False
         self._times: dict[Config, pd.DataFrame] = {}
@@ -71,7 +73,7 @@ class KernelsPanel(Panel):
     # -- what is known
 
     def make(self, task: Task) -> None:
-        self._look(*self.bench.chosen(), task)
+        self._look(*self.session.chosen(), task)
 
     def _look(self, config: Config, program: Workload | None, task: Task) -> None:
         if program is None:
@@ -81,7 +83,7 @@ class KernelsPanel(Panel):
         if not task.wanted:
             return
         self._config = config
-        found, graph = self._counts[config], self.bench.drawn_after()
+        found, graph = self._counts[config], self.session.graph_after()
         self._places = nodes_on(found, graph) if graph is not None else {}
         self._lay(graph)
 
@@ -89,20 +91,20 @@ class KernelsPanel(Panel):
         return kernels_config(
             program,
             config,
-            self.bench.target,
+            self.session.target,
             progress=task.report_as("Counting kernels"),
             cancelled=task.cancelled,
         )
 
     def _time(self, task: Task) -> None:
-        config, program = self.bench.chosen()
+        config, program = self.session.chosen()
         self._look(config, program, task)
         if program is None:
             return
         row = measure_one(
             program,
             config,
-            self.bench.target,
+            self.session.target,
             budget=0.5,
             check=False,
             per_kernel=True,
@@ -114,15 +116,15 @@ class KernelsPanel(Panel):
             raise WorkbenchError(f"the kernels were not timed: {row['message'] or row['status']}")
         _keep(self._times, config, pd.DataFrame([row]))
         if task.wanted:
-            self._lay(self.bench.drawn_after())
+            self._lay(self.session.graph_after())
 
     def _lay(self, graph: Graph | None) -> None:
         found = self._found()
         times = self._times.get(self._config) if self._config else None
         if not self.laid or found is None or graph is None or (self.laid == "us" and times is None):
-            self.bench.overlay_after(None)
+            self.page.overlay_after(None)
             return
-        self.bench.overlay_after(overlay_of(found, self.laid, times=times, onto=graph))
+        self.page.overlay_after(overlay_of(found, self.laid, times=times, onto=graph))
 
     def _found(self) -> Kernels | None:
         return self._counts.get(self._config) if self._config else None
@@ -144,14 +146,14 @@ class KernelsPanel(Panel):
         elif what == "kernels-row":
             nodes = {str(index): nodes for index, nodes in self._places.items()}.get(arg)
             if nodes is not None:
-                self.bench.select(nodes)
+                self.page.select(nodes)
 
     def enter(self, name: str, value: str) -> None:
         if name == "kernels-plot" and value in PLOTS:
             self.plot = value
         elif name == "kernels-overlay" and value in OVERLAYS:
             self.laid = value
-            self.start(lambda _: self._lay(self.bench.drawn_after()))
+            self.start(lambda _: self._lay(self.session.graph_after()))
             return
         elif name == "kernels-filter":
             self.filter = value
@@ -188,7 +190,7 @@ class KernelsPanel(Panel):
         ]
         rows = self._shown()
         lines = [[_cell(row.get(column), column) for column in COLUMNS.values()] for row in rows.to_dict("records")]
-        chosen = self.bench.selected()
+        chosen = self.page.selected()
         marked = [place for place, index in enumerate(rows["index"]) if chosen & set(self._places.get(int(index), ()))]
         return [
             *controls,

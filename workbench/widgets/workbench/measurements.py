@@ -16,9 +16,6 @@ from workbench.measurement.row import FAILED, UNDER_WAY, may_win
 from workbench.pipeline.config import Config
 from workbench.widgets.background import Background, Busy, Task, wait_all
 
-ROW = ("config", "target", "status", "message", "kernels", "functions", "median_us", "q1_us", "q3_us")
-"of a row's columns, what the page shows"
-
 
 class Measurements:
     """Rows by configuration.

@@ -1,87 +1,41 @@
-"""Tabs of the Workbench whose content Python tells as blocks: made when somebody looks, beside the notebook."""
+"""Base of the Workbench's tabs that show blocks: a tab is made in a background thread when it is open."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import ClassVar
 
-from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
-from workbench.graph.model import Graph
-from workbench.measurement.race import Race
 from workbench.pipeline.config import Config
-from workbench.pipeline.spec import Pipeline
-from workbench.widgets.background import Background, Busy, Task
+from workbench.widgets.background import Background, Task
 from workbench.widgets.blocks import Block, sendable, words
-
-
-class Bench(Protocol):
-    """What a panel asks of the Workbench."""
-
-    workload: Workload
-    target: str
-
-    def chosen(self) -> tuple[Config, Workload | None]:
-        """The present configuration, and what is to be compiled; waits for the picture being made."""
-        ...
-
-    def switched(self) -> tuple[Pipeline | Config, int]:
-        """The chosen pipeline, or how the compiler's own is chosen to run; and the opt level."""
-        ...
-
-    def keep_race(self, a: Config, b: Config, found: Race) -> None:
-        """Keep a race of two configurations for the other tabs."""
-        ...
-
-    def drawn_after(self) -> Graph | None:
-        """The graph at the right."""
-        ...
-
-    def selected(self) -> set[int]:
-        """Nodes selected there."""
-        ...
-
-    def select(self, nodes: list[int]) -> None:
-        """Select nodes there and bring them into view."""
-        ...
-
-    def overlay_after(self, overlay: Any) -> None:
-        """Lay values over it; None takes them away."""
-        ...
+from workbench.widgets.workbench.page import Page
+from workbench.widgets.workbench.session import Session
 
 
 class Panel:
-    """One tab. It does nothing until it was opened.
+    """One tab. It does nothing until it is open."""
 
-    Parameters
-    ----------
-    bench
-        The Workbench.
-    tell
-        Given the blocks to show.
-    busy
-        Told what is being done, and None at the end.
-    """
+    name: ClassVar[str]
+    "of the tab; its buttons and fields have names that begin with it and a dash"
+    trait: ClassVar[str]
+    "of the widget, which holds the blocks"
 
-    name = ""
-
-    def __init__(self, bench: Bench, tell: Callable[[list[Block]], None], busy: Callable[[Busy | None], None]) -> None:
-        self.bench = bench
-        self._tell = tell
+    def __init__(self, session: Session, page: Page) -> None:
+        self.session, self.page = session, page
         self.open = False
         self.trouble = ""
-        self._work = Background(f"workbench-{self.name}", self._failed, busy)
+        self._work = Background(f"workbench-{self.name}", self._failed, session.reports.busy(self.name))
 
-    def opened(self, name: str) -> None:
-        """A tab was opened: this one or another."""
-        self.open = name == self.name
-        if self.open:
-            self.changed()
+    def set_open(self, is_open: bool) -> None:
+        """Open the tab, or leave it for another."""
+        self.open = is_open
+        self.refresh()
 
-    def changed(self) -> None:
-        """The choice has changed, or the picture: what is shown is made again if the tab is open."""
+    def refresh(self) -> None:
+        """Make the blocks again if the tab is open: the choice or the picture has changed."""
         if self.open:
-            self._work.submit(lambda task: self._run(task, self.make))
+            self.start(self.make)
 
     def cancel(self) -> None:
         """Give up; what was found stays."""
@@ -115,7 +69,7 @@ class Panel:
     def show(self) -> None:
         """Show what there is."""
         said = [words(self.trouble, "bad", f"{self.name}-trouble")] if self.trouble else []
-        self._tell(sendable([*said, *self.blocks()]))
+        self.page.show(**{self.trait: sendable([*said, *self.blocks()])})
 
     def _run(self, task: Task, work: Callable[[Task], None]) -> None:
         if not task.wanted:

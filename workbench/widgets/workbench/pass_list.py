@@ -1,255 +1,148 @@
-"""What a person can change: each a new Choice, which can be undone. What cannot be is answered in words, in its place."""
+"""Edits of the pass list and of the PassContext that need to know the passes: a Choice in, a Choice out."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from workbench.dialects.base import PassInfo
-from workbench.errors import LoadError, UnknownName, WorkbenchError
+from workbench.dialects.base import Dialect, PassInfo, Preset, Workload, dialect_of
+from workbench.errors import UnknownName, WorkbenchError
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.widgets import typed
-from workbench.widgets.workbench import presets as own_presets
 from workbench.widgets.workbench.choice import Choice
-from workbench.widgets.workbench.drawing import Drawing
-from workbench.widgets.workbench.presets import OwnPreset
-
-OPT_LEVELS = range(5)
-PRESET_LEVELS = range(4)
 
 
-class Choosing(Drawing):
-    """The passes of a pipeline, and the PassContext."""
+@dataclass(frozen=True)
+class Catalog:
+    """The passes, presets and PassContext settings of a dialect."""
 
-    @property
-    def pipeline(self) -> Pipeline:
-        """The passes, on and off; assign a Pipeline or its text to change them."""
-        return self.choice.pipeline
+    dialect: Dialect
+    infos: Mapping[str, PassInfo]
+    settings: Mapping[str, str]
+    "key of PassContext's config -> its type"
+    presets: Sequence[Preset]
 
-    @pipeline.setter
-    def pipeline(self, value: Pipeline | str) -> None:
-        made = value if isinstance(value, Pipeline) else Pipeline.parse(value)
-        self._choose(replace(self.choice, mode="pipeline", pipeline=made))
+    @classmethod
+    def of(cls, workload: Workload) -> Catalog:
+        """Return the catalog of the workload's dialect."""
+        from workbench.dialects.settings import settings  # it loads TVM, which this module must not
 
-    def toggle(self, name: str, enabled: bool | None = None) -> None:
-        """Switch every pass of that name, in the pipeline or in the PassContext, whichever is shown.
+        dialect = dialect_of(workload)
+        # TVM 0.17 has the keys of both dialects
+        other = "relax." if workload.dialect == "relay" else "relay."
+        known = {name: type for name, type in settings().items() if not name.startswith(other)}
+        return cls(dialect, {info.name: info for info in dialect.passes()}, known, dialect.presets())
 
-        Raises
-        ------
-        UnknownName
-            There is no such pass here.
-        """
-        if self.choice.mode == "context":
-            info = self._toggleable(name)
-            self._choose(self.choice.context_toggled(info, not self.choice.runs(info) if enabled is None else enabled))
-            return
-        places = [place for place, step in enumerate(self.pipeline) if name in (step.name, step.text)]
-        if not places:
-            raise UnknownName("pass in this pipeline", name, [step.name for step in self.pipeline])
-        pipeline = self.pipeline
-        for place in places:
-            pipeline = pipeline.toggled(place, enabled)
-        self._choose(replace(self.choice, pipeline=pipeline))
-
-    # -- presets
-
-    @property
-    def presets(self) -> list[str]:
-        """Names that `use_preset` takes; your own last."""
-        return list(self._starts())
-
-    def use_preset(self, name: str) -> None:
-        """Choose what a preset says.
-
-        Raises
-        ------
-        UnknownName
-            There is none of that name.
-        """
-        starts = self._starts()
-        if name not in starts:
-            raise UnknownName("preset", name, starts)
-        self._choose(starts[name][1])
-
-    def save_preset(self, name: str) -> None:
-        """Keep what is chosen under a name, in a file of your configuration folder, for every later Workbench.
+    def toggleable(self, name: str) -> PassInfo:
+        """Return a pass of the compiler's own pipeline that a PassContext can switch.
 
         Raises
         ------
         WorkbenchError
-            The name is empty or that of a preset which is not yours, a pass is a Python object, or the file cannot be written.
+            There is none of that name, or it cannot be switched off.
         """
-        name = name.strip()
-        if name in self._given():
-            raise WorkbenchError(f"{name!r} is a preset of the workbench; give yours another name")
-        own_presets.save(OwnPreset(name, self.workload.dialect, self.choice))
-        self._push(presets=self._preset_states(), refused=None)
-
-    def delete_preset(self, name: str) -> None:
-        """Forget a preset of yours.
-
-        Raises
-        ------
-        UnknownName
-            You have none of that name.
-        """
-        own_presets.delete(name, self.workload.dialect)
-        self._push(presets=self._preset_states(), refused=None)
-
-    def _given(self) -> dict[str, tuple[str, Choice]]:
-        """Presets of the dialect, and the compiler's own pipeline at each opt level."""
-        pipelines = {
-            preset.name: (preset.doc, Choice("pipeline", Pipeline.parse(preset.pipeline), preset.opt_level))
-            for preset in self._presets
-        }
-        compilers = {
-            f"compiler, opt level {level}": (
-                f"the compiler's own pipeline at opt level {level}, nothing disabled",
-                Choice("context", self.pipeline, level),
-            )
-            for level in PRESET_LEVELS
-        }
-        return {**pipelines, **compilers}
-
-    def _starts(self) -> dict[str, tuple[str, Choice]]:
-        own = {preset.name: ("yours", preset.choice) for preset in self._own()}
-        return {**self._given(), **{name: start for name, start in own.items() if name not in self._given()}}
-
-    def _own(self) -> list[OwnPreset]:
-        try:
-            return [preset for preset in own_presets.load() if preset.dialect == self.workload.dialect]
-        except LoadError as error:
-            self._push(presets_note=str(error))
-            return []
-
-    def _preset_states(self) -> list[dict[str, Any]]:
-        self._push(presets_note="")
-        given = self._given()
-        return [{"name": name, "doc": doc, "own": name not in given} for name, (doc, _) in self._starts().items()]
-
-    def _on_preset(self, name: str) -> None:
-        self.use_preset(name)
-
-    def _on_save_preset(self, name: str) -> None:
-        self._or_refuse("preset", "", lambda: self.save_preset(name))
-
-    def _on_delete_preset(self, name: str) -> None:
-        self._or_refuse("preset", "", lambda: self.delete_preset(name))
-
-    # -- the pipeline
-
-    def _on_toggle(self, index: int, enabled: bool) -> None:
-        pipeline = self.pipeline.toggled(self._place(index), enabled)
-        self._choose(replace(self.choice, pipeline=pipeline))
-
-    def _on_move(self, index: int, to: int) -> None:
-        self._choose(replace(self.choice, pipeline=self.pipeline.moved(self._place(index), self._place(to))))
-
-    def _on_duplicate(self, index: int) -> None:
-        self._choose(self.choice.inserted(index + 1, self.pipeline[self._place(index)]))
-
-    def _on_remove(self, index: int) -> None:
-        self._choose(self.choice.removed(self._place(index)))
-
-    def _on_add(self, name: str, index: int) -> None:
-        """A pass of the catalogue, or one with its options; one that lacks an option it needs is added switched off."""
-        if not 0 <= index <= len(self.pipeline):
-            raise WorkbenchError(f"there is no place {index}; the places are 0 to {len(self.pipeline)}")
-        steps = Pipeline.parse(name).steps
-        if len(steps) != 1 or steps[0].name not in self._infos:
-            raise UnknownName(f"{self.workload.dialect} pass", name, self._infos)
-        (step,) = steps
-        info = self._infos[step.name]
-        if info.reason:
-            raise WorkbenchError(f"{info.name} cannot be added by its name: {info.reason}")
-        options = dict(step.options) or dict(info.example)
-        lacks = [option.name for option in info.options if option.required and option.name not in options]
-        if step.name == BIND:
-            # without options ours takes the workload's own parameters
-            lacks = []
-        self._choose(self.choice.inserted(index, PassStep(step.name, options, enabled=not lacks)))
-        if lacks:
-            words = f"{info.name} needs {lacks[0]}: fill it in, then switch it on"
-            self._push(refused={"form": f"pass {index}", "field": lacks[0], "text": words})
-
-    def _on_option(self, index: int, name: str, text: str) -> None:
-        self._or_refuse(f"pass {index}", name, lambda: self._set_option(index, name, text))
-
-    def _set_option(self, index: int, name: str, text: str) -> None:
-        step = self.pipeline[self._place(index)]
-        fields = {option.name: option for option in self._infos[step.name].options} if step.name in self._infos else {}
-        if name not in fields:
-            raise UnknownName(f"option of {step.name}", name, fields)
-        option, options = fields[name], dict(step.options)
-        if text.strip():
-            options[name] = typed.read(option.type, text)
-        else:
-            options.pop(name, None)
-        lacks = [o.name for o in fields.values() if o.required and o.name not in options]
-        if not lacks:
-            self._dialect.make(step.name, options)  # it refuses what TVM does not take
-        elif step.enabled and step.name != BIND:
-            raise WorkbenchError(f"{step.name} needs {lacks[0]}")
-        self._choose(self.choice.replaced(index, replace(step, options=options)))
-
-    def _place(self, index: int) -> int:
-        if not 0 <= index < len(self.pipeline):
-            raise WorkbenchError(f"there is no pass {index}; the passes are 0 to {len(self.pipeline) - 1}")
-        return index
-
-    # -- the PassContext
-
-    def _on_mode(self, value: str) -> None:
-        if value not in ("pipeline", "context"):
-            raise UnknownName("mode", value, ("pipeline", "context"))
-        self._choose(replace(self.choice, mode=value))
-
-    def _on_opt_level(self, value: int) -> None:
-        if value not in OPT_LEVELS:
-            raise WorkbenchError(f"there is no opt level {value}; TVM's run from {OPT_LEVELS[0]} to {OPT_LEVELS[-1]}")
-        self._choose(replace(self.choice, opt_level=value))
-
-    def _on_toggle_context(self, name: str, enabled: bool) -> None:
-        self._choose(self.choice.context_toggled(self._toggleable(name), enabled))
-
-    def _on_setting(self, name: str, text: str) -> None:
-        self._or_refuse("setting", name, lambda: self._set(name, text))
-
-    def _set(self, name: str, text: str) -> None:
-        from workbench.dialects.settings import refusal  # it loads TVM, which this module must not
-
-        if name not in self._settings:
-            raise UnknownName("PassContext config of this TVM", name, self._settings)
-        options = {key: value for key, value in self.choice.options.items() if key != name}
-        if text.strip():
-            options[name] = typed.read(self._settings[name], text)
-            if why := refusal(name, options[name]):
-                raise WorkbenchError(f"TVM does not take {text.strip()[:60]}: {why}")
-        self._choose(replace(self.choice, options=options))
-
-    def _toggleable(self, name: str) -> PassInfo:
-        names = self._dialect.toggles()
+        names = self.dialect.toggles()
         if name not in names:
             raise UnknownName("pass to switch in a PassContext", name, names)
-        info = self._infos[name]
+        info = self.infos[name]
         if info.locked:
             raise WorkbenchError(f"{name} cannot be switched off: {info.locked}")
         return info
 
-    # -- history
 
-    def _on_undo(self) -> None:
-        if self._history.undo():
-            self._changed()
+def toggle(catalog: Catalog, choice: Choice, name: str, enabled: bool | None = None) -> Choice:
+    """Switch every pass of that name, in the pipeline or in the PassContext, whichever the choice shows.
 
-    def _on_redo(self) -> None:
-        if self._history.redo():
-            self._changed()
+    Raises
+    ------
+    UnknownName
+        The choice has no such pass.
+    """
+    if choice.mode == "context":
+        info = catalog.toggleable(name)
+        return choice.context_toggled(info, not choice.runs(info) if enabled is None else enabled)
+    pipeline = choice.pipeline
+    places = [place for place, step in enumerate(pipeline) if name in (step.name, step.text)]
+    if not places:
+        raise UnknownName("pass in this pipeline", name, [step.name for step in pipeline])
+    for place in places:
+        pipeline = pipeline.toggled(place, enabled)
+    return replace(choice, pipeline=pipeline)
 
-    def _or_refuse(self, form: str, field: str, change: Any) -> None:
-        """Make a change; what is wrong with it is told beside the field, and nothing else changes."""
-        try:
-            change()
-        except WorkbenchError as error:
-            self._push(refused={"form": form, "field": field, "text": str(error)})
+
+def add(catalog: Catalog, choice: Choice, name: str, index: int) -> tuple[Choice, str]:
+    """Add a pass of the catalog, with or without its options; one that lacks an option is added switched off.
+
+    Returns
+    -------
+    tuple
+        The choice, and the name of the option that the pass lacks, "" for none.
+
+    Raises
+    ------
+    WorkbenchError
+        There is no such pass or place, or the pass cannot be made from its name.
+    """
+    if not 0 <= index <= len(choice.pipeline):
+        raise WorkbenchError(f"there is no place {index}; the places are 0 to {len(choice.pipeline)}")
+    steps = Pipeline.parse(name).steps
+    if len(steps) != 1 or steps[0].name not in catalog.infos:
+        raise UnknownName(f"{catalog.dialect.name} pass", name, catalog.infos)
+    (step,) = steps
+    info = catalog.infos[step.name]
+    if info.reason:
+        raise WorkbenchError(f"{info.name} cannot be added by its name: {info.reason}")
+    options = dict(step.options) or dict(info.example)
+    lacks = _missing(step.name, info, options)
+    return choice.inserted(index, PassStep(step.name, options, enabled=not lacks)), lacks
+
+
+def set_option(catalog: Catalog, choice: Choice, index: int, name: str, text: str) -> Choice:
+    """Set an option of the pass at that place from its text; an empty text takes it away.
+
+    Raises
+    ------
+    WorkbenchError
+        There is no such pass or option, or TVM does not take the value.
+    """
+    step = choice.pass_at(index)
+    info = catalog.infos.get(step.name)
+    fields = {option.name: option for option in info.options} if info else {}
+    if info is None or name not in fields:
+        raise UnknownName(f"option of {step.name}", name, fields)
+    options = {key: value for key, value in step.options.items() if key != name}
+    if text.strip():
+        options = {**step.options, name: typed.read(fields[name].type, text)}
+    lacks = _missing(step.name, info, options)
+    if lacks and step.enabled:
+        raise WorkbenchError(f"{step.name} needs {lacks}")
+    if all(not option.required or option.name in options for option in info.options):
+        catalog.dialect.make(step.name, options)  # it refuses what TVM does not take
+    return choice.replaced(index, replace(step, options=options))
+
+
+def set_setting(catalog: Catalog, choice: Choice, name: str, text: str) -> Choice:
+    """Set a key of PassContext's config from its text; an empty text takes it away.
+
+    Raises
+    ------
+    WorkbenchError
+        This TVM has no such key, or does not take the value.
+    """
+    from workbench.dialects.settings import refusal  # it loads TVM, which this module must not
+
+    if name not in catalog.settings:
+        raise UnknownName("PassContext config of this TVM", name, catalog.settings)
+    options = {key: value for key, value in choice.options.items() if key != name}
+    if text.strip():
+        options[name] = typed.read(catalog.settings[name], text)
+        if why := refusal(name, options[name]):
+            raise WorkbenchError(f"TVM does not take {text.strip()[:60]}: {why}")
+    return replace(choice, options=options)
+
+
+def _missing(name: str, info: PassInfo, options: Mapping[str, object]) -> str:
+    """Return the first required option that is missing, or ""; without options BindParams takes the workload's own parameters."""
+    missing = (option.name for option in info.options if option.required and option.name not in options)
+    return "" if name == BIND else next(missing, "")

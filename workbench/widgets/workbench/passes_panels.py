@@ -18,7 +18,9 @@ from workbench.pipeline.spec import Pipeline
 from workbench.plots.ablation import headline
 from workbench.widgets.background import Task
 from workbench.widgets.blocks import Block, action, entry, picture, size, table, words
+from workbench.widgets.workbench.page import Page
 from workbench.widgets.workbench.panel import Panel
+from workbench.widgets.workbench.session import Session
 
 Rows = list[dict[str, Any]]
 WHAT = {"kernels": "kernels", "traffic_bytes": "bytes", "median_us": "time"}
@@ -33,8 +35,8 @@ class PassesPanel(Panel):
     "what the button says"
     hint = ""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, session: Session, page: Page) -> None:
+        super().__init__(session, page)
         self.rows: Rows = []
         self.finished = True
         "whether the rows are all there; what was cancelled is not finished"
@@ -43,7 +45,7 @@ class PassesPanel(Panel):
 
     def make(self, task: Task) -> None:
         """Count, where that was not done for this choice."""
-        choice = self.bench.switched()
+        choice = self.session.switched()
         if choice != self._of:
             self._fill(task, timed=COUNTS)
 
@@ -52,7 +54,7 @@ class PassesPanel(Panel):
             self.start(lambda task: self._fill(task, timed=TIMES))
 
     def _fill(self, task: Task, *, timed: bool) -> None:
-        choice = self.bench.switched()
+        choice = self.session.switched()
         # the rows that are there stay until the first new one
         for rows in self.found(*choice, timed=timed, task=task):
             if not task.wanted:
@@ -76,20 +78,20 @@ class PassesPanel(Panel):
 class WaterfallPanel(PassesPanel):
     """Pass by pass: kernels, bytes, time."""
 
-    name = "waterfall"
+    name, trait = "waterfall", "waterfall_tab"
     press = "Time each stage"
     hint = "Build what each pass leaves, and time it, beside the notebook"
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, session: Session, page: Page) -> None:
+        super().__init__(session, page)
         self.what = "kernels"
 
     def found(self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task) -> Iterator[Rows]:
         """As `wb.waterfall`."""
         return stages(
-            self.bench.workload,
+            self.session.workload,
             pipeline,
-            self.bench.target,
+            self.session.target,
             opt_level=opt_level,
             timed=timed,
             budget=0.5,
@@ -144,12 +146,12 @@ class WaterfallPanel(PassesPanel):
 class AblationPanel(PassesPanel):
     """What each pass is worth."""
 
-    name = "ablation"
+    name, trait = "ablation", "ablation_tab"
     press = "Race without each pass"
     hint = "Build without each pass in turn, and run it against the whole pipeline, beside the notebook"
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, session: Session, page: Page) -> None:
+        super().__init__(session, page)
         self._pairs: dict[int, set[Config]] = {}
         "place of a row -> the two builds that it raced"
         self._withdrawn: set[int] = set()
@@ -159,8 +161,8 @@ class AblationPanel(PassesPanel):
         """As `wb.ablate`."""
         self._pairs, self._withdrawn = {}, set()
         return left_out(
-            self.bench.workload,
-            self.bench.target,
+            self.session.workload,
+            self.session.target,
             pipeline=pipeline,
             opt_level=opt_level,
             passes=None,
@@ -174,7 +176,7 @@ class AblationPanel(PassesPanel):
 
     def _keep(self, place: int, config: Config, whole: Config, found: Race) -> None:
         self._pairs[place] = {config.same_build(), whole.same_build()}
-        self.bench.keep_race(config, whole, found)
+        self.session.measurements.keep_race(config, whole, found)
 
     def withdraw(self, a: Config, b: Config) -> None:
         """Take back the ratio of a pair that was raced anew: one pair has one answer."""

@@ -1,6 +1,7 @@
-"""A person's own presets: what was chosen, under a name, in one JSON file of their configuration folder.
+"""The presets of a Workbench: the dialect's, the compiler's own, and those that the user saved.
 
-The file is validated when it is read. One that is damaged is never written over: it stays beside the new one under another name.
+The user's are in one JSON file of the configuration folder. It is validated when it is read. A damaged file is never
+overwritten: it is kept under another name.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from workbench.graph.received import Damaged, fields, parse, texts
 from workbench.pipeline.spec import Pipeline
 from workbench.widgets.pictures import write
 from workbench.widgets.workbench.choice import Choice
+from workbench.widgets.workbench.page import Page
+from workbench.widgets.workbench.pass_list import Catalog
 
 VERSION = 1
+COMPILER_LEVELS = range(4)
 _TYPES: dict[str, type] = {
     "name": str,
     "dialect": str,
@@ -33,15 +37,105 @@ _TYPES: dict[str, type] = {
 
 @dataclass(frozen=True)
 class OwnPreset:
-    """A choice that somebody saved."""
+    """A choice that the user saved."""
 
     name: str
     dialect: str
     choice: Choice
 
 
+@dataclass(frozen=True)
+class Start:
+    """A preset of any kind: its description, and the choice that it makes."""
+
+    doc: str
+    choice: Choice
+
+
+class Presets:
+    """All presets of a dialect, and the list of them on the page."""
+
+    def __init__(self, catalog: Catalog, page: Page) -> None:
+        self._catalog, self._page = catalog, page
+
+    def start(self, name: str, choice: Choice) -> Choice:
+        """Return what a preset chooses.
+
+        Raises
+        ------
+        UnknownName
+            There is none of that name.
+        """
+        starts = self.starts(choice)
+        if name not in starts:
+            raise UnknownName("preset", name, starts)
+        return starts[name].choice
+
+    def starts(self, choice: Choice) -> dict[str, Start]:
+        """Return all presets by name, the user's last; the compiler's keep the pass list of the choice."""
+        given = self._given(choice)
+        own = {preset.name: Start("yours", preset.choice) for preset in self._own()}
+        return {**given, **{name: start for name, start in own.items() if name not in given}}
+
+    def save(self, name: str, choice: Choice) -> None:
+        """Save a choice under a name.
+
+        Raises
+        ------
+        WorkbenchError
+            The name is empty or that of a preset which is not the user's, a pass is a Python object, or the file cannot be
+            written.
+        """
+        name = name.strip()
+        if name in self._given(choice):
+            raise WorkbenchError(f"{name!r} is a preset of the workbench; give yours another name")
+        save(OwnPreset(name, self._catalog.dialect.name, choice))
+        self.show(choice)
+
+    def delete(self, name: str, choice: Choice) -> None:
+        """Delete a preset of the user.
+
+        Raises
+        ------
+        UnknownName
+            The user has none of that name.
+        """
+        delete(name, self._catalog.dialect.name)
+        self.show(choice)
+
+    def show(self, choice: Choice) -> None:
+        """List the presets on the page."""
+        self._page.push(presets_note="")
+        given = self._given(choice)
+        shown = [
+            {"name": name, "doc": start.doc, "own": name not in given} for name, start in self.starts(choice).items()
+        ]
+        self._page.push(presets=shown, refused=None)
+
+    def _given(self, choice: Choice) -> dict[str, Start]:
+        pipelines = {
+            preset.name: Start(preset.doc, Choice("pipeline", Pipeline.parse(preset.pipeline), preset.opt_level))
+            for preset in self._catalog.presets
+        }
+        compilers = {
+            f"compiler, opt level {level}": Start(
+                f"the compiler's own pipeline at opt level {level}, nothing disabled",
+                Choice("context", choice.pipeline, level),
+            )
+            for level in COMPILER_LEVELS
+        }
+        return {**pipelines, **compilers}
+
+    def _own(self) -> list[OwnPreset]:
+        try:
+            return [preset for preset in load() if preset.dialect == self._catalog.dialect.name]
+        except LoadError as error:
+            self._page.push(presets_note=str(error))
+            return []
+
+
 def place() -> Path:
-    """Where the file is: in $XDG_CONFIG_HOME, else in $JUPYTER_CONFIG_DIR, else in ~/.config."""
+    """Return the path of the file: in $XDG_CONFIG_HOME, else in $JUPYTER_CONFIG_DIR, else in ~/.config."""
     home = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("JUPYTER_CONFIG_DIR") or "~/.config"
     return Path(home).expanduser() / "tvm-workbench" / "presets.json"
 
@@ -153,7 +247,7 @@ def _entry(preset: OwnPreset) -> dict[str, Any]:
 def _preset(data: Any) -> OwnPreset:
     entry = fields(data, _TYPES)
     if entry["mode"] not in ("pipeline", "context") or entry["dialect"] not in DIALECTS:
-        raise Damaged("a mode or a dialect in it is none of ours")
+        raise Damaged("it has a mode or a dialect that the workbench does not know")
     names = [texts(entry[field], field) for field in ("disabled", "required")]
     pipeline = Pipeline.parse(entry["pipeline"])
     choice = Choice(entry["mode"], pipeline, entry["opt_level"], *names, options=entry["options"])

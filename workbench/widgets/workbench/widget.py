@@ -1,15 +1,13 @@
-"""The whole thing: passes to toggle, the graph before and after, kernels and time of everything tried.
+"""Workbench: switch passes on and off, and see the graph, the kernel count and the time change.
 
-A person's `Choice` (session.py) is changed in choosing.py and becomes a trace and a picture in drawing.py. Here is what goes
-on beside that: measuring, exploring, checking, each in a thread of its own. The page sends messages; each has a method `_on_*`.
+The widget owns the traits and the page's messages. Its `Session` has the choice of passes and all results, and works without
+a widget; its panels are the tabs that Python fills.
 """
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import traitlets
@@ -17,33 +15,34 @@ import traitlets
 from workbench.dialects.base import Workload
 from workbench.dialects.entries import chosen
 from workbench.errors import UnknownName, WorkbenchError
-from workbench.graph.model import Graph
-from workbench.measurement.overlay import Overlay
-from workbench.measurement.race import Race
-from workbench.measurement.row import UNDER_WAY, failure
+from workbench.measurement.row import UNDER_WAY
 from workbench.pipeline.config import Config
-from workbench.pipeline.run import Runner
+from workbench.pipeline.load import load
 from workbench.pipeline.spec import Pipeline
-from workbench.plots.configurations import headline
-from workbench.targets import TargetLike
+from workbench.pipeline.trace import Trace
+from workbench.targets import TargetLike, target_text
 from workbench.widgets import messages
+from workbench.widgets.background import Background, Task, wait_all
+from workbench.widgets.base import Shown
 from workbench.widgets.graph.compare import Comparison
-from workbench.widgets.output_checks import Checking
-from workbench.widgets.workbench import page
-from workbench.widgets.workbench.choice import Choice
-from workbench.widgets.workbench.compiler_build import RealBuild
-from workbench.widgets.workbench.drawing import WHOLE
-from workbench.widgets.workbench.exploration import Exploring
+from workbench.widgets.payload import packed
+from workbench.widgets.stepper.trace_states import printed
+from workbench.widgets.workbench import page_state
+from workbench.widgets.workbench.choice import Choice, History
+from workbench.widgets.workbench.compiler_build import first_preset
+from workbench.widgets.workbench.drawing import Setup
 from workbench.widgets.workbench.kernels_panel import KernelsPanel
-from workbench.widgets.workbench.measurements import ROW, Measurements
-from workbench.widgets.workbench.pass_list import Choosing
+from workbench.widgets.workbench.page import WHOLE, WidgetPage
+from workbench.widgets.workbench.panel import Panel
+from workbench.widgets.workbench.pass_list import Catalog
 from workbench.widgets.workbench.passes_panels import AblationPanel, WaterfallPanel
+from workbench.widgets.workbench.session import Session
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Workbench(Choosing):
+class Workbench(Comparison):
     """Toggle passes and see the graph, the kernel count and the time change.
 
     Parameters
@@ -63,11 +62,17 @@ class Workbench(Choosing):
     """
 
     _view = traitlets.Unicode("workbench").tag(sync=True)
-    plots = traitlets.List(help="pictures of what was measured, as blocks").tag(sync=True)
-    exploration = traitlets.Dict(help="what was tried here, a row each").tag(sync=True)
+    state = traitlets.Dict(help="the state of the page, as small JSON").tag(sync=True)
+    catalog = traitlets.Dict(help="the passes and config keys that there are").tag(sync=True)
+    checks = traitlets.Dict(help="place of a step, as text -> its status in trace.check, and what differs").tag(
+        sync=True
+    )
+    seq = traitlets.Int(0, help="number of the picture").tag(sync=True)
+    plots = traitlets.List(help="pictures of the measured rows, as blocks").tag(sync=True)
+    exploration = traitlets.Dict(help="the passes that were tried here, a row each").tag(sync=True)
     kernels_tab = traitlets.List(help="calls of the present configuration, as blocks").tag(sync=True)
-    waterfall_tab = traitlets.List(help="what each pass does, as blocks").tag(sync=True)
-    ablation_tab = traitlets.List(help="what is lost without each pass, as blocks").tag(sync=True)
+    waterfall_tab = traitlets.List(help="the effect of each pass, as blocks").tag(sync=True)
+    ablation_tab = traitlets.List(help="the loss without each pass, as blocks").tag(sync=True)
     saved_traits = (
         *Comparison.saved_traits,
         *("state", "plots", "checks", "exploration", "kernels_tab", "waterfall_tab", "ablation_tab"),
@@ -84,75 +89,133 @@ class Workbench(Choosing):
         budget: float = 0.5,
         **traits: Any,
     ) -> None:
-        super().__init__(workload, pipeline, opt_level, target, **traits)
+        super().__init__(**{"height": 760, **traits})
         self.auto_measure = auto_measure
-        self._plotted: Any = None
-        "what the plots show"
-        self._pushing = threading.RLock()
-        self._budget = budget
-        self._open()
-        self.on_msg(self._on_message)
-        self._begin()
-        self.observe(self._selected, "selection")
+        program = _with_main(load(workload))
+        catalog = Catalog.of(program)
+        first = first_preset(program, catalog.presets).pipeline if pipeline is None else pipeline
+        choice = Choice("pipeline", Pipeline([first] if isinstance(first, str) else first), opt_level)
+        self.catalog = page_state.catalog(catalog.infos, catalog.settings)
+        self._open(Setup(program, target_text(target), catalog, History(choice), budget))
+        self._texts = Background("workbench-texts", lambda error: self.session.reports.report(error))
+        self.on_msg(self._receive)
+        self.session.start()
+        self.observe(self._refresh_kernels, "selection")
 
-    def _open(self) -> None:
-        """Make the parts that work on the workload; late results of the workload before it are not shown."""
-        self._opened = opened = object()
-
-        def current(show: Callable[..., None]) -> Callable[..., None]:
-            def shown(*given: Any) -> None:
-                with self._lock:
-                    if self._opened is opened:
-                        show(*given)
-
-            return shown
-
-        busy, failed = current(self._busy), current(self._failed)
-        self._runner = Runner(self.workload)
-        rows = partial(self._push_rows, opened)
-        self._measures = Measurements(self.workload, self.target, self._budget, rows, busy, failed)
-        self._exploring = Exploring(self.workload, current(self._explored))
-        build = current(lambda found: self._push(build=found))
-        self._build = RealBuild(self.workload, self.target, self._presets, build, busy, failed)
-        self._panels = {
-            panel.name: panel(self, current(partial(self.set_trait, f"{panel.name}_tab")), busy)
-            for panel in (KernelsPanel, WaterfallPanel, AblationPanel)
+    def _open(self, setup: Setup) -> None:
+        """Make the session on a workload, and the panels."""
+        self._setup = setup
+        self._live_page = WidgetPage(self, self._put, self._go_on)
+        self.session = Session(setup, self._live_page)
+        self._panels: dict[str, Panel] = {
+            panel.name: panel(self.session, self._live_page) for panel in (KernelsPanel, WaterfallPanel, AblationPanel)
         }
-        self._checking = Checking(current(self._checked), busy, current(self._fail))
+        self._messages = self._message_table()
 
-    def _begin(self) -> None:
-        """Show the workload without any result."""
-        self._step = WHOLE
-        names = self.workload.entries()
-        self._push(
-            title=self.workload.name,
-            notes=list(self.workload.notes),
-            dialect=self.workload.dialect,
-            entries=list(names),
-            entry=self.workload.entry or next(iter(names), ""),
-            presets=self._preset_states(),
-            busy=None,
-            error=None,
-            rows=[],
-            headline={},
-            build={},
-            passes=[],
-            counts={},
-            step=WHOLE,
-        )
-        self._changed()
+    # -- the Python interface
 
-    # -- what a person can do from Python
+    @property
+    def workload(self) -> Workload:
+        """The workload, with the function that is looked at as `main`."""
+        return self.session.workload
+
+    @property
+    def target(self) -> str:
+        """The target that code is built for."""
+        return self.session.target
+
+    @property
+    def choice(self) -> Choice:
+        """The passes and the opt level that are chosen now."""
+        return self.session.choice
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The passes, on and off; assign a Pipeline or its text to change them."""
+        return self.choice.pipeline
+
+    @pipeline.setter
+    def pipeline(self, value: Pipeline | str) -> None:
+        pipeline = value if isinstance(value, Pipeline) else Pipeline.parse(value)
+        self.session.choose(replace(self.choice, mode="pipeline", pipeline=pipeline))
+
+    @property
+    def trace(self) -> Trace:
+        """The newest trace; waits for the one being made.
+
+        Raises
+        ------
+        WorkbenchError
+            The last run gave none; the message gives the reason.
+        """
+        return self.session.trace
+
+    @property
+    def kernels(self) -> int:
+        """Kernels in the picture after the passes; waits for the picture being made.
+
+        Raises
+        ------
+        WorkbenchError
+            The passes gave no picture yet.
+        """
+        return self.session.kernels
+
+    @property
+    def presets(self) -> list[str]:
+        """Names that `use_preset` takes; your own last."""
+        return list(self.session.presets.starts(self.choice))
 
     @property
     def rows(self) -> pd.DataFrame:
         """Everything measured so far, one row a configuration."""
         import pandas as pd
 
-        return pd.DataFrame([row for row in self._measures.all().values() if row["status"] not in UNDER_WAY])
+        rows = self.session.measurements.all().values()
+        return pd.DataFrame([row for row in rows if row["status"] not in UNDER_WAY])
+
+    def toggle(self, name: str, enabled: bool | None = None) -> None:
+        """Switch every pass of that name, in the pipeline or in the PassContext, whichever is shown.
+
+        Raises
+        ------
+        UnknownName
+            There is no such pass here.
+        """
+        self.session.toggle(name, enabled)
+
+    def use_preset(self, name: str) -> None:
+        """Choose the passes of a preset.
+
+        Raises
+        ------
+        UnknownName
+            There is none of that name.
+        """
+        self.session.use_preset(name)
+
+    def save_preset(self, name: str) -> None:
+        """Keep the choice under a name, in a file of your configuration folder, for every later Workbench.
+
+        Raises
+        ------
+        WorkbenchError
+            The name is empty or that of a preset which is not yours, a pass is a Python object, or the file cannot be written.
+        """
+        self.session.presets.save(name, self.choice)
+
+    def delete_preset(self, name: str) -> None:
+        """Delete a preset of yours.
+
+        Raises
+        ------
+        UnknownName
+            You have none of that name.
+        """
+        self.session.presets.delete(name, self.choice)
 
     def use_entry(self, name: str) -> None:
-        """Look at another function of the module: the passes stay, the measurements of the other function are dropped.
+        """Show another function of the module: the passes stay, the measurements of the other function are dropped.
 
         Raises
         ------
@@ -161,20 +224,21 @@ class Workbench(Choosing):
         """
         workload = chosen(self.workload, name)
         self.cancel()
-        with self._pushing, self._lock:
-            self.workload, self._trace, self._traced_choice = workload, None, None
-            seen = {name: panel.open for name, panel in self._panels.items()}
-            self._open()
-            for name, panel in self._panels.items():
-                panel.open = seen[name]
-                self.set_trait(f"{name}_tab", [])
-            self.overlay_after(None)
-            self.exploration, self.plots, self._plotted = {}, [], []
-            self._begin()
+        self._live_page.close()
+        picture = self._live_page.picture
+        was_open = {name for name, panel in self._panels.items() if panel.open}
+        self._open(replace(self._setup, workload=workload))
+        self._live_page.picture = picture
+        for panel in self._panels.values():
+            panel.open = panel.name in was_open
+            self.set_trait(panel.trait, [])
+        self.overlay()
+        self.exploration, self.plots = {}, []
+        self.session.start()
 
     def measure(self) -> None:
-        """Build and time the configuration that is chosen, beside the notebook."""
-        self._measure(again=True)
+        """Build and time the configuration that is chosen, in a background thread."""
+        self.session.measure(again=True)
 
     def race(self) -> None:
         """Race the configuration that is chosen against the first other one that was timed, in a background thread.
@@ -184,48 +248,34 @@ class Workbench(Choosing):
         WorkbenchError
             Not both of them were timed.
         """
-        current = self.choice.config(self._presets)
-        rival = self._measures.rival(current)
-        if rival is None:
-            raise WorkbenchError("a race needs two configurations that ran; measure this one and another first")
-        ablation = self._panels["ablation"]
-        self._measures.race(
-            rival,
-            current,
-            lambda: ablation.withdraw(rival, current),
-            lambda said: self._fail("There was no race", said),
-        )
+        self.session.race(self._withdraw)
 
     def explain_build(self) -> None:
-        """List the passes that the compiler's own build runs beyond this pipeline; `state["build"]["why"]` has them."""
-        self._build.explain(self.pipeline, self.choice.opt_level)
+        """List the passes that the compiler's own build runs beyond this pipeline, in `state["build"]["why"]`."""
+        self.session.explain_build()
 
     def check(self) -> None:
-        """Find out which passes changed the answer, as `trace.check` does, beside the notebook; `checks` has what it found."""
-        self._checking.start(self.trace)
+        """Find the passes that changed the answer, as `trace.check` does, in a background thread; `checks` has the result."""
+        self.session.checking.start(self.trace)
 
     def explore(self, step: int = WHOLE) -> None:
-        """Try every pass after that step, or on the input for -1, beside the notebook; `exploration` has what it found.
+        """Try every pass after that step, or on the input for -1, in a background thread; `exploration` has the rows.
 
         Raises
         ------
         WorkbenchError
             There is no such step, or a pass before it is a Python function.
         """
-        self._on_explore(step)
+        self.session.explore(step)
 
     def cancel(self) -> None:
-        """Give up what is being made, measured, tried or checked; what is shown stays."""
-        self._pictures.cancel()
-        self._measures.cancel()
-        self._checking.cancel()
-        self._exploring.cancel()
-        self._build.cancel()
+        """Stop everything that is made, measured, tried or checked; what is shown stays."""
+        self.session.cancel()
         for panel in self._panels.values():
             panel.cancel()
 
     def open_tab(self, name: str) -> None:
-        """Make what a tab shows: "kernels", "waterfall" or "ablation"; as on the page, one at a time.
+        """Make the content of a tab: "kernels", "waterfall" or "ablation"; as on the page, one at a time.
 
         Raises
         ------
@@ -234,202 +284,123 @@ class Workbench(Choosing):
         """
         if name not in self._panels:
             raise UnknownName("tab that Python fills", name, self._panels)
-        self._on_tab(name)
+        self._show_tab(name)
 
     def wait(self, timeout: float = 120) -> bool:
-        """Wait until everything that was asked for is done; whether that was in time."""
-        ends = time.monotonic() + timeout
-        parts = (
-            self._pictures,
-            self._measures,
-            self._checking,
-            self._exploring,
-            self._build,
-            *self._panels.values(),
-        )
-        return all(part.wait(max(0.0, ends - time.monotonic())) for part in parts)
+        """Wait until everything that was asked for is done; return whether that was in time."""
+        return wait_all((self.session, *self._panels.values(), self.session), timeout)
 
-    # -- messages from the page
+    # -- messages of the page
 
-    def _on_message(self, _: Any, message: Any, __: Any) -> None:
+    def _message_table(self) -> Mapping[str, Callable[..., None]]:
+        """Return the function for each message of `messages.FIELDS`; its fields are the arguments."""
+        session, choose = self.session, self.session.choose
+        return {
+            "toggle": lambda index, enabled: choose(self.choice.toggled(index, enabled)),
+            "move": lambda index, to: choose(self.choice.moved(index, to)),
+            "duplicate": lambda index: choose(self.choice.duplicated(index)),
+            "remove": lambda index: choose(self.choice.removed(index)),
+            "add": session.add,
+            "option": session.set_option,
+            "mode": lambda value: choose(self.choice.with_mode(value)),
+            "opt_level": lambda value: choose(self.choice.with_opt_level(value)),
+            "toggle_context": session.toggle_context,
+            "setting": session.set_setting,
+            "undo": session.undo,
+            "redo": session.redo,
+            "preset": session.use_preset,
+            "save_preset": session.save_preset,
+            "delete_preset": session.delete_preset,
+            "entry": self.use_entry,
+            "step": session.drawing.show_step,
+            "text": self._send_text,
+            "measure": self.measure,
+            "race": self.race,
+            "clear_rows": session.measurements.clear,
+            "build": session.explain_build,
+            "check": session.check,
+            "explore": session.explore,
+            "preview": session.preview,
+            "cancel": self.cancel,
+            "tab": self._show_tab,
+            "act": lambda what, arg: self._panel_of(what).act(what, arg),
+            "set": lambda name, value: self._panel_of(name).enter(name, value),
+        }
+
+    def _receive(self, _: Any, message: Any, __: Any) -> None:
         try:
             found = messages.read(message)
             if found is not None:
-                getattr(self, f"_on_{found[0]}")(**found[1])
+                kind, fields = found
+                self._messages[kind](**fields)
         except WorkbenchError as error:
-            self._fail("That cannot be done", str(error))
+            self.session.reports.fail("That cannot be done", str(error))
 
-    def _on_entry(self, name: str) -> None:
-        self.use_entry(name)
-
-    def _on_step(self, index: int) -> None:
-        steps = len(self.state["passes"])
-        if not WHOLE <= index < steps:
-            raise WorkbenchError(f"there is no step {index}; the steps are {WHOLE} (all of them) to {steps - 1}")
-        self._step = index
-        self._push(step=index)
-        # a choice whose picture is still being made is drawn at this step when it is ready; asking now would replace it
-        if self._traced_choice == self.choice:
-            self._pictures.submit(lambda _task: self._draw_step())
-
-    def _on_text(self, seq: int) -> None:
-        self._texts.submit_first({seq: lambda _task: self._send_text(seq)}, lambda _seq, error: self._failed(error))
-
-    def _on_measure(self) -> None:
-        self._measure(again=True)
-
-    def _on_race(self) -> None:
-        self.race()
-
-    def _on_build(self) -> None:
-        self.explain_build()
-
-    def _on_tab(self, name: str) -> None:
+    def _show_tab(self, name: str) -> None:
         for panel in self._panels.values():
-            panel.opened(name)
+            panel.set_open(panel.name == name)
 
-    def _on_act(self, what: str, arg: str) -> None:
-        panel = self._panels.get(what.partition("-")[0])
-        if panel is not None:
-            panel.act(what, arg)
+    def _panel_of(self, control: str) -> Panel:
+        """Return the panel of a button or a field, by the name before the dash."""
+        name = control.partition("-")[0]
+        if name not in self._panels:
+            raise UnknownName("tab that Python fills", name, self._panels)
+        return self._panels[name]
 
-    def _on_set(self, name: str, value: str) -> None:
-        panel = self._panels.get(name.partition("-")[0])
-        if panel is not None:
-            panel.enter(name, value)
+    def _send_text(self, seq: int) -> None:
+        """Send the text of both sides, unless the page has another picture by then; it asks again for that one."""
 
-    def _on_clear_rows(self) -> None:
-        self._measures.clear()
+        def send(_: Task) -> None:
+            picture = self._live_page.picture_of(seq)
+            if picture is not None:
+                sides = [printed(state) for state in (picture.first, picture.last)]
+                self.send(*packed({"type": "text", "seq": seq, "sides": sides}))
 
-    def _on_cancel(self) -> None:
-        self.cancel()
+        self._texts.submit_first({seq: send}, lambda _, error: self.session.reports.report(error))
 
-    def _on_check(self) -> None:
-        if self._trace is None or self._traced_choice != self.choice:
-            raise WorkbenchError("the passes have not run yet; check the outputs when the picture is there")
-        self._checking.start(self._trace)
+    # -- after a picture, a race, a click
 
-    def _on_explore(self, index: int) -> None:
-        choice = self.choice
-        if choice.mode == "context" or index == WHOLE:
-            self._exploring.start(Pipeline(), choice.opt_level, WHOLE, "at the start")
-            return
-        before = self.pipeline.steps[: self._place(index) + 1]
-        after = Pipeline(step for step in before if step.enabled)
-        self._exploring.start(after, choice.opt_level, index, f"after {before[-1].name}")
+    def _go_on(self, *, complete: bool) -> None:
+        if not self._picture_of_page:
+            # no page has sent a picture: the notebook may run without one
+            self._show_still()
+        if complete:
+            for panel in self._panels.values():
+                panel.refresh()
+            if self.auto_measure:
+                self.session.measure(again=False)
 
-    def _explored(self, told: dict[str, Any]) -> None:
-        self.exploration = told
-
-    def _on_preview(self, name: str) -> None:
-        found = self._exploring.now
-        row = next((row for row in found.rows if row.name == name), None) if found is not None else None
-        if found is None or row is None or not row.changed:
-            raise WorkbenchError(f"{name[:80]!r} was not found to change the module here; explore first")
-        after, level = found.after, found.opt_level
-        self._pictures.submit(lambda _task: self._preview(after, Pipeline.parse(name), level))
-
-    # -- checking and measuring what is chosen
-
-    def _changed(self) -> None:
-        self._checking.cancel()
-        super()._changed()
-        if self.choice.mode == "pipeline":
-            self._build.count(self.choice.opt_level)
-        else:
-            self._push(build={})
-
-    def _drawn(self) -> None:
+    def _withdraw(self, a: Config, b: Config) -> None:
+        """A pair was raced anew: the panels drop their own ratio of it."""
         for panel in self._panels.values():
-            panel.changed()
-        if self.auto_measure:
-            self._measure()
+            panel.withdraw(a, b)
 
-    def _measure(self, again: bool = False) -> None:
-        choice = self.choice
-        self._measures.ask(choice.config(self._presets), lambda: self._to_compile(choice), again)
-
-    def _to_compile(self, choice: Choice) -> Workload | None:
-        if choice.mode == "context":
-            return self.workload
-        if self._traced_choice != choice:
-            self._pictures.wait(600)
-        trace = self._trace
-        return None if trace is None or self._traced_choice != choice else self._runner.workload_of(trace.end)
-
-    # -- what the tabs ask
-
-    def chosen(self) -> tuple[Config, Workload | None]:
-        choice = self.choice
-        return choice.config(self._presets), self._to_compile(choice)
-
-    def switched(self) -> tuple[Pipeline | Config, int]:
-        choice = self.choice
-        if choice.mode == "context":
-            return choice.config(self._presets), choice.opt_level
-        return Pipeline(step for step in choice.pipeline if step.enabled), choice.opt_level
-
-    def keep_race(self, a: Config, b: Config, found: Race) -> None:
-        self._measures.keep_race(a, b, found)
-
-    def drawn_after(self) -> Graph | None:
-        trace = self._trace
-        # the whole pipeline's graph is the one that is built; a step's is another program
-        return (
-            trace.end.graph
-            if trace is not None and self._step == WHOLE and self._traced_choice == self.choice
-            else None
-        )
-
-    def selected(self) -> set[int]:
-        return set(self.selection["after"])
-
-    def select(self, nodes: list[int]) -> None:
-        self.selection = {"before": [], "after": nodes}
-        self.show(nodes)
-
-    def overlay_after(self, overlay: Overlay | None) -> None:
-        self.overlay(after=overlay)
-
-    def _selected(self, _: Any) -> None:
+    def _refresh_kernels(self, _: Any) -> None:
+        """Mark the lines of the selected nodes."""
         panel = self._panels["kernels"]
         if panel.open:
             panel.show()
 
-    def _push_rows(self, opened: object) -> None:
-        # one thread at a time: two show rows, and what was read first may not be what is shown in the end
-        with self._pushing:
-            if self._opened is not opened:
-                return
-            current = self.choice.config(self._presets)
-            found = self._measures.all()
-            rows = [
-                {
-                    **{name: row.get(name) for name in ROW},
-                    "said": failure(row["status"], row.get("message")),
-                    "samples": len(row.get("samples") or ()),
-                    "id": i,
-                    "current": key == current,
-                }
-                for i, (key, row) in enumerate(found.items())
-            ]
-            measured = [row for row in found.values() if row["status"] == "ok"]
-            rival, races = self._measures.rival(current), self._measures.races
-            self._push(
-                rows=rows,
-                target=measured[-1]["target"] if measured else self.target,
-                headline={
-                    "text": headline(list(found.values()), races),
-                    "rival": "" if rival is None else rival.label,
-                    "raced": any({race.a, race.b} == {rival.label, current.label} for race in races if rival),
-                },
-            )
-            # while a row is under way the plots stay as they are: a title speaks of data that is complete
-            if found and not any(row["status"] in UNDER_WAY for row in found.values()):
-                self._plot(list(found.values()), races)
+    # -- the saved page
 
-    def _plot(self, rows: list[dict[str, Any]], races: list[Race]) -> None:
-        figures = [(row["config"], row["status"], row.get("kernels"), row.get("median_us")) for row in rows]
-        if (figures, races) != self._plotted:
-            self._plotted = (figures, races)
-            self.plots = page.plots(rows, races)
+    def _shown_graphs(self) -> Shown | None:
+        picture = self._live_page.picture
+        return None if picture is None else (picture.first.graph, picture.last.graph, picture.changes)
+
+    def _kept(self) -> dict[str, Any]:
+        """Return the traits of a saved page: nothing is under way in it."""
+        with self._live_page.lock:
+            kept = super()._kept()
+        rows = [row for row in kept["state"]["rows"] if row["status"] not in UNDER_WAY]
+        return {**kept, "state": {**kept["state"], "busy": None, "rows": rows}}
+
+    def _saved(self) -> dict[str, Any]:
+        picture = self._live_page.picture
+        states = () if picture is None else (picture.first, picture.last)
+        return {**super()._saved(), "texts": [printed(state) for state in states]}
+
+
+def _with_main(workload: Workload) -> Workload:
+    """Return the workload with a function to run: the first where there is no `main`."""
+    names = workload.entries()
+    return chosen(workload, names[0]) if names and names[0] != "main" and not workload.entry else workload

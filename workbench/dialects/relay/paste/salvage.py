@@ -6,6 +6,7 @@ nothing binds. A program that has begun and cannot be read is an error with its 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 from workbench.dialects.relay.ast import Expr
@@ -37,7 +38,7 @@ class Salvage(Reader):
             if kind:
                 piece = Piece(kind, self.token.offset)
                 first = self.at
-                getattr(self, f"read_{kind}")(piece)
+                _READERS[kind](self, piece)
                 piece.end = piece.end or self.end_of(self.at - 1)
                 piece.calls = frozenset(t.text[1:] for t in self.tokens[first : self.at] if t.kind == "global")
                 found.append(piece)
@@ -263,6 +264,17 @@ class Salvage(Reader):
         if not self.accept(";") and self.run is not None:
             end = self.end_of(self.at - 1)
             self.run.edits.append(Edit(end, end, ";", "a `;` was put where a line had lost it"))
+
+
+_READERS: dict[str, Callable[[Salvage, Piece], None]] = {
+    "version": Salvage.read_version,
+    "metadata": Salvage.read_metadata,
+    "type": Salvage.read_type,
+    "def": Salvage.read_def,
+    "fn": Salvage.read_fn,
+    "run": Salvage.read_run,
+}
+"how a program begins -> the method that reads it"
 
 
 def _short(text: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from workbench.analysis import chains_rules as rules
-from workbench.analysis.branches.finder import Reason
-from workbench.analysis.chains_rules import Step
+from workbench.analysis.branches.siblings import Reason
+from workbench.analysis.chains import rules
+from workbench.analysis.chains.rules import Step
 from workbench.analysis.tensors import tensor
 from workbench.graph.model import Graph, Node
 from workbench.terminal import visible
@@ -53,7 +53,7 @@ class ConstantChain:
         return visible("\n".join(said + [f"  {reason.code}: {reason.sentence}" for reason in self.reasons]))
 
 
-class View:
+class RelayChains:
     """A graph with what is constant in it, and what Relay's passes do to its chains."""
 
     def __init__(self, graph: Graph) -> None:

@@ -1,16 +1,17 @@
-"""A group of sibling branches, and what a pass would make of it: the same for both dialects."""
+"""A group of sibling branches, and the cost of merging them: operators, kernels, and bytes that kernels read and write."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from workbench.analysis.branches.contraction import merged
-from workbench.analysis.branches.cost import Change, change
-from workbench.analysis.branches.finder import Reason
-from workbench.graph.model import Graph
+from workbench.analysis.branches.contraction import folded, merged
+from workbench.analysis.branches.siblings import Reason
+from workbench.analysis.fusion import explain_fusion
+from workbench.analysis.tensors import nbytes
+from workbench.graph.model import Edge, Graph
 from workbench.terminal import visible
 
 KINDS = ("identical", "combinable", "hazard", "near")
@@ -34,7 +35,7 @@ class BranchGroup:
     reasons: tuple[Reason, ...] = ()
     "why no more is merged, or nothing; each with a code and a sentence"
     hazards: tuple[Reason, ...] = ()
-    "what happens to the person who runs the pass"
+    "what goes wrong when the pass runs"
     graph: Graph = field(default_factory=Graph, repr=False, compare=False)
     instead: Mapping[int, int] = field(default_factory=dict, repr=False, compare=False)
     "of identical branches, each node that goes and the equal node that stays"
@@ -97,7 +98,7 @@ class BranchGroup:
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """The codes of all reasons and hazards."""
+        """Return the codes of all reasons and hazards."""
         return tuple(reason.code for reason in (*self.reasons, *self.hazards))
 
     def __str__(self) -> str:
@@ -120,9 +121,136 @@ def _signed(number: int, what: str) -> str:
 
 
 def producer(graph: Graph, branches: Sequence[Sequence[int]]) -> int | None:
-    """The first value, other than a constant, that every branch starts from."""
+    """Return the first value, other than a constant, that every branch starts from."""
     shared = set.intersection(*({s for n in branch for s in graph.inputs[n]} for branch in branches))
     inside = {node for branch in branches for node in branch}
     values = [s for s in graph.inputs[branches[0][0]] if s in shared - inside]
     values += sorted(shared - inside)
     return next((s for s in values if graph.nodes[s].kind != "constant"), None)
+
+
+@dataclass(frozen=True)
+class Change:
+    """After less before."""
+
+    ops: int
+    "operator calls"
+    kernels: int | None
+    "kernels that FuseOps makes, with weights bound and constants folded; None where FuseOps fails on the graph or an operator's kind is not known"
+    traffic_bytes: int | None
+    "bytes that these kernels read and write; None like kernels"
+
+
+def change(graph: Graph, after: Graph, weights: Sequence[int], apart: Sequence[int] = ()) -> Change:
+    """Return the difference that a pass makes.
+
+    Parameters
+    ----------
+    after
+        The graph as the pass leaves it.
+    weights
+        Parameters that are constants once they are bound.
+    apart
+        Kernels of `after`, as groups, that are taken apart and fused again.
+    """
+    ops = len(after.ops) - len(graph.ops)
+    params = [[node.id for node in each.nodes if node.kind == "param"] for each in (graph, after)]
+    bound = [theirs for ours, theirs in zip(*params, strict=False) if ours in set(weights)]
+    ours = _fused(folded(graph, weights))
+    theirs = _fused(_without(folded(after, bound), apart))
+    if ours is None or theirs is None:
+        return Change(ops, None, None)
+    return Change(ops, theirs[0] - ours[0], theirs[1] - ours[1])
+
+
+def _fused(graph: Graph) -> tuple[int, int] | None:
+    """Return kernels and their traffic in bytes; None where FuseOps fails, or where it is not known what it would see."""
+    lowered = with_kinds(graph) if graph.dialect == "relax" else graph
+    if lowered is None:
+        return None
+    graph = lowered
+    report = explain_fusion(graph)
+    if report.failure:
+        return None
+    traffic = 0
+    for kernel in report.kernels:
+        inside = set(kernel.nodes)
+        read = {source for node in kernel.nodes for source in graph.inputs[node] if source not in inside}
+        traffic += sum(nbytes(graph.nodes[node].type) for node in (*read, kernel.root))
+    return len(report.kernels), traffic
+
+
+def _without(graph: Graph, groups: Sequence[int]) -> Graph:
+    """Return the graph with some boxes opened: their nodes are in the box around."""
+    if not groups:
+        return graph
+    opened = set(groups)
+
+    def around(group: int | None) -> int | None:
+        while group in opened:
+            group = graph.groups[group].parent
+        return group
+
+    nodes = tuple(replace(node, group=around(node.group)) for node in graph.nodes)
+    boxes = tuple(
+        # an opened box has no nodes, and must not look like a call either
+        replace(g, kind="scope", output=None, inputs=()) if g.id in opened else replace(g, parent=around(g.parent))
+        for g in graph.groups
+    )
+    return replace(graph, nodes=nodes, groups=boxes)
+
+
+# The kinds that AnnotateTIROpPattern finds in the PrimFuncs of Relax's operators: FuseOps sees them after LegalizeOps.
+_KINDS = {
+    0: (
+        "abs acos asin atan ceil cos cosh erf exp floor log negative round rsqrt sigmoid sign sin sinh sqrt square tan tanh "
+        "clip astype isnan isfinite isinf add subtract multiply divide maximum minimum power equal greater greater_equal "
+        "less less_equal not_equal floor_divide mod floor_mod where tril triu nn.relu nn.gelu nn.gelu_tanh nn.silu "
+        "nn.leakyrelu nn.softplus nn.selu"
+    ),
+    1: "expand_dims squeeze broadcast_to stack",
+    2: "permute_dims reshape concat split flatten nn.pad tile repeat flip image.resize2d",
+    3: "sum max min prod",
+    4: (
+        "mean std variance argmax argmin matmul nn.softmax nn.log_softmax nn.layer_norm nn.rms_norm nn.conv2d nn.max_pool2d "
+        "nn.avg_pool2d nn.adaptive_avg_pool2d nn.batch_norm nn.group_norm nn.attention"
+    ),
+    8: "take",
+}
+
+
+FUSION_KINDS = {f"relax.{op}": kind for kind, ops in _KINDS.items() for op in ops.split()}
+"operator -> kind, as TVM 0.27 finds it; a test asks TVM"
+
+
+def with_kinds(graph: Graph) -> Graph | None:
+    """Return the graph as FuseOps sees it; None if an operator is not in the table.
+
+    A tuple among the arguments of an operator is no argument of its PrimFunc: its fields are.
+    """
+    if any(node.kind == "op" and node.pattern is None and node.op not in FUSION_KINDS for node in graph.nodes):
+        return None
+    nodes = (
+        replace(node, pattern=FUSION_KINDS[node.op]) if node.kind == "op" and node.pattern is None else node
+        for node in graph.nodes
+    )
+    return replace(graph, nodes=tuple(nodes), edges=tuple(_flat(graph)))
+
+
+def _flat(graph: Graph) -> Iterator[Edge]:
+    """Yield the edges, with those of tuples that only operators read replaced by their fields' own."""
+    nodes = graph.nodes
+    opened = {
+        node.id
+        for node in nodes
+        if node.kind == "tuple"
+        and not node.name
+        and all(nodes[user].kind == "op" for user, _ in graph.consumers[node.id])
+    } - {*graph.outputs, *(group.output for group in graph.groups)}
+    for node in nodes:
+        if node.id in opened:
+            continue
+        flat = [
+            f for source in graph.inputs[node.id] for f in (graph.inputs[source] if source in opened else (source,))
+        ]
+        yield from (Edge(source, node.id, index, nodes[source].type) for index, source in enumerate(flat))

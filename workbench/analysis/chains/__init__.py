@@ -1,11 +1,11 @@
-"""`wb.constant_chains`: operators with constants that follow each other and fold into fewer, and how."""
+"""`wb.constant_chains`: operators with constants that follow each other, and the passes that fold them into fewer."""
 
 from __future__ import annotations
 
 from workbench.analysis.arguments import check_arguments
-from workbench.analysis.chains_relax_view import RelaxView
-from workbench.analysis.chains_view import ConstantChain as ConstantChain
-from workbench.analysis.chains_view import View
+from workbench.analysis.chains.relax import RelaxChains
+from workbench.analysis.chains.relay import ConstantChain as ConstantChain
+from workbench.analysis.chains.relay import RelayChains
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, HasGraph, graph_of
 
@@ -35,7 +35,7 @@ def constant_chains(source: Graph | HasGraph) -> list[ConstantChain]:
             "the graph from a module of one of these"
         )
     check_arguments(graph)
-    view = View(graph) if graph.dialect == "relay" else RelaxView(graph)
+    view = RelayChains(graph) if graph.dialect == "relay" else RelaxChains(graph)
     found = [chain for run in view.runs() if (chain := view.chain(run)) is not None]
     found += [chain for node in view.graph.ops if (chain := view.padded(node) or view.scaled(node)) is not None]
     return sorted(found, key=lambda chain: not chain.folds)

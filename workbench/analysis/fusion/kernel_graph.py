@@ -1,4 +1,4 @@
-"""What FuseOps would make, as a graph with its kernels as boxes, and the bytes that they hand to each other."""
+"""The result of FuseOps as a graph with its kernels as boxes, and the bytes that kernels pass to each other."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from workbench.analysis.fusion.report import FusedGroup, FusionReport
 
 
-def boxed(report: FusionReport) -> Graph:
-    """The graph before fusion with a group around each kernel to be; node ids stay what they are.
+def kernel_graph(report: FusionReport) -> Graph:
+    """Return the graph before fusion with a group around each kernel to be; node ids stay what they are.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def boxed(report: FusionReport) -> Graph:
 
 
 def called(kernel: FusedGroup) -> str:
-    """The name that TVM gives a kernel, without the number that tells equal ones apart."""
+    """Return the name that TVM gives a kernel, without the number that tells equal ones apart."""
     return "_".join(["fused", *(op.replace(".", "_") for op in kernel.ops)])
 
 
@@ -73,7 +73,7 @@ class Handover:
 
 
 def handovers(report: FusionReport) -> tuple[Handover, ...]:
-    """What kernels hand to kernels, the most bytes first."""
+    """Return the values that kernels pass to kernels, the most bytes first."""
     read: dict[int, list[int]] = {}
     for source, target in boundaries(report):
         read.setdefault(source, []).append(target)
@@ -84,6 +84,6 @@ def handovers(report: FusionReport) -> tuple[Handover, ...]:
     return tuple(sorted(found, key=lambda each: (-each.bytes, each.source)))
 
 
-def handed(report: FusionReport) -> int:
-    """Bytes that kernels hand to kernels: each value that one writes and another reads, once; unknown shapes count 0."""
+def handed_bytes(report: FusionReport) -> int:
+    """Return the bytes that kernels pass to kernels: each value that one writes and another reads, once; unknown shapes count 0."""
     return sum(each.bytes for each in handovers(report))

@@ -1,0 +1,169 @@
+"""Chains of constants in a Relax graph, which only two passes shorten: most of the passes that fold them were Relay's.
+
+Every pass that TVM 0.27 lists was run on every kind of chain. RemoveRedundantReshape shortens reshapes, and
+OptimizeLayoutTransform drops layouts that lead back to the shape before: TVM runs these two on the module, and the difference shows
+the operators that are left. Nothing shortens arithmetic, casts, transposes or clips, and nothing moves a factor or a pad into a
+convolution.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from workbench.analysis.branches.siblings import Reason
+from workbench.analysis.chains import rules
+from workbench.analysis.chains.relay import ConstantChain, RelayChains
+from workbench.graph.diff import diff
+from workbench.graph.model import Graph, Node
+
+RELAY_NAMES: Mapping[str, str] = {
+    **{
+        f"relax.{op}": op
+        for op in ("add", "multiply", "subtract", "divide", "clip", "reshape", "squeeze", "expand_dims")
+    },
+    **{f"relax.{op}": op for op in ("layout_transform", "nn.relu", "nn.pad", "nn.conv2d")},
+    "relax.astype": "cast",
+    "relax.flatten": "nn.batch_flatten",
+    "relax.permute_dims": "transpose",
+    "relax.matmul": "nn.dense",
+}
+"operators of the same meaning, so that runs are found by one search"
+
+
+PASSES = {"reshape": "RemoveRedundantReshape", "layout": "OptimizeLayoutTransform"}
+
+
+_PERMUTATION = re.compile(r"lambda ([^:()]*): \(([^()]*)\)")
+
+
+class RelaxChains(RelayChains):
+    """A Relax graph, searched by Relay's names."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(as_relay(graph))
+        self.given = graph
+        self._mappings: dict[str, dict[int, tuple[int, ...]] | None] = {}
+        "for each pass that was run, the nodes after it of each node that is still there; None where it raises"
+
+    def chain(self, run: list[Node]) -> ConstantChain | None:
+        family, start = self.family(run[-1]), self.data(run[0])
+        own = [self.given.nodes[node.id] for node in run]
+        if family not in PASSES or start is None:
+            return self._stays(run, family) if len(run) > 1 and not self._is_clip_and_cast(run) else None
+        left = self._left(run, PASSES[family])
+        if left is None:
+            said = f"it was not tried whether {PASSES[family]} shortens them: needs TVM"
+            return self._made(run, len(run), "", [Reason("not-tried", said, tuple(node.id for node in run))])
+        if left == len(run):
+            return self._stays(run, family) if len(run) > 1 else None
+        reasons = []
+        if left > 1:
+            reasons.append(unfolded(own, family))
+        if family == "layout" and not _lead_back(own):
+            reasons.append(layouts_differ(own))
+        return self._made(run, left, PASSES[family], reasons)
+
+    def _left(self, run: Sequence[Node], passes: str) -> int | None:
+        """Return the operators of a run that the pass leaves; None where there is no module to run it on."""
+        if len(run) == 1 and run[0].type != self.graph.nodes[self.graph.inputs[run[0].id][0]].type:
+            return 1
+        if self.given.ask_after is None:
+            return None
+        if passes not in self._mappings:
+            after = self.given.ask_after(passes, ())
+            self._mappings[passes] = None if after is None else diff(self.given, after).mapping
+        mapping = self._mappings[passes]
+        return len(run) if mapping is None else len({mapping[node.id] for node in run if node.id in mapping})
+
+    def _stays(self, run: Sequence[Node], family: str) -> ConstantChain:
+        own = [self.given.nodes[node.id] for node in run]
+        if family == "arithmetic" and rules.canonical(run):
+            said = "one multiply and one add is as short as such a chain gets"
+            return self._made(run, len(run), "", [Reason("canonical", said, tuple(node.id for node in run))])
+        return self._made(run, len(run), "", [unfolded(own, family)])
+
+    def _is_clip_and_cast(self, run: Sequence[Node]) -> bool:
+        return [node.op for node in run] == ["clip", "cast"]
+
+    def _made(self, run: Sequence[Node], left: int, passes: str, reasons: Sequence[Reason]) -> ConstantChain:
+        return replace(super()._made(run, left, passes, reasons), graph=self.given)
+
+    def padded(self, node: Node) -> ConstantChain | None:
+        """Return a pad before a convolution, which its own padding could do."""
+        if node.op != "nn.conv2d":
+            return None
+        earlier = self.graph.nodes[self.graph.inputs[node.id][0]]
+        if earlier.op != "nn.pad" or len(self.graph.consumers[earlier.id]) != 1:
+            return None
+        said = "no pass of this TVM puts a pad into the convolution's own padding; give conv2d the padding"
+        return self._made([earlier, node], 2, "", [Reason("no-pass", said, (earlier.id, node.id))])
+
+    def scaled(self, node: Node) -> ConstantChain | None:
+        """Return a multiply by a constant right behind a convolution or a product, which the weights could take."""
+        found = super().scaled(node)
+        if found is None:
+            return None
+        said = "no pass of this TVM moves a factor into weights; FoldBatchnormToConv2D does so for a batch_norm only"
+        return replace(found, left=2, passes="", reasons=(Reason("no-pass", said, found.nodes),))
+
+
+def _lead_back(run: Sequence[Node]) -> bool:
+    """Return whether two layouts undo each other, as far as the text shows permutations."""
+    found = [_PERMUTATION.search(str(node.attrs.get("index_map", ""))) for node in run]
+    if len(run) != 2 or any(each is None for each in found):
+        return False
+    orders = []
+    for each in found:
+        before, after = ([name.strip() for name in part.split(",")] for part in each.groups())  # type: ignore[union-attr]  none is None
+        if sorted(before) != sorted(after):
+            return False
+        orders.append([before.index(name) for name in after])
+    return [orders[0][place] for place in orders[1]] == list(range(len(orders[0])))
+
+
+def as_relay(graph: Graph) -> Graph:
+    """Return the graph with Relay's names for what chains are made of; a shape among the arguments counts as a constant."""
+    nodes = (
+        replace(
+            node,
+            op=RELAY_NAMES.get(node.op, node.op) if node.kind == "op" else node.op,
+            kind="constant" if node.kind == "shape" else node.kind,
+            attrs=_plain(node.attrs),
+        )
+        for node in graph.nodes
+    )
+    return replace(graph, nodes=tuple(nodes))
+
+
+def _plain(attrs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return attributes without the layout of a result that is the data's own, which Relax writes out."""
+    same = attrs.get("out_layout") == attrs.get("data_layout", "NCHW")
+    return {name: value for name, value in attrs.items() if name != "out_layout"} if same else attrs
+
+
+def unfolded(run: Sequence[Node], family: str) -> Reason:
+    """Return why a run stays as it is, or is not folded any further."""
+    ids = tuple(node.id for node in run)
+    names = " and ".join(dict.fromkeys(node.op for node in run))
+    if family == "reshape":
+        said = f"no pass of this TVM merges {names}; RemoveRedundantReshape looks at relax.reshape only"
+    elif family == "layout":
+        said = f"{names} leads to another shape than before, and OptimizeLayoutTransform drops only what leads back"
+    elif family == "arithmetic":
+        said = f"no pass of this TVM merges {names} with constants, FoldConstant neither, as the value before is none; FuseOps makes one kernel of them"
+    else:
+        said = f"no pass of this TVM makes one of {names} in a row"
+    return Reason("no-pass", said, ids)
+
+
+def layouts_differ(run: Sequence[Node]) -> Reason:
+    """Return the hazard of two layouts that are not each other's inverse."""
+    return Reason(
+        "unsafe-layout-fold",
+        "OptimizeLayoutTransform compares shapes only; where two layouts lead back to the shape but not to the order of the "
+        "elements, its result differs",
+        tuple(node.id for node in run),
+    )

@@ -1,0 +1,337 @@
+"""A Workbench without its widget: the choice of passes and its history, the trace, the measured rows and the checks.
+
+A choice becomes a trace and a picture in a background thread; the newest choice wins. Measuring, exploring, checking and
+counting the compiler's build have a background thread each. Results are shown through a `Page`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.errors import WorkbenchError
+from workbench.graph.model import Graph
+from workbench.measurement.race import Race
+from workbench.measurement.row import UNDER_WAY
+from workbench.pipeline.config import Config
+from workbench.pipeline.spec import Pipeline
+from workbench.pipeline.trace import Trace
+from workbench.plots.configurations import headline
+from workbench.widgets.background import Background, wait_all
+from workbench.widgets.output_checks import Checking
+from workbench.widgets.workbench import pass_list
+from workbench.widgets.workbench.choice import Choice
+from workbench.widgets.workbench.compiler_build import RealBuild
+from workbench.widgets.workbench.drawing import Drawing, Setup
+from workbench.widgets.workbench.exploration import Exploring
+from workbench.widgets.workbench.measurements import Measurements
+from workbench.widgets.workbench.page import WHOLE, Page, Reports
+from workbench.widgets.workbench.page_state import code, context_state, plots, row_states
+from workbench.widgets.workbench.presets import Presets
+
+
+class Session:
+    """The state of a Workbench on one function of a module."""
+
+    def __init__(self, setup: Setup, page: Page) -> None:
+        self._history, self._page = setup.history, page
+        self.workload, self.target, self.catalog = setup.workload, setup.target, setup.catalog
+        self.reports = reports = Reports(page)
+        self.presets = Presets(setup.catalog, page)
+        self.drawing = Drawing(setup, page, reports)
+        self.measurements = Measurements(
+            setup.workload, setup.target, setup.budget, self.show_rows, reports.busy("rows"), reports.report
+        )
+        self.checking = Checking(self.drawing.show_checks, reports.busy("checks"), reports.fail)
+        self.exploration = Exploring(setup.workload, lambda told: page.show(exploration=told))
+        self.build = RealBuild(
+            setup.workload,
+            setup.target,
+            setup.catalog.presets,
+            lambda known: page.push(build=known),
+            reports.busy("build"),
+            reports.report,
+        )
+        self._plotting = Background("workbench-plots", reports.report)
+        self._plotted: object = None
+        "the figures and races of the plots on the page"
+        self._listing = threading.Lock()
+        "held while the rows are shown: older rows are not shown after newer ones"
+
+    def start(self) -> None:
+        """Show the workload without any result, and run the passes."""
+        names = self.workload.entries()
+        self._page.push(
+            title=self.workload.name,
+            notes=list(self.workload.notes),
+            dialect=self.workload.dialect,
+            entries=list(names),
+            entry=self.workload.entry or next(iter(names), ""),
+            busy=None,
+            rows=[],
+            headline={},
+            build={},
+            counts={},
+        )
+        self.presets.show(self.choice)
+        self._change()
+
+    def cancel(self) -> None:
+        """Stop what is made, measured, tried or checked; what is shown stays."""
+        for part in (self.drawing, self.measurements, self.checking, self.exploration, self.build):
+            part.cancel()
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until everything that was asked for is done; return whether that was in time."""
+        parts = (self.drawing, self.measurements, self.checking, self.exploration, self.build, self._plotting)
+        return wait_all(parts, timeout)
+
+    # -- the choice
+
+    @property
+    def choice(self) -> Choice:
+        return self._history.current
+
+    @property
+    def config(self) -> Config:
+        """The configuration that is chosen."""
+        return self.choice.config(self.catalog.presets)
+
+    def choose(self, choice: Choice) -> None:
+        """Take a new choice; it can be undone."""
+        if self._history.choose(choice):
+            self._change()
+        else:
+            self._page.push(refused=None)
+
+    def undo(self) -> None:
+        """Go back to the choice before."""
+        if self._history.undo():
+            self._change()
+
+    def redo(self) -> None:
+        """Go forward again."""
+        if self._history.redo():
+            self._change()
+
+    def toggle(self, name: str, enabled: bool | None = None) -> None:
+        """Switch every pass of that name, as `pass_list.toggle`."""
+        self.choose(pass_list.toggle(self.catalog, self.choice, name, enabled))
+
+    def toggle_context(self, name: str, enabled: bool) -> None:
+        """Switch a pass of the PassContext."""
+        self.choose(self.choice.context_toggled(self.catalog.toggleable(name), enabled))
+
+    def add(self, name: str, index: int) -> None:
+        """Add a pass at that place, as `pass_list.add`."""
+        choice, lacks = pass_list.add(self.catalog, self.choice, name, index)
+        self.choose(choice)
+        if lacks:
+            step = choice.pass_at(index)
+            self._refuse(f"pass {index}", lacks, f"{step.name} needs {lacks}: fill it in, then switch it on")
+
+    def set_option(self, index: int, name: str, text: str) -> None:
+        """Set an option of a pass; the form shows why a value is refused."""
+        with self._form(f"pass {index}", name):
+            self.choose(pass_list.set_option(self.catalog, self.choice, index, name, text))
+
+    def set_setting(self, name: str, text: str) -> None:
+        """Set a key of PassContext's config; the form shows why a value is refused."""
+        with self._form("setting", name):
+            self.choose(pass_list.set_setting(self.catalog, self.choice, name, text))
+
+    @contextmanager
+    def _form(self, form: str, field: str) -> Iterator[None]:
+        """Show an error in the field of a form; nothing else changes."""
+        try:
+            yield
+        except WorkbenchError as error:
+            self._refuse(form, field, str(error))
+
+    def _refuse(self, form: str, field: str, text: str) -> None:
+        self._page.push(refused={"form": form, "field": field, "text": text})
+
+    def use_preset(self, name: str) -> None:
+        """Choose a preset."""
+        self.choose(self.presets.start(name, self.choice))
+
+    def save_preset(self, name: str) -> None:
+        """Save the choice as a preset; the form shows why it is refused."""
+        with self._form("preset", ""):
+            self.presets.save(name, self.choice)
+
+    def delete_preset(self, name: str) -> None:
+        """Delete a preset; the form shows why it is refused."""
+        with self._form("preset", ""):
+            self.presets.delete(name, self.choice)
+
+    # -- the trace
+
+    @property
+    def trace(self) -> Trace:
+        """The newest trace; waits for the one being made.
+
+        Raises
+        ------
+        WorkbenchError
+            The last run gave none; the message gives the reason.
+        """
+        self.drawing.wait(600)
+        trace = self.drawing.newest
+        if trace is None:
+            raise WorkbenchError(self.reports.error or "there is no trace yet")
+        return trace
+
+    @property
+    def kernels(self) -> int:
+        """Kernels in the picture after the passes; waits for the picture being made.
+
+        Raises
+        ------
+        WorkbenchError
+            The passes gave no picture yet.
+        """
+        self.drawing.wait(600)
+        picture = self.drawing.picture
+        found = picture.counts["after_kernels"] if picture else None
+        if found is None:
+            raise WorkbenchError("the passes gave no picture yet")
+        return found
+
+    def _change(self) -> None:
+        """Show the present choice without results, and make its trace and picture."""
+        choice, catalog = self.choice, self.catalog
+        self.checking.cancel()
+        self.reports.error = ""
+        self.drawing.draw(
+            choice,
+            mode=choice.mode,
+            context=context_state(choice, catalog.infos, catalog.dialect.toggles(), catalog.settings),
+            pipeline_text=str(choice.pipeline),
+            code=code(choice, catalog.presets, self.target),
+            error=None,
+            refused=None,
+        )
+        if choice.mode == "pipeline":
+            self.build.count(choice.opt_level)
+        else:
+            self._page.push(build={})
+
+    # -- checking, exploring, explaining
+
+    def check(self) -> None:
+        """Find the steps that changed the answer.
+
+        Raises
+        ------
+        WorkbenchError
+            The passes have not run.
+        """
+        trace = self.drawing.current
+        if trace is None:
+            raise WorkbenchError("the passes have not run yet; check the outputs when the picture is there")
+        self.checking.start(trace)
+
+    def explore(self, index: int) -> None:
+        """Try every pass after the pass at that place, or on the input for -1.
+
+        Raises
+        ------
+        WorkbenchError
+            There is no such place, or a pass before it is a Python function.
+        """
+        choice = self.choice
+        if choice.mode == "context" or index == WHOLE:
+            self.exploration.start(Pipeline(), choice.opt_level, WHOLE, "at the start")
+            return
+        here = choice.pass_at(index)
+        after = Pipeline(step for step in choice.pipeline.steps[: index + 1] if step.enabled)
+        self.exploration.start(after, choice.opt_level, index, f"after {here.name}")
+
+    def preview(self, name: str) -> None:
+        """Show the module with a pass that was found to change it; the choice stays as it is.
+
+        Raises
+        ------
+        WorkbenchError
+            The pass was not found to change the module.
+        """
+        found = self.exploration.now
+        row = next((row for row in found.rows if row.name == name), None) if found is not None else None
+        if found is None or row is None or not row.changed:
+            raise WorkbenchError(f"{name[:80]!r} was not found to change the module here; explore first")
+        self.drawing.preview(found.after, name, found.opt_level)
+
+    def explain_build(self) -> None:
+        """List the passes that the compiler's own build runs beyond the pipeline."""
+        self.build.explain(self.choice.pipeline, self.choice.opt_level)
+
+    # -- measuring
+
+    def measure(self, *, again: bool) -> None:
+        """Build and time the configuration that is chosen, if it has no row or is asked for again."""
+        choice = self.choice
+        self.measurements.ask(self.config, lambda: self.drawing.program_of(choice), again)
+
+    def race(self, done: Callable[[Config, Config], None]) -> None:
+        """Race the configuration that is chosen against the first other one that was timed; `done` is given both.
+
+        Raises
+        ------
+        WorkbenchError
+            Not both of them were timed.
+        """
+        current = self.config
+        rival = self.measurements.rival(current)
+        if rival is None:
+            raise WorkbenchError("a race needs two configurations that ran; measure this one and another first")
+        self.measurements.race(
+            rival, current, lambda: done(rival, current), lambda text: self.reports.fail("There was no race", text)
+        )
+
+    def show_rows(self) -> None:
+        """Show the rows, their headline, and the plots once no row is under way."""
+        with self._listing:
+            current, rows = self.config, self.measurements.all()
+            rival, races = self.measurements.rival(current), self.measurements.races
+            measured = [row for row in rows.values() if row["status"] == "ok"]
+            self._page.push(
+                rows=row_states(rows, current),
+                target=measured[-1]["target"] if measured else self.target,
+                headline={
+                    "text": headline(list(rows.values()), races),
+                    "rival": "" if rival is None else rival.label,
+                    "raced": any({race.a, race.b} == {rival.label, current.label} for race in races if rival),
+                },
+            )
+        # while a row is under way the plots stay as they are: a title speaks of data that is complete
+        if rows and not any(row["status"] in UNDER_WAY for row in rows.values()):
+            self._plotting.submit(lambda _task: self._plot(list(rows.values()), races))
+
+    def _plot(self, rows: list[dict[str, Any]], races: list[Race]) -> None:
+        figures = [(row["config"], row["status"], row.get("kernels"), row.get("median_us")) for row in rows]
+        if (figures, races) != self._plotted:
+            self._plotted = (figures, races)
+            self._page.show(plots=plots(rows, races))
+
+    # -- the panels' questions
+
+    def chosen(self) -> tuple[Config, Workload | None]:
+        """Return the present configuration and the workload to compile; waits for the trace being made."""
+        choice = self.choice
+        return choice.config(self.catalog.presets), self.drawing.program_of(choice)
+
+    def switched(self) -> tuple[Pipeline | Config, int]:
+        """Return the passes that are on, or the configuration of the compiler's own pipeline; and the opt level."""
+        choice = self.choice
+        if choice.mode == "context":
+            return choice.config(self.catalog.presets), choice.opt_level
+        return Pipeline(step for step in choice.pipeline if step.enabled), choice.opt_level
+
+    def graph_after(self) -> Graph | None:
+        """Return the graph of the whole pipeline, if it is the one on the page: a step's is another program."""
+        trace = self.drawing.current
+        return trace.end.graph if trace is not None and self.drawing.step == WHOLE else None
