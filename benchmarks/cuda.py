@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import workbench as wb
-from workbench.dialects.parts import installed
+from workbench.dialects.registry import installed
 from workbench.measurement.machine import conditions
 
 DATA = Path(__file__).parents[1] / "notebooks" / "data"

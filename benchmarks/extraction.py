@@ -37,7 +37,7 @@ def main() -> None:
     from tvm.contrib import relay_viz
 
     import workbench as wb
-    from workbench.dialects.parts import dialect
+    from workbench.dialects.registry import dialect
     from workbench.graph.diff import diff
     from workbench.widgets.payload import encode_graph
 

@@ -45,11 +45,11 @@ def built(name: str, bound: bool, recorded: bool) -> dict[str, float]:
     from tvm import relay
 
     from workbench.dialects.capture import Capture
-    from workbench.dialects.parts import dialect
+    from workbench.dialects.registry import dialect
     from workbench.jobs.trace import Record, is_shown
 
     module, params = model(name)
-    w = dialect("relay").load(module, params, name)
+    w = dialect("relay").frontend.load(module, params, name)
     assert w is not None
     capture = Capture(is_shown)
     target = tvm.target.Target("llvm -mcpu=core-avx2")
@@ -144,16 +144,16 @@ def timed(work: Callable[[], Any]) -> float:
 
 def steps() -> list[Bar]:
     import workbench as wb
-    from workbench.dialects.parts import dialect
+    from workbench.dialects.registry import dialect
     from workbench.graph.diff import diff
     from workbench.pipeline.run import Runner
     from workbench.widgets.payload import encode_diff, encode_graph
 
     w = wb.samples.load("bert")
-    pipeline = wb.Pipeline.parse(dialect("relay").presets()[0].pipeline)
+    pipeline = wb.Pipeline.parse(dialect("relay").passes.presets()[0].pipeline)
 
     def shown(step: Any) -> None:
-        graph = dialect("relay").graph(step.state_after.module, w.name)
+        graph = dialect("relay").frontend.graph(step.state_after.module, w.name)
         encode_graph(graph)
         encode_diff(diff(step.before, graph), step.before, graph)
 

@@ -29,14 +29,18 @@ def main() -> None:
 
 def looked_at() -> list[Bar]:
     import workbench as wb
-    from workbench.dialects.parts import dialect
+    from workbench.dialects.registry import dialect
 
     w = wb.samples.load("bert", layers=12)
     annotated = wb.load(wb.trace(w, KERNELS).result, name="bert")
     graph = annotated.graph
     size = f"{len(w.graph.nodes)} nodes"
     return [
-        _bar(f"relax bert-12: reading the graph ({size})", lambda: dialect("relax").graph(w.module, "bert"), WALK_MS),
+        _bar(
+            f"relax bert-12: reading the graph ({size})",
+            lambda: dialect("relax").frontend.graph(w.module, "bert"),
+            WALK_MS,
+        ),
         _bar(
             f"relax bert-12: explain_fusion, all sentences ({len(graph.nodes)} nodes)",
             lambda: [decision.sentence for decision in wb.explain_fusion(graph).decisions],
@@ -68,8 +72,8 @@ def built(name: str, recorded: bool) -> float:
 
     import workbench as wb
     from workbench.dialects.capture import Capture
-    from workbench.dialects.parts import dialect
-    from workbench.dialects.relax.target import make_target
+    from workbench.dialects.registry import dialect
+    from workbench.dialects.target import make_target
     from workbench.jobs.trace import Record, is_shown
 
     w = wb.samples.load(name)

@@ -1,7 +1,7 @@
 """Where the dialects differ for a contract test: one object for each, each difference with its reason.
 
 A test's body names no dialect (tests/static/test_contract.py holds that). What a difference below does not cover, a test asks
-of the dialect itself: `registry.dialect(name).fusing()`, `.presets()`, `wb.passes(name)`.
+of the dialect itself: `registry.dialect(name).passes.fusing()`, `.presets()`, `wb.passes(name)`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from workbench.dialects import arrays
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 
 TYPES = ("float32", "float64", "float16", "int8", "int32", "int64", "uint8", "bool")
 
@@ -21,8 +21,8 @@ def test_every_type_and_shape_comes_back(dialect: str, dtype: str, tmp_path: Pat
     values = {
         f"p{place}": (np.arange(np.prod(shape)) % 2).reshape(shape).astype(dtype) for place, shape in enumerate(shapes)
     }
-    door(dialect).dump(wb.Workload(given.module, values, "other", dialect), tmp_path)
-    back = door(dialect).restore(tmp_path).params
+    door(dialect).frontend.dump(wb.Workload(given.module, values, "other", dialect), tmp_path)
+    back = door(dialect).frontend.restore(tmp_path).params
     assert list(back) == list(values)
     for name, value in values.items():
         assert str(back[name].dtype) == dtype
@@ -31,11 +31,11 @@ def test_every_type_and_shape_comes_back(dialect: str, dtype: str, tmp_path: Pat
 
 def test_a_tensor_of_tvm_is_written_from_where_it_lies(dialect: str, tmp_path: Path) -> None:
     given = wb.samples.load("mlp", layers=1, width=4)
-    door(dialect).dump(given, tmp_path)
-    back = door(dialect).restore(tmp_path).params
+    door(dialect).frontend.dump(given, tmp_path)
+    back = door(dialect).frontend.restore(tmp_path).params
     # and once more, from tensors that `restore` made
     arrays.write(tmp_path, back)
-    again = door(dialect).restore(tmp_path).params
+    again = door(dialect).frontend.restore(tmp_path).params
     assert list(again) == list(given.params)
     for name, value in given.params.items():
         np.testing.assert_array_equal(again[name].numpy(), value.numpy())

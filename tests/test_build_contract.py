@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 from workbench.errors import MeasureError, UnknownName, WorkerLost
 from workbench.worker.parent import Worker
 
@@ -80,7 +80,7 @@ def test_switching_fusion_depth_is_honoured(dialect: str) -> None:
 
 @pytest.mark.parametrize("preset", ["first", "last"])
 def test_a_pipeline_is_compiled_as_it_stands(dialect: str, preset: str) -> None:
-    chosen = door(dialect).presets()[0 if preset == "first" else -1]
+    chosen = door(dialect).passes.presets()[0 if preset == "first" else -1]
     workload = sample("mlp")
     picture = wb.trace(workload, chosen.pipeline, chosen.opt_level).end.graph
     row = wb.measure(workload, [chosen.pipeline], budget=0.05).iloc[0]

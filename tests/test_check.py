@@ -9,13 +9,13 @@ import pytest
 from onnx_models import dense
 
 import workbench as wb
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 
 
 @pytest.mark.parametrize("name", ["parallel_cast", "conv_bias_batch_norm", "branches"])
 def test_what_the_compiler_does_keeps_the_answer(name: str, dialect: str) -> None:
     w = wb.samples.load(name, dialect=dialect)
-    checks = wb.trace(w, door(dialect).presets()[0].pipeline).check()
+    checks = wb.trace(w, door(dialect).passes.presets()[0].pipeline).check()
     assert checks
     assert {row.status for row in checks} <= {"same", "unchanged"}
     assert "same" in {row.status for row in checks}
@@ -31,7 +31,7 @@ def test_a_build_is_checked_as_far_as_its_modules_can_be_run(dialect: str) -> No
 
 def test_only_what_is_asked_for_is_run_and_told(dialect: str) -> None:
     w = wb.samples.load("parallel_cast", dialect=dialect)
-    t = wb.trace(w, door(dialect).presets()[0].pipeline)
+    t = wb.trace(w, door(dialect).passes.presets()[0].pipeline)
     changed = [place for place, step in enumerate(t.steps) if step.changed]
     told: list[int] = []
     (row,) = t.check(changed[0], progress=lambda row: told.append(row.step))
@@ -41,7 +41,7 @@ def test_only_what_is_asked_for_is_run_and_told(dialect: str) -> None:
 
 
 def test_it_can_be_given_up(dialect: str) -> None:
-    t = wb.trace(wb.samples.load("mlp", dialect=dialect), door(dialect).presets()[0].pipeline)
+    t = wb.trace(wb.samples.load("mlp", dialect=dialect), door(dialect).passes.presets()[0].pipeline)
     with pytest.raises(wb.WorkbenchError):
         t.check(cancelled=lambda: True)
 

@@ -9,7 +9,7 @@ from dialect_facts import Facts
 
 import workbench as wb
 from workbench.cli import main
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 
 # it looks for nodes of another module
 FAILS = "CutFusion{edges=[(0, 1, 0)],ops=['none', 'none']}"
@@ -20,7 +20,7 @@ def test_trace_writes_what_the_same_call_in_python_gives(
     dialect: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "t.wbtrace"
-    passes = f"{door(dialect).fusing()},-FoldConstant"
+    passes = f"{door(dialect).passes.fusing()},-FoldConstant"
     assert main(["trace", "sample:mlp{layers=2}", "-p", passes, "-o", str(path)]) == 0
     lines = capsys.readouterr().out.splitlines()
     theirs = wb.trace(wb.samples.load("mlp", layers=2), passes)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 
 SMALL: dict[str, dict[str, int]] = {
     "attention": {"seq": 8, "heads": 2, "head": 4},
@@ -42,7 +42,7 @@ def replayed(
 
     paths = {name: str(folder / name) for name in ("module", "result")}
     paths.update(params=str(folder / "params.bin"), code=str(folder / "code.py"))
-    door(workload.dialect).dump(workload, folder)
+    door(workload.dialect).frontend.dump(workload, folder)
     Path(paths["module"]).write_text((folder / "module.json").read_text())
     Path(paths["params"]).write_bytes(tvm.runtime.save_param_dict(workload.params))
     Path(paths["code"]).write_text(text)
@@ -58,7 +58,7 @@ def replayed(
 
 
 def passes_of(dialect: str, place: int) -> wb.Pipeline:
-    return wb.Pipeline.parse(door(dialect).presets()[place].pipeline)
+    return wb.Pipeline.parse(door(dialect).passes.presets()[place].pipeline)
 
 
 @pytest.mark.parametrize("place", [0, 1])
@@ -67,11 +67,11 @@ def test_a_pipelines_code_makes_an_equal_module(name: str, place: int, dialect: 
     w = wb.samples.load(name, dialect=dialect, **SMALL.get(name, {}))
     t = wb.trace(w, passes_of(dialect, place))
     assert t.failed is None
-    assert door(dialect).same(replayed(w, t.code(), tmp_path), t.result)
+    assert door(dialect).frontend.same(replayed(w, t.code(), tmp_path), t.result)
 
 
 def test_passes_of_ours_are_imported_and_no_others(dialect: str, tmp_path: Path) -> None:
-    *before, fuse = wb.Pipeline.parse(door(dialect).fusing())
+    *before, fuse = wb.Pipeline.parse(door(dialect).passes.fusing())
     made = wb.trace(wb.samples.load("mlp", dialect=dialect, layers=1, width=4), wb.Pipeline(before))
     w = wb.load(made.result)
     kernel = next(kernel for kernel in wb.explain_fusion(w).kernels if len(kernel.ops) > 1)
@@ -80,7 +80,7 @@ def test_passes_of_ours_are_imported_and_no_others(dialect: str, tmp_path: Path)
     t = wb.trace(w, f"{cut},{fuse}")
     assert t.failed is None
     assert len([line for line in t.code().splitlines() if line.endswith("import CutFusion")]) == 1
-    assert door(dialect).same(replayed(w, t.code(), tmp_path, alone=""), t.result)
+    assert door(dialect).frontend.same(replayed(w, t.code(), tmp_path, alone=""), t.result)
     assert "workbench" not in wb.trace(w, f"-{cut},{fuse}").code()
 
 
@@ -93,9 +93,9 @@ def test_the_passes_of_ours_that_code_knows_are_those_there_are(dialect: str) ->
 
 def test_options_switches_and_levels_are_kept(dialect: str, tmp_path: Path) -> None:
     w = wb.samples.load("parallel_cast", dialect=dialect)
-    t = wb.trace(w, f"-FoldConstant,EliminateCommonSubexpr,{door(dialect).fusing()}", 1)
+    t = wb.trace(w, f"-FoldConstant,EliminateCommonSubexpr,{door(dialect).passes.fusing()}", 1)
     assert "# " in t.code()
-    assert door(dialect).same(replayed(w, t.code(), tmp_path), t.result)
+    assert door(dialect).frontend.same(replayed(w, t.code(), tmp_path), t.result)
 
 
 def mine(module: Any) -> Any:
@@ -113,7 +113,7 @@ def test_a_function_of_the_persons_own_is_in_the_code(dialect: str, tmp_path: Pa
     t = wb.trace(w, [mine])
     assert t.steps[0].changed
     assert "def mine(module" in t.code()
-    assert door(dialect).same(replayed(w, t.code(), tmp_path), t.result)
+    assert door(dialect).frontend.same(replayed(w, t.code(), tmp_path), t.result)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_builds_code_makes_the_module_that_the_trace_ended_with(dialect: str, 
     w = wb.samples.load("conv_bias_batch_norm", dialect=dialect)
     t = wb.trace_build(w, opt_level=3, whole=False, disabled=["FoldConstant"])
     result = replayed(w, t.code(), tmp_path, "optimized(mod, params)")
-    after = door(dialect).load(result, None, w.name)
+    after = door(dialect).frontend.load(result, None, w.name)
     assert after is not None
     assert wb.diff(t.end.graph, after.graph).empty
     assert t.end.graph.kernel_count == after.graph.kernel_count

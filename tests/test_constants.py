@@ -12,7 +12,7 @@ from dialect_facts import Facts
 import workbench as wb
 from workbench.dialects import arrays
 from workbench.dialects.base import SAFE_DEPTH
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 
 TYPES = ("float32", "float16", "float64", "int8", "int64", "uint8", "bool", "bfloat16", "int4")
 SMALL_JSON = 40_000
@@ -22,15 +22,15 @@ SMALL_JSON = 40_000
 def test_a_module_with_large_constants_comes_back(dialect: str, dtype: str, tmp_path: Path) -> None:
     given = wb.load(module_of(dialect, dtype), name="given")
     back = handed_over(given, tmp_path)
-    assert door(dialect).same(back.module, given.module)
+    assert door(dialect).frontend.same(back.module, given.module)
     assert back.graph.nodes == given.graph.nodes
     assert back.text() == given.text()
     assert given.text() == wb.load(module_of(dialect, dtype), name="given").text()
 
 
 def handed_over(workload: wb.Workload, folder: Path) -> wb.Workload:
-    door(workload.dialect).dump(workload, folder)
-    return door(workload.dialect).restore(folder)
+    door(workload.dialect).frontend.dump(workload, folder)
+    return door(workload.dialect).frontend.restore(folder)
 
 
 def test_no_large_constant_is_in_the_json(dialect: str, tmp_path: Path) -> None:
@@ -43,21 +43,21 @@ def test_no_large_constant_is_in_the_json(dialect: str, tmp_path: Path) -> None:
 
 def test_a_small_constant_stays_in_the_json(dialect: str, tmp_path: Path) -> None:
     given = wb.load(module_of(dialect, "int8", (arrays.LARGE - 1,)), name="given")
-    assert door(dialect).same(handed_over(given, tmp_path).module, given.module)
+    assert door(dialect).frontend.same(handed_over(given, tmp_path).module, given.module)
     assert arrays.read(tmp_path / "constants", lambda *read: read) == {}
 
 
 def test_a_module_comes_back_twice(dialect: str, tmp_path: Path) -> None:
     given = wb.load(module_of(dialect), name="given")
     once = handed_over(given, tmp_path)
-    assert door(dialect).same(handed_over(once, tmp_path).module, given.module)
+    assert door(dialect).frontend.same(handed_over(once, tmp_path).module, given.module)
 
 
 def test_a_constant_used_twice_stays_one(dialect: str, tmp_path: Path) -> None:
     back = handed_over(wb.load(module_of(dialect), name="given"), tmp_path)
     again = tmp_path / "again"
     again.mkdir()
-    door(dialect).dump(back, again)
+    door(dialect).frontend.dump(back, again)
     written = (tmp_path / "constants" / "params.raw").stat().st_size
     assert (again / "constants" / "params.raw").stat().st_size == written
 
@@ -75,6 +75,6 @@ def test_a_deep_module_with_a_large_constant_comes_back(
     dialect: str, facts: Facts, length: int, tmp_path: Path
 ) -> None:
     given = wb.load(deep(dialect, length), name="deep")
-    assert door(dialect).same(handed_over(given, tmp_path).module, given.module)
+    assert door(dialect).frontend.same(handed_over(given, tmp_path).module, given.module)
     written = (tmp_path / "constants" / "params.raw").stat().st_size
     assert (written > 0) == (length < SAFE_DEPTH or facts.deep_constants)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.dialects import parts
+from workbench.dialects import registry
 from workbench.dialects.base import Workload
 from workbench.errors import LoadError, TooDeep, UnknownName, WorkbenchError
 from workbench.graph.model import Graph
@@ -53,7 +53,7 @@ def workload(request: pytest.FixtureRequest, dialect: str) -> Workload:
 
 
 def lowered(workload: Workload) -> wb.Trace:
-    return wb.trace(workload, parts.dialect(workload.dialect).fusing())
+    return wb.trace(workload, registry.dialect(workload.dialect).passes.fusing())
 
 
 def assert_sound(graph: Graph) -> None:
@@ -98,16 +98,16 @@ def test_a_graph_survives_json(workload: Workload) -> None:
 
 
 def test_reading_twice_gives_equal_graphs(workload: Workload) -> None:
-    assert parts.dialect(workload.dialect).graph(workload.module, workload.name) == workload.graph
+    assert registry.dialect(workload.dialect).frontend.graph(workload.module, workload.name) == workload.graph
 
 
 def test_dump_and_restore_give_an_equal_workload(workload: Workload, tmp_path: Path) -> None:
-    door = parts.dialect(workload.dialect)
+    door = registry.dialect(workload.dialect)
     folder = tmp_path / workload.name
     folder.mkdir()
-    door.dump(workload, folder)
-    back = door.restore(folder)
-    assert door.same(back.module, workload.module)
+    door.frontend.dump(workload, folder)
+    back = door.frontend.restore(folder)
+    assert door.frontend.same(back.module, workload.module)
     assert back.graph == workload.graph
     assert back.params.keys() == workload.params.keys()
     assert all((back.params[name].numpy() == value.numpy()).all() for name, value in workload.params.items())
@@ -122,7 +122,7 @@ def test_printed_text_reads_back(dialect: str, name: str, suffix: str, tmp_path:
         source = tmp_path / f"{name}{suffix}"
         source.write_text(printed, encoding="utf-8")
     back = wb.load(source)
-    assert parts.dialect(dialect).same(back.module, sample(name).module)
+    assert registry.dialect(dialect).frontend.same(back.module, sample(name).module)
     assert wb.diff(sample(name).graph, back.graph).empty
 
 
@@ -131,7 +131,7 @@ def test_a_saved_module_reads_back(workload: Workload, tmp_path: Path) -> None:
 
     path = tmp_path / "saved.json"
     path.write_text(tvm.ir.save_json(workload.module), encoding="utf-8")
-    assert parts.dialect(workload.dialect).same(wb.load(path).module, workload.module)
+    assert registry.dialect(workload.dialect).frontend.same(wb.load(path).module, workload.module)
 
 
 def test_loading_takes_what_a_person_has(workload: Workload) -> None:
@@ -213,7 +213,9 @@ def test_an_off_pass_and_a_failing_pass_are_steps(workload: Workload) -> None:
     def nothing(module: Any) -> Any:
         return module
 
-    pipeline = wb.Pipeline([nothing, broken, f"-{FUSE}", lambda module: 3, parts.dialect(workload.dialect).fusing()])
+    pipeline = wb.Pipeline(
+        [nothing, broken, f"-{FUSE}", lambda module: 3, registry.dialect(workload.dialect).passes.fusing()]
+    )
     trace = wb.trace(workload, pipeline)
     assert [step.status for step in trace.steps[:4]] == ["same", "error", "off", "error"]
     assert "on purpose" in trace.steps[1].error

@@ -23,14 +23,14 @@ def test_random_indices_are_inside_of_the_table(lookup: wb.Workload) -> None:
 
 
 def test_a_lowered_program_gets_the_inputs_of_the_one_it_is_compared_with(lookup: wb.Workload) -> None:
-    from workbench.dialects.parts import dialect
+    from workbench.dialects.registry import dialect
 
-    lowered = wb.load(wb.trace(lookup, dialect(lookup.dialect).fusing()).result, lookup.params)
+    lowered = wb.load(wb.trace(lookup, dialect(lookup.dialect).passes.fusing()).result, lookup.params)
     assert wb.compare_outputs(lookup, lowered)
 
 
 def test_another_module_of_the_program_gets_the_same_inputs(lookup: wb.Workload) -> None:
-    from workbench.dialects.parts import dialect
+    from workbench.dialects.registry import dialect
 
-    lowered = lookup.of(wb.trace(lookup, dialect(lookup.dialect).fusing()).result)
+    lowered = lookup.of(wb.trace(lookup, dialect(lookup.dialect).passes.fusing()).result)
     assert lowered.limits == {"ids": 3}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 from workbench.graph.layers import layered_pair
 from workbench.graph.model import Graph
 
@@ -50,7 +50,7 @@ def test_small_samples_have_none(dialect, name):
 
 @pytest.mark.parametrize("name", ["bert", "resnet18"])
 def test_what_a_pass_leaves_stays_in_its_layer(dialect, facts, name):
-    passes = f"{facts.folded}{facts.mixed},EliminateCommonSubexpr,{door(dialect).fusing()}{facts.after_fusion}"
+    passes = f"{facts.folded}{facts.mixed},EliminateCommonSubexpr,{door(dialect).passes.fusing()}{facts.after_fusion}"
     trace = wb.trace(wb.samples.load(name, dialect=dialect), passes, opt_level=4)
     assert trace.failed is None
     for step in trace.steps:

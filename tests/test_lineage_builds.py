@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 
 SIZES = {"attention": {"seq": 8, "heads": 2, "head": 4}}
 
@@ -18,7 +18,7 @@ def sample(name: str, dialect: str) -> wb.Workload:
 
 @pytest.mark.parametrize("name", ["mlp", "attention", "branches", "parallel_cast"])
 def test_every_operator_of_the_fused_graph_came_from_somewhere_and_is_in_its_kernel(name: str, dialect: str) -> None:
-    t = wb.trace(sample(name, dialect), door(dialect).fusing())
+    t = wb.trace(sample(name, dialect), door(dialect).passes.fusing())
     for node in t.end.graph.ops:
         found = t.lineage(-1, node.id)
         assert found.origins, node
@@ -43,7 +43,7 @@ def test_a_conv2d_stays_one_through_a_build(dialect: str) -> None:
 
 
 def test_a_saved_trace_tells_the_same(tmp_path: Path, dialect: str) -> None:
-    t = wb.trace(sample("branches", dialect), door(dialect).fusing())
+    t = wb.trace(sample("branches", dialect), door(dialect).passes.fusing())
     opened = wb.Trace.open(t.save(tmp_path / "t.wbtrace"))
     for node in t.start.graph.nodes:
         ours, theirs = (which.lineage(0, node.id, "before") for which in (t, opened))

@@ -14,7 +14,7 @@ import pytest
 from dialect_facts import Facts
 
 import workbench as wb
-from workbench.dialects import parts, registry
+from workbench.dialects import readers, registry
 from workbench.errors import LoadError, ParseError, WorkbenchError, from_data, to_data
 from workbench.pipeline.load import Allowance
 from workbench.worker.parent import worker
@@ -25,7 +25,7 @@ def small(dialect: str) -> wb.Workload:
 
 
 def saved(workload: wb.Workload, folder: Path) -> str:
-    parts.dialect(workload.dialect).dump(workload, folder)
+    registry.dialect(workload.dialect).frontend.dump(workload, folder)
     return (folder / "module.json").read_text()
 
 
@@ -46,9 +46,9 @@ def test_damaged_json(dialect: str, tmp_path: Path) -> None:
 def test_loading_twice_gives_the_same(dialect: str, tmp_path: Path) -> None:
     workload = small(dialect)
     text = saved(workload, tmp_path)
-    here, guarded = registry.load(text), wb.load(text)
+    here, guarded = readers.load(text), wb.load(text)
     assert guarded.graph == here.graph
-    assert parts.dialect(dialect).same(guarded.module, here.module)
+    assert registry.dialect(dialect).frontend.same(guarded.module, here.module)
     assert (guarded.name, guarded.notes, guarded.params) == (here.name, here.notes, here.params)
 
 
@@ -116,9 +116,9 @@ def test_errors_cross_processes() -> None:
 
 def test_cost_of_the_child(dialect: str, tell: Callable[[object], None]) -> None:
     text = small(dialect).text()
-    assert wb.load(text).graph == registry.load(text).graph
+    assert wb.load(text).graph == readers.load(text).graph
     taken = {}
-    for name, load in (("here", registry.load), ("guarded", wb.load)):
+    for name, load in (("here", readers.load), ("guarded", wb.load)):
         times = []
         for _ in range(7):
             start = time.perf_counter()

@@ -18,7 +18,7 @@ import pytest
 
 import workbench as wb
 from workbench.cli import main
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 from workbench.measurement.row import may_win
 from workbench.worker.parent import Progress, worker
 
@@ -95,7 +95,7 @@ def test_a_cancel_ends_what_runs_and_what_waits(faulty: None) -> None:
 def test_a_pass_that_changes_the_answer_is_wrong_and_has_times(dialect: str) -> None:
     workload = small()
     other = wb.load(small().module, {name: -value.numpy() - 1 for name, value in workload.params.items()})
-    bound = door(dialect).bind(other.module, other.params)
+    bound = door(dialect).frontend.bind(other.module, other.params)
 
     def lie(module):
         return bound

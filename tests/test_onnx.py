@@ -13,8 +13,8 @@ import pytest
 
 import workbench as wb
 from workbench.cli import main
-from workbench.dialects import registry
-from workbench.dialects.parts import dialect as door
+from workbench.dialects import readers
+from workbench.dialects.registry import dialect as door
 from workbench.errors import LoadError, UnknownName
 from workbench.pipeline.outputs import run_once
 
@@ -43,7 +43,7 @@ def test_bert_loads_steps_and_has_twelve_layers_before_and_after(dialect: str, w
     assert (workload.name, workload.dialect, workload.notes) == ("bert", dialect, [])
     wanted = [f"layer.{i}" for i in range(12)]
     assert layers(workload.graph) == wanted
-    trace = wb.trace(workload, door(dialect).fusing())
+    trace = wb.trace(workload, door(dialect).passes.fusing())
     assert trace.failed is None
     assert trace.steps[-1].changed
     assert trace.end.graph.kernel_count < workload.graph.kernel_count
@@ -318,7 +318,7 @@ def test_weights_outside_the_models_folder_are_not_read(tmp_path: Path, dialect:
 def test_without_onnx_the_message_names_the_extra(twelve: Path, dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(LoadError, match=r"pip install 'tvm-workbench\[onnx\]'"):
-        registry.load(twelve)
+        readers.load(twelve)
 
 
 def test_the_command_line_takes_onnx_files(
@@ -329,7 +329,10 @@ def test_the_command_line_takes_onnx_files(
     shapes = ["--input", "x=2,4"]
     assert main(["show", str(small), *shapes, "-o", str(tmp_path / "m.html")]) == 0
     assert (tmp_path / "m.html").stat().st_size > 10_000
-    assert main(["trace", str(small), *shapes, "-p", door(dialect).fusing(), "-o", str(tmp_path / "t.wbtrace")]) == 0
+    assert (
+        main(["trace", str(small), *shapes, "-p", door(dialect).passes.fusing(), "-o", str(tmp_path / "t.wbtrace")])
+        == 0
+    )
     assert main(["kernels", str(small), *shapes]) == 0
     assert main(["export", str(small), "-o", str(tmp_path / "g.json"), *shapes]) == 0
     assert capsys.readouterr().err == ""

@@ -10,10 +10,10 @@ import pytest
 from onnx_models import convolutions, padded, reference, reshaped
 
 import workbench as wb
-from workbench.dialects import registry
+from workbench.dialects import readers
 from workbench.dialects.importers import onnx_simpler
+from workbench.dialects.importers.converting import Converting
 from workbench.dialects.importers.files import importer
-from workbench.dialects.importers.quiet import Converting
 from workbench.errors import LoadError, Unconverted
 from workbench.pipeline.outputs import run_once
 
@@ -79,7 +79,7 @@ def test_without_onnxscript_the_message_names_the_extra(dialect, monkeypatch):
         LoadError, match=r"no; replace it; .*package onnxscript; pip install 'tvm-workbench\[simplify\]'"
     ):
         onnx_simpler.workload(refusing(dialect, "Concat"), padded(), "padded", None)
-    assert registry.load(convolutions()).notes == []
+    assert readers.load(convolutions()).notes == []
 
 
 def test_what_converters_log_and_warn_is_kept_once(capfd):

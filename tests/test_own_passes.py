@@ -26,11 +26,11 @@ def same(module: Any) -> Any:
 
 
 def merged(module: Any) -> Any:
-    from workbench.dialects.parts import dialect, installed
+    from workbench.dialects.registry import dialect, installed
 
     here = installed()
     assert here
-    return dialect(here).make("EliminateCommonSubexpr", {})(module)
+    return dialect(here).passes.make("EliminateCommonSubexpr", {})(module)
 
 
 def replaced(module: Any) -> Any:
@@ -136,11 +136,11 @@ def test_a_pass_may_change_the_module_that_it_is_given(w: wb.Workload) -> None:
 
 @pytest.mark.parametrize("passes", [["EliminateCommonSubexpr"], [merged], [same, merged, same]])
 def test_isolated_passes_make_the_same_modules(w: wb.Workload, passes: list[Any]) -> None:
-    from workbench.dialects.parts import dialect as door
+    from workbench.dialects.registry import dialect as door
 
     ours, theirs = wb.trace(w, passes, isolated=True), wb.trace(w, passes)
     assert [step.status for step in ours.steps] == [step.status for step in theirs.steps]
-    assert door(w.dialect).same(ours.result, theirs.result)
+    assert door(w.dialect).frontend.same(ours.result, theirs.result)
     assert ours.end.graph == theirs.end.graph
 
 
@@ -151,10 +151,10 @@ def test_a_function_of_the_notebook_takes_along_what_it_uses(w: wb.Workload) -> 
 
 
 def test_a_pass_object_cannot_be_isolated_and_the_error_says_what_can(w: wb.Workload) -> None:
-    from workbench.dialects.parts import dialect as door
+    from workbench.dialects.registry import dialect as door
 
     with pytest.raises(PipelineError, match="give its name"):
-        wb.trace(w, [door(w.dialect).make("EliminateCommonSubexpr", {})], isolated=True)
+        wb.trace(w, [door(w.dialect).passes.make("EliminateCommonSubexpr", {})], isolated=True)
 
 
 def test_an_isolated_pass_is_given_up_while_it_runs(w: wb.Workload) -> None:

@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 import workbench as wb
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 from workbench.errors import UnknownName
 from workbench.measurement.race import judged
 
@@ -16,7 +16,7 @@ MERGE = "EliminateCommonSubexpr"
 
 @pytest.fixture
 def passes(dialect, facts):
-    return f"{MERGE},FoldConstant,{door(dialect).fusing()}{facts.after_fusion}"
+    return f"{MERGE},FoldConstant,{door(dialect).passes.fusing()}{facts.after_fusion}"
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
-from workbench.dialects.base import dialect_of
+from workbench.dialects.registry import dialect_of
 from workbench.dialects.schedule_search import best_cost_model
 from workbench.dialects.scheduling import RECORDS
 from workbench.errors import MeasureError, StoreError, UnknownName, WorkbenchError
@@ -173,7 +173,7 @@ def test_its_code_rebuilds_the_model_without_the_workbench(dialect: str, tuned: 
     import numpy as np
 
     w = tuned.workload
-    dialect_of(w).dump(w, tmp_path)
+    dialect_of(w).frontend.dump(w, tmp_path)
     params = {name: value.numpy() for name, value in w.params.items()}
     data = expected = np.linspace(-1, 1, 32, dtype="float32").reshape(1, 32)
     for layer in range(3):

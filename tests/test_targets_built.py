@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.dialects.parts import part
 from workbench.errors import WorkbenchError
 from workbench.targets import kind_of, target_text
 
@@ -111,10 +110,14 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ],
 )
 def test_triple_of_this_machine_is_added(dialect: str, text: str, triple: str, host: str) -> None:
-    made = part(dialect, "target").make_target(text)
+    from workbench.dialects.target import make_target
+
+    made = make_target(text)
     assert made.attrs.get("mtriple", "") == triple
     assert (made.host.attrs["mtriple"] if made.host else "") == host
 
 
 def test_default_triple_is_left_as_it_is(dialect: str) -> None:
-    assert str(part(dialect, "target").make_target("llvm")) == str(objects("llvm"))
+    from workbench.dialects.target import make_target
+
+    assert str(make_target("llvm")) == str(objects("llvm"))

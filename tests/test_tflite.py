@@ -12,7 +12,7 @@ import pytest
 import tflite
 
 import workbench as wb
-from workbench.dialects import registry
+from workbench.dialects import readers
 from workbench.errors import LoadError
 from workbench.pipeline.outputs import run_once
 
@@ -132,4 +132,4 @@ def test_a_damaged_file_is_a_load_error(path: Path, cut: int, dialect: str) -> N
 def test_without_tflite_the_message_names_the_extra(path: Path, dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tflite", None)
     with pytest.raises(LoadError, match=r"pip install 'tvm-workbench\[tflite\]'"):
-        registry.load(path)
+        readers.load(path)

@@ -10,7 +10,7 @@ import time
 import pytest
 
 import workbench as wb
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 from workbench.errors import NoDevice, WorkbenchError
 from workbench.measurement.count import count_config, look
 from workbench.pipeline.config import Config
@@ -170,7 +170,7 @@ def test_what_is_far_behind_in_kernels_and_bytes_is_not_built(dialect):
 
 def test_the_winner_is_given_back_as_a_workload_and_as_code(dialect, facts):
     workload = wb.samples.load("parallel_cast")
-    passes = f"FoldConstant,{door(dialect).fusing()}{facts.after_fusion}"
+    passes = f"FoldConstant,{door(dialect).passes.fusing()}{facts.after_fusion}"
     for space in (wb.Space.switches(workload), wb.Space(pipeline=passes, toggles=("FuseOps",))):
         found = wb.tune(workload, space, objective="kernels", trials=3, check=False, **QUICK)
         applied = found.apply()

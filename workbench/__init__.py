@@ -31,7 +31,7 @@ _HOMES = {
     "pattern_for": "dialects.matching",
     "Workload": "dialects.base",
     "to_relax": "dialects.translating",
-    "passes": "dialects.passes",
+    "passes": "dialects.registry",
     "samples": "samples",
     "Pipeline": "pipeline.spec",
     "Trace": "pipeline.trace",
@@ -113,7 +113,7 @@ if TYPE_CHECKING:
     from workbench.dialects.kinds import explain_kind as explain_kind
     from workbench.dialects.matching import match as match
     from workbench.dialects.matching import pattern_for as pattern_for
-    from workbench.dialects.passes import passes as passes
+    from workbench.dialects.registry import passes as passes
     from workbench.dialects.translating import to_relax as to_relax
     from workbench.graph.diff import diff as diff
     from workbench.graph.dominance import dominators as dominators

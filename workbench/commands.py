@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
 from workbench.dialects.entries import Shapes
-from workbench.dialects.parts import installed
-from workbench.dialects.registry import PASTES, TEXTS
+from workbench.dialects.readers import PASTES, TEXTS
+from workbench.dialects.registry import installed
 from workbench.errors import LoadError, WorkbenchError, writing
 from workbench.graph.model import Graph
 from workbench.graph.received import Damaged, literal

@@ -245,3 +245,13 @@ def _word(name: str, value: Any) -> str:
 def _shown(value: object) -> str:
     text = repr(value) if isinstance(value, (str, int, float, bool, type(None))) else type(value).__name__
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def target_argument(text: str) -> str | dict[str, Any]:
+    """Return the target as Relax's TVM takes it: a dictionary; a kind or a tag alone as it is.
+
+    >>> target_argument("llvm -mcpu=core-avx2 -num-cores=4"), target_argument("llvm")
+    ({'kind': 'llvm', 'mcpu': 'core-avx2', 'num-cores': 4}, 'llvm')
+    """
+    fields = target_fields(text)
+    return fields if len(fields) > 1 else fields["kind"]

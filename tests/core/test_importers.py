@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.cli import main
+from workbench.dialects.importers.converting import refuse
 from workbench.dialects.importers.executor_json import build_graph
 from workbench.dialects.importers.params import LIST, TENSOR, read_params
-from workbench.dialects.importers.unsupported import refuse
 from workbench.errors import LoadError
 
 # split(x, 2 parts): its second part, and exp of both, on another device; in the layout of TVM 0.17

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from workbench.measurement.race import Race
 from workbench.pipeline.config import Config
 from workbench.widgets.workbench import measurements
 from workbench.widgets.workbench.measurements import Measurements
@@ -86,3 +87,14 @@ def test_a_waiting_configuration_is_withdrawn_when_a_measured_one_is_chosen(benc
     bench.ask(C)
     assert bench.finish() == {C.label: "ok", A.label: "ok"}
     assert B.label not in bench.begun
+
+
+def test_newest_race_of_a_pair_is_kept_and_the_older_ones_are_dropped(bench: Bench) -> None:
+    bench.go.set()
+    for config in (A, B, C):
+        bench.ask(config)
+        assert bench.measures.wait(PATIENCE)
+    for ratio in (1.0, 1.1, 1.2):
+        bench.measures.keep_race(A, B, Race(A.label, B.label, "llvm", ratio, ratio, ratio, (), ()))
+    bench.measures.keep_race(B, A, Race(B.label, A.label, "llvm", 0.8, 0.8, 0.8, (), ()))
+    assert [(race.a, race.ratio) for race in bench.measures.races] == [(B.label, 0.8)]

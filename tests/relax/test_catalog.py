@@ -8,8 +8,7 @@ import pytest
 from tvm import relax
 
 import workbench as wb
-from workbench.dialects.relax.catalog import LOCKED, constructors
-from workbench.dialects.relax.presets import PRESETS, TOGGLES
+from workbench.dialects.relax.passes.catalog import LOCKED, PRESETS, TOGGLES, constructors
 
 NAMES = {info.name: info for info in wb.passes("relax")}
 
@@ -44,9 +43,9 @@ def test_what_is_locked_and_what_can_be_toggled_exists() -> None:
 @pytest.mark.parametrize("name", sorted(name for name, info in NAMES.items() if info.opt_level is not None))
 @pytest.mark.filterwarnings("ignore:.*has been renamed")
 def test_a_pass_that_literals_can_make_is_made(name: str) -> None:
-    from workbench.dialects.relax.dialect import DIALECT
+    from workbench.dialects.relax import DIALECT
 
-    assert DIALECT.is_pass(DIALECT.make(name, NAMES[name].example))
+    assert DIALECT.passes.is_pass(DIALECT.passes.make(name, NAMES[name].example))
     assert name in constructors()
 
 

@@ -14,7 +14,7 @@ from tvm import relax
 import workbench as wb
 from workbench.dialects import compat
 from workbench.dialects.base import Workload
-from workbench.dialects.relax.dialect import DIALECT
+from workbench.dialects.relax import DIALECT
 from workbench.errors import LoadError
 
 
@@ -59,8 +59,8 @@ def test_a_frontends_module_is_read() -> None:
 @pytest.mark.parametrize("level", [0, 1])
 def test_the_level_of_the_context_is_honoured(level: int) -> None:
     workload = wb.samples.load("parallel_cast")
-    after = DIALECT.apply(DIALECT.make("EliminateCommonSubexpr", {}), workload.module, level)
-    assert DIALECT.same(after, workload.module) is (level == 0)
+    after = DIALECT.passes.apply(DIALECT.passes.make("EliminateCommonSubexpr", {}), workload.module, level)
+    assert DIALECT.frontend.same(after, workload.module) is (level == 0)
 
 
 @pytest.mark.parametrize(("level", "fuses"), [(0, False), (2, True)])
@@ -71,8 +71,8 @@ def test_fuse_ops_takes_its_level_from_the_context(level: int, fuses: bool) -> N
 
 def test_modules_are_equal_whatever_their_variables_are_called() -> None:
     text = wb.samples.load("chain").text()
-    assert DIALECT.same(wb.load(text).module, wb.load(text.replace("lv1", "another")).module)
-    assert not DIALECT.same(wb.load(text).module, wb.load(text.replace("R.nn.relu", "R.exp")).module)
+    assert DIALECT.frontend.same(wb.load(text).module, wb.load(text.replace("lv1", "another")).module)
+    assert not DIALECT.frontend.same(wb.load(text).module, wb.load(text.replace("R.nn.relu", "R.exp")).module)
 
 
 def test_a_person_s_pass_may_leave_the_module_unnormalised() -> None:
@@ -100,7 +100,7 @@ def test_a_person_s_pass_that_does_not_type_check_is_a_step_with_its_error() -> 
 def test_an_ffi_that_ends_the_process_is_refused_in_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tvm_ffi, "__version__", "0.1.15.post2")
     with pytest.raises(wb.WorkbenchError, match=r"apache-tvm-ffi==0\.1\.14"):
-        DIALECT.dump(wb.samples.load("chain"), tmp_path)
+        DIALECT.frontend.dump(wb.samples.load("chain"), tmp_path)
 
 
 @pytest.mark.parametrize("version", ["0.24.0", "0.28.dev1", "1.0.0", "unversioned"])
@@ -126,5 +126,5 @@ def test_constant_shaped_like_a_place_of_a_large_one(tmp_path: Path) -> None:
         out = builder.emit(relax.Tuple([relax.const(one), relax.const(large)]))
         builder.emit_func_output(out)
     module = builder.get()
-    DIALECT.dump(Workload(module, {}, "m", "relax"), tmp_path)
-    assert DIALECT.same(DIALECT.restore(tmp_path).module, module)
+    DIALECT.frontend.dump(Workload(module, {}, "m", "relax"), tmp_path)
+    assert DIALECT.frontend.same(DIALECT.frontend.restore(tmp_path).module, module)

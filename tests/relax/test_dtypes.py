@@ -11,7 +11,7 @@ from tvm import relax
 
 import workbench as wb
 from workbench.dialects import arrays, compat
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 
 BUILT = (
     *("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu"),
@@ -59,8 +59,8 @@ def test_constant_of_every_type(dtype: str, shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("dtype", TYPES)
 def test_parameter_of_every_type_comes_back(dtype: str, tmp_path: Path) -> None:
     given = {f"p{len(shape)}": tensor(dtype, shape) for shape in [(), (5,), (0, 2)]}
-    door("relax").dump(wb.Workload(workload(dtype, ()).module, given, "odd", "relax"), tmp_path)
-    for name, back in door("relax").restore(tmp_path).params.items():
+    door("relax").frontend.dump(wb.Workload(workload(dtype, ()).module, given, "odd", "relax"), tmp_path)
+    for name, back in door("relax").frontend.restore(tmp_path).params.items():
         assert (back.dtype, back.shape) == (given[name].dtype, given[name].shape)
         np.testing.assert_array_equal(arrays.bytes_of(back), arrays.bytes_of(given[name]))
 

@@ -11,7 +11,7 @@ from tvm import relax
 
 import workbench as wb
 from workbench.dialects import compat
-from workbench.dialects.relax.dialect import DIALECT
+from workbench.dialects.relax import DIALECT
 from workbench.graph.model import Graph
 
 SHAPE = (2, 3)
@@ -75,7 +75,7 @@ def test_the_walk_finds_the_calls_that_tvm_finds(module: tvm.IRModule) -> None:
 @settings(deadline=None, max_examples=40)
 def test_printed_text_reads_back_to_the_same_graph(module: tvm.IRModule) -> None:
     read = wb.load(module.script(show_meta=True))
-    assert DIALECT.same(read.module, module)
+    assert DIALECT.frontend.same(read.module, module)
     assert wb.diff(wb.load(module).graph, read.graph).empty
 
 

@@ -12,7 +12,7 @@ import workbench as wb
 from workbench.analysis.patterns.pattern import PatternError
 from workbench.analysis.patterns.read import parse
 from workbench.analysis.patterns.write import code
-from workbench.dialects.relax.patterns import paired
+from workbench.dialects.relax.patterns.pairs import paired
 from workbench.errors import UnknownName
 
 ANY_PATH = 'dominates(is_op("relax.split")(None), wildcard(), is_op("relax.permute_dims")(None))'

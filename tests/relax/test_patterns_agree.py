@@ -15,8 +15,8 @@ from tvm.relax import dpl
 import workbench as wb
 from workbench.analysis.patterns.matcher import Matcher
 from workbench.analysis.patterns.pattern import PatternError
-from workbench.dialects.relax.patterns import paired
-from workbench.dialects.relax.patterns_program import RelaxProgram, programs
+from workbench.dialects.relax.patterns.pairs import paired
+from workbench.dialects.relax.patterns.program import RelaxProgram, programs
 
 
 class Drawn:

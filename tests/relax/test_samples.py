@@ -12,7 +12,7 @@ from tvm import relax
 
 import workbench as wb
 from workbench.dialects import compat
-from workbench.dialects.relax import build
+from workbench.dialects.relax.compiler import build
 
 
 def output(name: str, inputs: dict[str, np.ndarray], opt_level: int) -> np.ndarray:

@@ -11,7 +11,7 @@ import tvm
 
 import workbench as wb
 from workbench.dialects.base import Workload
-from workbench.dialects.relax.nodes import tree_of
+from workbench.dialects.relax.text.nodes import tree_of
 from workbench.errors import LoadError, ParseError
 
 SMALL = {"attention": {"seq": 8, "heads": 2, "head": 4}, "bert": {"layers": 1, "hidden": 16, "seq": 8, "heads": 2}}
@@ -155,11 +155,11 @@ STAGES = (
 @pytest.mark.parametrize("pipeline", STAGES)
 @pytest.mark.parametrize("name", ["attention", "bert", "branches", "conv_bias_batch_norm", "mlp", "parallel_cast"])
 def test_what_tvm_prints_reads_back(name: str, pipeline: str) -> None:
-    from workbench.dialects.relax.dialect import DIALECT
+    from workbench.dialects.relax import DIALECT
 
     module = wb.trace(wb.samples.load(name, **SMALL.get(name, {})), pipeline).result
     read: Workload = wb.load(module.script(show_meta=True))
-    assert DIALECT.same(read.module, module)
+    assert DIALECT.frontend.same(read.module, module)
 
 
 def test_what_tvm_prints_and_can_not_read_is_refused_by_tvm_not_by_us() -> None:

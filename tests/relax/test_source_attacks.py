@@ -21,10 +21,10 @@ import tvm
 import tvm_ffi
 
 import workbench as wb
-from workbench.dialects.registry import load
-from workbench.dialects.relax import names, values
+from workbench.dialects.readers import load
 from workbench.dialects.relax.saved import load_metadata
-from workbench.dialects.relax.source import find_program
+from workbench.dialects.relax.text import expressions, vocabulary
+from workbench.dialects.relax.text.source import find_program
 from workbench.errors import LoadError, ParseError, WorkbenchError
 
 CALLS: list[str] = []
@@ -60,8 +60,8 @@ tvm_ffi.register_global_func("workbench.CANARY", _canary, override=True)
 def _canary_is_silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     global watching
     monkeypatch.setattr(builtins, "CANARY", _canary, raising=False)
-    monkeypatch.setattr(values, "PYTHON", frozenset(dir(builtins)))
-    names.vocabulary()
+    monkeypatch.setattr(expressions, "PYTHON", frozenset(dir(builtins)))
+    vocabulary.vocabulary()
     # garbage of earlier tests removes its files when it is collected; a text did not call that
     gc.collect()
     gc.freeze()
@@ -83,7 +83,7 @@ def _parser_names() -> dict[str, int]:
 def read(text: str) -> bool:
     """Read a text as a user does, and hand what is accepted to TVM's parser with nothing kept from it."""
     try:
-        source = find_program(text, names.vocabulary())
+        source = find_program(text, vocabulary.vocabulary())
     except LoadError:
         return False
     constants: dict[str, object] = {"metadata": {}}
@@ -445,12 +445,12 @@ COMPUTED_BY_PYTHON = (
 @pytest.mark.parametrize("statement", COMPUTED_BY_PYTHON)
 def test_python_computes_nothing(statement: str) -> None:
     with pytest.raises(ParseError, match=r"arithmetic on literals|several values"):
-        find_program(TIR + f"        {statement}\n" + MAIN, names.vocabulary())
+        find_program(TIR + f"        {statement}\n" + MAIN, vocabulary.vocabulary())
 
 
 def test_variables_of_a_kernel_are_declared_on_one_line() -> None:
     text = TIR + "        m, n = T.int32(), T.int64()\n        T.evaluate(m + n)\n" + MAIN
-    assert "(T.int32(), T.int64())" in find_program(text, names.vocabulary()).program
+    assert "(T.int32(), T.int64())" in find_program(text, vocabulary.vocabulary()).program
 
 
 PLACES = (

@@ -20,8 +20,8 @@ from tvm.contrib import graph_executor  # pyright: ignore[reportAttributeAccessI
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import workbench as wb
-from workbench.dialects.relay import build
-from workbench.dialects.relay.running import Running
+from workbench.dialects.relay.compiler import build
+from workbench.dialects.relay.compiler.running import Running
 
 DATA = Path(__file__).parents[1] / "data"
 SMALL: dict[str, dict[str, int]] = {

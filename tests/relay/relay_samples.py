@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.dialects.relay.presets import PRESETS
+from workbench.dialects.relay.passes.catalog import PRESETS
 
 
 def opt_3() -> str:

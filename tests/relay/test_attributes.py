@@ -12,8 +12,8 @@ import tvm
 from tvm import relay
 
 import workbench as wb
-from workbench.dialects.relay import dialect
-from workbench.dialects.relay.attribute_types import UNREGISTERED, attribute_type
+from workbench.dialects.relay import frontend
+from workbench.dialects.relay.object_types import UNREGISTERED, attribute_type
 from workbench.dialects.relay.paste.reading import read_all
 from workbench.errors import LoadError
 
@@ -98,7 +98,7 @@ def read_alone(case: attribute_cases.Case, form: str) -> str:
     text = case.module().astext(show_meta_data=form == "metadata")
     reading = read_all(text)[0]
     try:
-        made = dialect._made if form == "pasted" else dialect.module_of_reading
+        made = frontend._made if form == "pasted" else frontend.module_of_reading
         module, notes = made(reading, {})
     except LoadError:
         return "refused"
@@ -120,7 +120,7 @@ def found(cases: list[attribute_cases.Case], form: str, tell: Tell) -> Counter[s
 @pytest.fixture
 def untyped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take modules as they are made: the arguments of the cases do not fit all attributes."""
-    monkeypatch.setattr(dialect, "_typed", lambda module: module)
+    monkeypatch.setattr(frontend, "infer_types", lambda module: module)
 
 
 @pytest.mark.usefixtures("untyped")

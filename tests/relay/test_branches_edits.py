@@ -12,7 +12,7 @@ from tvm import relay
 import workbench as wb
 from workbench.analysis import legality
 from workbench.analysis.legality import IllegalEdit
-from workbench.dialects.parts import dialect
+from workbench.dialects.registry import dialect
 from workbench.dialects.relay.passes.nodes import located
 from workbench.errors import PipelineError, WorkbenchError
 
@@ -85,7 +85,7 @@ def test_every_edge_of_a_sample_is_cut_or_refused_in_words(sample):
             assert len(refusal.split()) > 5
             continue
         cut = wb.cut(w, edge)
-        assert dialect("relay").same(wb.trace(w, cut.edits).result, cut.module)
+        assert dialect("relay").frontend.same(wb.trace(w, cut.edits).result, cut.module)
         fused = wb.trace(cut, "FuseOps{fuse_opt_level=2}").end.graph
         assert not any(node.op == "annotation.stop_fusion" for node in fused.nodes)
 
@@ -130,7 +130,7 @@ def test_random_regions_are_forced_or_refused_in_words(sample):
         forced = wb.force(w, nodes)
         made = [g for g in forced.graph.groups if g.kind == "primitive"]
         assert len(made) == 1
-        assert dialect("relay").same(wb.trace(w, forced.edits).result, forced.module)
+        assert dialect("relay").frontend.same(wb.trace(w, forced.edits).result, forced.module)
         kinds = lambda graph: sorted((n.op, n.type) for n in graph.ops)  # noqa: E731  twice used, once written
         assert kinds(forced.graph) == kinds(w.graph)
         kernels(forced)
@@ -263,7 +263,7 @@ def test_edits_replayed_on_another_program_are_refused():
     assert step.status == "error"
     assert "run it on the module that its ids were taken from" in step.error
     with pytest.raises(PipelineError):
-        dialect("relay").make("ForceFusion", {"nothing": 1})
+        dialect("relay").passes.make("ForceFusion", {"nothing": 1})
 
 
 def test_a_region_for_a_compiler_is_a_function_of_the_module():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
-from workbench.dialects.parts import dialect
+from workbench.dialects.registry import dialect
 from workbench.errors import PipelineError, UnknownName
 
 PASSES = {info.name: info for info in wb.passes("relay")}
@@ -27,10 +27,10 @@ def test_a_pass_has_a_sentence_and_options_with_types(name):
     "name", sorted(name for name, info in PASSES.items() if not info.ours and not any(o.required for o in info.options))
 )
 def test_a_pass_without_required_options_can_be_made_and_has_a_level(name):
-    made = dialect("relay").make(name, {})
-    assert dialect("relay").is_pass(made) or callable(made)
-    if dialect("relay").is_pass(made):
-        assert PASSES[name].opt_level == dialect("relay").runs_at(made)
+    made = dialect("relay").passes.make(name, {})
+    assert dialect("relay").passes.is_pass(made) or callable(made)
+    if dialect("relay").passes.is_pass(made):
+        assert PASSES[name].opt_level == dialect("relay").passes.opt_level_of(made)
 
 
 def test_locked_passes_say_why():
@@ -47,17 +47,17 @@ def test_options_show_their_defaults():
 @pytest.mark.parametrize("name", ["FuseOp", "fuseops", "Nonsense"])
 def test_an_unknown_pass_is_refused_with_near_names(name):
     with pytest.raises(UnknownName, match="no Relay pass named"):
-        dialect("relay").make(name, {})
+        dialect("relay").passes.make(name, {})
 
 
 @pytest.mark.parametrize("options", [{"nothing": 1}, {"fuse_opt_level": "two"}])
 def test_options_that_a_pass_does_not_take_are_refused_by_its_name(options):
     with pytest.raises(PipelineError, match="FuseOps cannot be made"):
-        dialect("relay").make("FuseOps", options)
+        dialect("relay").passes.make("FuseOps", options)
 
 
 def test_presets_and_toggles_name_passes_that_exist():
-    for preset in dialect("relay").presets():
+    for preset in dialect("relay").passes.presets():
         assert {step.name for step in wb.Pipeline.parse(preset.pipeline)} <= set(PASSES), preset.name
         assert preset.doc
-    assert set(dialect("relay").toggles()) <= set(PASSES)
+    assert set(dialect("relay").passes.toggles()) <= set(PASSES)

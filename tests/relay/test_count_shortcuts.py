@@ -10,9 +10,9 @@ import tvm
 from tvm import relay
 
 import workbench as wb
-from workbench.dialects.base import dialect_of
+from workbench.dialects.registry import dialect_of
 from workbench.dialects.relay import folding
-from workbench.dialects.relay.kernels import program_of_module
+from workbench.dialects.relay.compiler.kernels import program_of_module
 from workbench.dialects.relay.shortcuts import quickly_optimized
 from workbench.errors import MeasureError
 
@@ -39,7 +39,7 @@ def shown(module: tvm.IRModule) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("name", ["branches", "conv_bias_batch_norm", "attention", "parallel_cast"])
 def test_folds_what_tvm_folds(name):
     workload = wb.samples.load(name)
-    bound = dialect_of(workload).bind(workload.module, workload.params)
+    bound = dialect_of(workload).frontend.bind(workload.module, workload.params)
     module = relay.transform.InferType()(relay.transform.SimplifyInference()(bound))
     ours = tvm.IRModule(module.functions)
     folding.Folder().fold(ours)

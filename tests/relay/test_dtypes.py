@@ -11,7 +11,7 @@ from tvm import relay
 
 import workbench as wb
 from workbench.dialects import arrays
-from workbench.dialects.parts import dialect as door
+from workbench.dialects.registry import dialect as door
 
 TYPES = (
     *("bool", "uint1", "float16", "bfloat16", "float32", "float64", "e4m3_float8", "e5m2_float8"),
@@ -49,8 +49,8 @@ def test_constant_of_every_type(dtype: str, shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("dtype", TYPES)
 def test_parameter_of_every_type_comes_back(dtype: str, tmp_path: Path) -> None:
     given = {f"p{len(shape)}": tensor(dtype, shape) for shape in [(), (5,), (0, 2)]}
-    door("relay").dump(wb.Workload(workload(dtype, ()).module, given, "odd", "relay"), tmp_path)
-    for name, back in door("relay").restore(tmp_path).params.items():
+    door("relay").frontend.dump(wb.Workload(workload(dtype, ()).module, given, "odd", "relay"), tmp_path)
+    for name, back in door("relay").frontend.restore(tmp_path).params.items():
         assert (back.dtype, back.shape) == (given[name].dtype, given[name].shape)
         np.testing.assert_array_equal(arrays.bytes_of(back), arrays.bytes_of(given[name]))
 

@@ -10,7 +10,7 @@ from tvm import relay
 
 import workbench as wb
 from workbench.dialects.cuda_code import compiled_where_it_runs
-from workbench.dialects.relay.kernels import Watch, external_functions, program_of_json, program_of_module
+from workbench.dialects.relay.compiler.kernels import Watch, external_functions, program_of_json, program_of_module
 
 TWO = {"cpu": "llvm", "cuda": "cuda -arch=sm_80"}
 ROW = 4 * 8 * 4

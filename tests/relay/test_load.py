@@ -106,11 +106,11 @@ def test_an_unknown_sample_offers_near_names():
 
 
 def test_dump_and_restore_give_the_same_workload(tmp_path):
-    from workbench.dialects.parts import dialect
+    from workbench.dialects.registry import dialect
 
     workload = wb.samples.load("mlp")
-    dialect("relay").dump(workload, tmp_path)
-    restored = dialect("relay").restore(tmp_path)
+    dialect("relay").frontend.dump(workload, tmp_path)
+    restored = dialect("relay").frontend.restore(tmp_path)
     assert tvm.ir.structural_equal(restored.module, workload.module)
     assert all(np.array_equal(restored.params[k].numpy(), workload.params[k].numpy()) for k in workload.params)
 

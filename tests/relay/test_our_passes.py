@@ -8,7 +8,7 @@ import tvm
 from tvm import relay
 
 import workbench as wb
-from workbench.dialects.parts import dialect
+from workbench.dialects.registry import dialect
 from workbench.dialects.relay.passes import OURS, CombineParallelOps, MergeIdenticalKernels
 from workbench.errors import PipelineError
 
@@ -268,4 +268,4 @@ def test_what_cannot_be_done_rightly_is_refused_in_words(options, said):
     with pytest.raises(PipelineError, match=said):
         CombineParallelOps(**options)
     with pytest.raises(PipelineError, match=said):
-        dialect("relay").make("CombineParallelOps", options)
+        dialect("relay").passes.make("CombineParallelOps", options)

@@ -8,7 +8,7 @@ import tvm
 from tvm import relay
 
 import workbench as wb
-from workbench.dialects.parts import dialect
+from workbench.dialects.registry import dialect
 from workbench.pipeline.outputs import OutputDifference, difference
 
 
@@ -37,7 +37,7 @@ def test_a_clip_that_forgets_the_rounding_is_caught() -> None:
 @pytest.mark.parametrize("sample", ["parallel_cast", "attention", "conv_bias_batch_norm", "branches", "mlp"])
 def test_what_the_compiler_does_to_a_sample_keeps_its_answer(sample: str) -> None:
     w = wb.samples.load(sample)
-    preset = next(preset for preset in dialect("relay").presets() if preset.name == "opt 3, weights bound")
+    preset = next(preset for preset in dialect("relay").passes.presets() if preset.name == "opt 3, weights bound")
     trace = wb.trace(w, preset.pipeline)
     assert trace.failed is None
     after = wb.Workload(trace.result, w.params, sample, "relay")

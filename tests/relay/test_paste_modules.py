@@ -14,7 +14,7 @@ from small_samples import SMALL
 from tvm import relay
 
 import workbench as wb
-from workbench.dialects.parts import dialect
+from workbench.dialects.registry import dialect
 from workbench.dialects.relay.diagnostics import told
 from workbench.dialects.relay.objects import module_of
 from workbench.dialects.relay.paste import read_all
@@ -53,7 +53,7 @@ def round_trip(name, module):
     (reading,) = read_all(text)
     theirs = parsed_by_tvm(text)
     assert not reading.repairs
-    assert plain(reading.graph("g")) == plain(dialect("relay").graph(theirs, "g")), name
+    assert plain(reading.graph("g")) == plain(dialect("relay").frontend.graph(theirs, "g")), name
     return theirs, reading
 
 

@@ -17,8 +17,8 @@ from workbench.analysis.patterns import Pattern
 from workbench.analysis.patterns.groups import attempts
 from workbench.analysis.patterns.matcher import Matcher
 from workbench.analysis.patterns.pattern import PatternError
-from workbench.dialects.relay.patterns import paired
-from workbench.dialects.relay.patterns_program import RelayProgram, programs
+from workbench.dialects.relay.patterns.pairs import paired
+from workbench.dialects.relay.patterns.program import RelayProgram, programs
 
 TYPED = ("type", "shape", "dtype")
 ON_SAMPLES = [

@@ -54,7 +54,7 @@ def test_results_of_the_function_before_are_not_shown(steps):
     steps.use_entry("second")
     assert steps.wait()
     state = steps.state
-    old.exploration._tell(rows=[{"name": "late"}])
+    old.exploration._push(rows=[{"name": "late"}])
     old.measurements.keep_race(Config(name="a"), Config(name="b"), None)
     old.reports.busy("rows")({"what": "late", "fraction": None, "since": 0.0})
     old_panel.show()

@@ -1,20 +1,15 @@
-"""What a dialect must offer, and the values it trades in."""
+"""Workloads, and passes and presets as values."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
+from workbench.dialects import registry
+from workbench.errors import LoadError
 from workbench.graph.model import Graph, Options, depth
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from workbench.dialects.counted import Program
-
 
 SAFE_DEPTH = 5000
 """Operators in a chain that TVM's recursive passes take. Of chains tried, 5,000 ran and 20,000 ended the process."""
@@ -97,7 +92,7 @@ class Workload:
     def graph(self) -> Graph:
         """The neutral picture of the module; made once."""
         if self._graph is None:
-            self._graph = dialect_of(self).graph(self.module, self.name)
+            self._graph = registry.dialect_of(self).frontend.graph(self.module, self.name)
         return self._graph
 
     @property
@@ -114,7 +109,7 @@ class Workload:
 
     def text(self) -> str:
         """The module as TVM prints it, with types and without the values of constants."""
-        return dialect_of(self).text(self.module)
+        return registry.dialect_of(self).frontend.text(self.module)
 
     def sent_limits(self) -> Mapping[str, int] | None:
         """Return `limits` for another process; None where that process finds the same ones when it needs them."""
@@ -123,7 +118,7 @@ class Workload:
     def entries(self) -> tuple[str, ...]:
         """Return the names of the functions that `wb.load(..., entry=)` takes, `main` first."""
         whole = self.whole or self
-        return dialect_of(whole).entries(whole.module)
+        return registry.dialect_of(whole).frontend.entries(whole.module)
 
     def of(self, module: Any) -> Workload:
         """Return the same program as another module, with the parameters and sizes of this one."""
@@ -145,239 +140,64 @@ class Workload:
         return f"Workload({self.name!r}, {self.dialect}, {len(self.params)} parameters{noted})"
 
 
-class Built(Protocol):
-    """A compiled workload, in the child process. A dialect's `build.compiled(workload, target, config)` makes it."""
+class GraphOnly(Workload):
+    """A Workload without a module: its graph can be looked at and compared, passes and builds are refused in a sentence.
 
-    tvm: str
-    "TVM's version"
-    threads: int
-    "threads its runtime uses"
-
-    def program(self) -> Program:
-        """The calls of one run, in execution order."""
-        ...
-
-    def module(self) -> Any:
-        """The module whose kernels were compiled, each still a function of its operators."""
-        ...
-
-    def calls(self) -> list[dict[str, Any]]:
-        """One row a call, in execution order, with its launches: Program.rows."""
-        ...
-
-    def forms(self) -> tuple[str, ...]:
-        """The forms of code there are, the target's own first."""
-        ...
-
-    def code(self, form: str) -> str:
-        """The generated code of the whole library in a form."""
-        ...
-
-    def source(self) -> str:
-        """The generated code in the target's own form."""
-        ...
-
-    def export(self, path: Path) -> None:
-        """Write the library, for another process or another machine; as `.tar` it is linked where it is loaded."""
-        ...
-
-    def load(self, seed: int) -> Running:
-        """It on the device of its target, with random inputs."""
-        ...
-
-
-@dataclass(frozen=True)
-class KernelTime:
-    """What one call of a kernel took."""
-
-    function: str
-    samples: list[float]
-    "seconds of one run"
-
-
-class Running(Protocol):
-    """A compiled workload with its inputs, on a device."""
-
-    method: str
-    "how `run` times"
-    kernel_method: str
-    "how `kernels` times"
-
-    def run(self, number: int) -> float:
-        """Run it so many times, always with the same inputs: the mean seconds of one run."""
-        ...
-
-    def outputs(self) -> list[np.ndarray]:
-        """What one run gives, tuples flattened."""
-        ...
-
-    def kernels(self, budget: float) -> list[KernelTime]:
-        """What each call took, in execution order, in about `budget` seconds; calls that run nothing may be left out."""
-        ...
-
-
-class Dialect(Protocol):
-    """A TVM IR behind one small door. Modules go in and out as opaque objects."""
-
-    name: str
-
-    def load(self, source: Any, params: Mapping[str, Any] | None, name: str) -> Workload | None:
-        """A Workload, or None where `source` is nothing of this dialect. Text and files are read by `read`."""
-        ...
-
-    def read(self, text: str, is_json: bool, name: str) -> Workload:
-        """A Workload of printed text, or of JSON that TVM wrote."""
-        ...
-
-    def entries(self, module: Any) -> tuple[str, ...]:
-        """Names of the functions that can be built and run, `main` first."""
-        ...
-
-    def entered(self, module: Any, entry: str) -> Any:
-        """The module with that function as `main`, without the functions of the dialect that it does not call."""
-        ...
-
-    def sized(self, module: Any, shapes: Mapping[str, int | Sequence[int]]) -> Any:
-        """Return the module for these sizes: Relax checks them and keeps them symbolic, Relay writes them into the types.
-
-        Raises
-        ------
-        UnknownName
-            `main` does not have a symbolic dimension or an open input of that name.
-        LoadError
-            A size does not fit.
-        """
-        ...
-
-    def check_types(self, module: Any) -> None:
-        """Refuse a module whose types are too large to be printed.
-
-        Raises
-        ------
-        LoadError
-            They have too many fields.
-        """
-        ...
-
-    def text(self, module: Any) -> str:
-        """The module as TVM prints it."""
-        ...
-
-    def graph(self, module: Any, name: str) -> Graph:
-        """The neutral picture of the module."""
-        ...
-
-    def passes(self) -> tuple[PassInfo, ...]:
-        """Every pass that a pipeline can name."""
-        ...
-
-    def fusing(self) -> str:
-        """The pipeline that makes kernels of any module, for counting them."""
-        ...
-
-    def copied(self, module: Any) -> Any:
-        """The same functions in a module of their own, for code that may change the module it is given."""
-        ...
-
-    def presets(self) -> tuple[Preset, ...]:
-        """Pipelines worth starting from, the best one to begin with first."""
-        ...
-
-    def toggles(self) -> tuple[str, ...]:
-        """The passes of the compiler's own pipeline that a PassContext can switch."""
-        ...
-
-    def make(self, name: str, options: Mapping[str, Any]) -> Any:
-        """The TVM pass of that name with these options."""
-        ...
-
-    def apply(self, compiled: Any, module: Any, opt_level: int) -> Any:
-        """Run one pass as TVM's Sequential would at this opt_level, with types inferred after it."""
-        ...
-
-    def typed(self, module: Any) -> Any:
-        """The module with its types inferred; raises LoadError where they do not fit."""
-        ...
-
-    def bind(self, module: Any, params: Mapping[str, Any]) -> Any:
-        """The module with its parameters as constants, which is what the compiler makes of it before any pass."""
-        ...
-
-    def rewritten(self, callback: Any, module: Any) -> Any:
-        """The module with what a DFPatternCallback's pattern matches replaced, in every function of the dialect."""
-        ...
-
-    def is_pass(self, thing: Any) -> bool:
-        """Whether it is one of TVM's Pass objects."""
-        ...
-
-    def is_module(self, thing: Any) -> bool:
-        """Whether it is an IRModule."""
-        ...
-
-    def runs_at(self, compiled: Any) -> int:
-        """The lowest opt_level at which a Sequential runs this pass."""
-        ...
-
-    def same(self, first: Any, second: Any) -> bool:
-        """Whether two modules are structurally equal."""
-        ...
-
-    def dump(self, workload: Workload, folder: Path) -> None:
-        """Write module and parameters into a folder, for another process of the same dialect."""
-        ...
-
-    def restore(self, folder: Path) -> Workload:
-        """Read what `dump` wrote."""
-        ...
-
-
-class Reader(Protocol):
-    """Makes TVM's objects of what was received: in this process, or in a child process first."""
-
-    def program(self, text: str, is_json: bool, name: str) -> Workload:
-        """A Workload of TVMScript, or of JSON that `tvm.ir.save_json` wrote."""
-        ...
-
-    def relay(self, text: str, params: Mapping[str, Any], name: str) -> list[Workload]:
-        """A Workload of each module in a Relay text, where TVM has Relay."""
-        ...
-
-    def model(self, format: str, source: Any, name: str, inputs: Any) -> Workload:
-        """A Workload of another framework's model: a path to its file, or the object that was read from one.
-
-        Parameters
-        ----------
-        format
-            Names its importer: `onnx`, `tflite`.
-        """
-        ...
-
-
-def dialect_of(workload: Workload) -> Dialect:
-    """The dialect that a workload is written in.
-
-    Raises
-    ------
-    LoadError
-        The workload has no module, so there is nothing for a dialect to do; the message says why, and what to do.
+    Parameters
+    ----------
+    graph
+        What is known.
+    why
+        What it was made of and what to do instead, for the refusal.
+    notes
+        What a person should know of the picture.
+    text
+        The text it was read from, as far as it was repaired; empty where it was read from none.
+    metadata
+        Values of the text's constants, as JSON of TVM's own.
     """
-    from workbench.dialects.parts import dialect
 
-    _ = workload.module  # a GraphOnly's own reason says more than that this TVM lacks a dialect
-    return dialect(workload.dialect)
+    def __init__(self, graph: Graph, why: str, notes: Sequence[str] = (), text: str = "", metadata: str = "") -> None:
+        self.params: dict[str, Any] = {}
+        self.name = graph.name
+        self.dialect = graph.dialect
+        self.notes = list(notes)
+        self.edits = self.entry = ""
+        self.shapes = {}
+        self.whole = None
+        self.choices = {}
+        self._graph = graph
+        self.why = why
+        self.said = text
+        self.metadata = metadata
+
+    @property
+    def module(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]  there is none to give
+        raise LoadError(self.why)
+
+    def text(self) -> str:
+        """The text it was read from; raises LoadError where there was none."""
+        if not self.said:
+            raise LoadError(self.why)
+        return self.said
+
+    def __repr__(self) -> str:
+        what = "text" if self.said else "picture"
+        noted = f", {len(self.notes)} in .notes" if self.notes else ""
+        return f"Workload({self.name!r}, {self.dialect}, {what} only{noted})"
 
 
-def runnable(graph: Graph, dialect: Dialect, module: Any) -> Graph:
+def runnable(graph: Graph, dialect: str, module: Any) -> Graph:
     """Return the graph of a module with `ask_after`, which runs a pass on that module."""
     return replace(graph, ask_after=cache(partial(_graph_after, graph, dialect, module)))
 
 
-def _graph_after(graph: Graph, dialect: Dialect, module: Any, name: str, options: Options) -> Graph | None:
+def _graph_after(graph: Graph, dialect: str, module: Any, name: str, options: Options) -> Graph | None:
     if depth(graph) > SAFE_DEPTH:
         return None
     try:
-        after = dialect.apply(dialect.make(name, dict(options)), dialect.copied(module), 4)
-        return dialect.graph(after, graph.name)
+        here = registry.dialect(dialect)
+        after = here.passes.apply(here.passes.make(name, dict(options)), here.frontend.copy(module), 4)
+        return here.frontend.graph(after, graph.name)
     except Exception:  # noqa: BLE001  a pass raises errors of many classes
         return None

@@ -8,7 +8,8 @@ from dataclasses import replace
 from operator import index
 from typing import Any
 
-from workbench.dialects.base import Workload, dialect_of
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect_of
 from workbench.errors import LoadError, UnknownName
 
 Shapes = Mapping[str, int | Sequence[int]]
@@ -98,10 +99,10 @@ def _with_entry(workload: Workload, entry: str | None) -> Workload:
     if entry is None or entry == workload.entry:
         return workload
     here = dialect_of(whole)
-    names = here.entries(whole.module)
+    names = here.frontend.entries(whole.module)
     if entry not in names:
         raise UnknownName("function to run", entry, names)
-    made = whole.of(here.entered(whole.module, entry))
+    made = whole.of(here.frontend.with_entry(whole.module, entry))
     takes = {node.op for node in made.graph.nodes if node.kind == "param"}
     made.params = {name: value for name, value in whole.params.items() if name in takes}
     renamed = [] if entry == "main" else [f"`main` is the function {entry} of the module that was loaded"]
@@ -117,7 +118,7 @@ def _with_sizes(workload: Workload, sizes: Mapping[str, int | tuple[int, ...]]) 
     if not sizes:
         return workload
     refuse_without_main(workload, LoadError)
-    module = dialect_of(workload).sized(workload.module, sizes)
+    module = dialect_of(workload).frontend.with_sizes(workload.module, sizes)
     return replace(
         workload.of(module),
         notes=list(workload.notes),

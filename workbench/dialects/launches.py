@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import tvm
@@ -71,3 +71,18 @@ def _call(value: Any, functions: dict[str, Any]) -> Launches:
 
 _BY_NAME = ("call_ffi_kernel", "tvm_call_packed", "tvm_call_cpacked", "call_extern")
 "operators that call what their first argument names"
+
+
+REPEATS = 5
+MOST_RUNS = 10_000
+
+
+def evaluated(module: Any, function: str, arguments: Sequence[Any], device: Any, budget: float) -> list[float]:
+    """Seconds of one run, REPEATS times, in about `budget` seconds altogether; one warm-up run is not counted."""
+
+    def samples(number: int, repeat: int) -> list[float]:
+        timed = module.time_evaluator(function, device, number=number, repeat=repeat)
+        return [float(seconds) for seconds in timed(*arguments).results]
+
+    once = samples(1, 1)[0]
+    return samples(max(1, min(MOST_RUNS, int(budget / REPEATS / max(once, 1e-7)))), REPEATS)

@@ -13,6 +13,8 @@ from workbench.analysis.patterns.read import parse
 from workbench.analysis.patterns.report import PatternReport, report
 from workbench.analysis.patterns.suggest import SuggestedPattern, suggest
 from workbench.dialects.base import Workload
+from workbench.dialects.facets import Matcher
+from workbench.dialects.registry import dialect_of, known_dialect
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
 
@@ -85,6 +87,10 @@ def pattern_for(source: Workload | Graph, nodes: Iterable[int], exact: bool = Tr
     return suggest(matcher.programs, matcher.graph, chosen, matcher.match, exact)
 
 
+_PATTERNS = {"relay": "tvm.relay.dataflow_pattern", "relax": "tvm.relax.dpl"}
+"dialect -> the module of its pattern objects"
+
+
 @dataclass(frozen=True)
 class _GraphMatcher:
     """Matches with what a Graph says."""
@@ -96,43 +102,10 @@ class _GraphMatcher:
         return report(self.programs, _read(pattern), self.graph)
 
 
-class _RelayMatcher(_GraphMatcher):
-    """Matches with what TVM says of its expressions."""
-
-    def match(self, pattern: Any) -> PatternReport:
-        from workbench.dialects.relay.patterns import paired
-
-        both = paired(pattern)
-        for program in self.programs:
-            program.ask(both)
-        return report(self.programs, both.pattern, self.graph)
-
-
-class _RelaxMatcher(_GraphMatcher):
-    """Matches with what TVM says of its expressions; `dominates`, which Relax's language lacks, on the graph."""
-
-    def match(self, pattern: Any) -> PatternReport:
-        from workbench.dialects.relax.patterns import paired
-        from workbench.dialects.relax.patterns_tried import tried
-
-        both = paired(pattern)
-        if both.ours:
-            return report(of_graph(self.graph), both.pattern, self.graph)
-        for program in self.programs:
-            program.ask(both)
-        return report(self.programs, both.pattern, self.graph, tried)
-
-
-def _matcher(source: Workload | Graph) -> _GraphMatcher:
+def _matcher(source: Workload | Graph) -> Matcher:
+    if isinstance(source, Workload):
+        return dialect_of(source).patterns.matcher(source)
     graph = _graph(source)
-    if isinstance(source, Workload) and source.dialect == "relax":
-        from workbench.dialects.relax.patterns_program import programs as relax_programs
-
-        return _RelaxMatcher(graph, relax_programs(source.module, source.name))
-    if isinstance(source, Workload) and source.dialect == "relay":
-        from workbench.dialects.relay.patterns_program import programs
-
-        return _RelayMatcher(graph, programs(source.module, source.name))
     return _GraphMatcher(graph, of_graph(graph))
 
 
@@ -149,12 +122,7 @@ def _read(pattern: Any) -> Pattern:
         return pattern
     if isinstance(pattern, str):
         return parse(pattern)
-    if type(pattern).__module__ == "tvm.relay.dataflow_pattern":
-        from workbench.dialects.relay.patterns import paired
-
-        return paired(pattern).pattern
-    if type(pattern).__module__.startswith("tvm.relax.dpl"):
-        from workbench.dialects.relax.patterns import paired as relax_paired
-
-        return relax_paired(pattern).pattern
+    for dialect, module in _PATTERNS.items():
+        if type(pattern).__module__.startswith(module):
+            return known_dialect(dialect).patterns.read(pattern)
     raise PatternError(f'a {type(pattern).__name__} is no pattern; give its text, such as is_op("nn.relu")(wildcard())')

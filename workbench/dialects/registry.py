@@ -1,202 +1,107 @@
-"""Which dialects there are, which one an object belongs to, and which one this environment's TVM can run.
-
-A dialect is found by what the user's object is, never by importing a TVM to look.
-"""
+"""The dialects by name, and the one that this environment's TVM runs. Nothing here imports a TVM."""
 
 from __future__ import annotations
 
-import re
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+import importlib.util
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from workbench.dialects.base import Reader, Workload
-from workbench.dialects.entries import Shapes, chosen, only_entry
-from workbench.dialects.graph_only import GraphOnly
-from workbench.dialects.importers.files import SUFFIXES as IMPORTED
-from workbench.dialects.importers.files import converted, imported
-from workbench.dialects.importers.shapes import Inputs
-from workbench.dialects.parts import WHERE, dialect_here, installed
-from workbench.errors import LoadError, ParseError, reason
+from workbench.errors import LoadError, UnknownName, WorkbenchError
+from workbench.graph.nodes import DIALECTS
 
-Params = Mapping[str, Any] | Iterable[tuple[str, Any]]
-"name -> array, or pairs as relax.frontend.nn's export_tvm gives them"
-PASTES = (".relay", ".txt", ".log")
-"files of text that may hold several modules, and other things beside them"
-TEXTS = (*PASTES, ".json", ".py")
-"files whose programs `shapes=` gives sizes; `inputs=` is for the others"
-SUFFIXES = (*TEXTS, *IMPORTED)
-_CODE = re.compile(r"^\s*(?:@|class\b|def\b|from\b.*\bimport\b|import\b)", re.MULTILINE)
-"a line as Python's programs have, which TVMScript is one of"
-
-_HALF = re.compile("[\ud800-\udfff]")
-"what decoding with errors left in a string; TVM takes none"
+if TYPE_CHECKING:
+    from workbench.dialects.base import PassInfo, Workload
+    from workbench.dialects.facets import Dialect
 
 
-class Here:
-    """A Reader that makes TVM's objects in this process."""
-
-    def program(self, text: str, is_json: bool, name: str) -> Workload:
-        return dialect_here().read(text, is_json, name)
-
-    def relay(self, text: str, params: Mapping[str, Any], name: str) -> list[Workload]:
-        from workbench.dialects.relay.paste.reading import read_all
-        from workbench.dialects.relay.paste.workload import workloads_of
-
-        return workloads_of(read_all(text), params, name)
-
-    def model(self, format: str, source: Any, name: str, inputs: Inputs) -> Workload:
-        return converted(format, dialect_here().name, source, name, inputs)
+WHERE = {
+    "relay": "the Jupyter kernel `Relay (TVM 0.17)` (make one with `tvm-workbench install-relay`)",
+    "relax": "the main environment (pip install tvm-workbench[relax])",
+}
+"dialect -> the environment that has it"
 
 
-HERE = Here()
+_known: dict[str, Dialect] = {}
 
 
-def load(
-    source: Any,
-    params: Params | str | Path | None = None,
-    *,
-    name: str | None = None,
-    inputs: Inputs = None,
-    entry: str | None = None,
-    shapes: Shapes | None = None,
-    reader: Reader = HERE,
-) -> Workload:
-    """Make a Workload of a program in any form. `wb.load` describes what it takes (`pipeline/load.py`).
+def register(*dialects: Dialect) -> None:
+    """Make dialects known; `workbench.dialects` does it for its own when it is imported."""
+    _known.update({each.name: each for each in dialects})
 
-    Parameters
-    ----------
-    reader
-        Makes TVM's objects of texts and files.
+
+def known_dialect(name: str) -> Dialect:
+    """Return the dialect of a name, which may come from a file; its TVM may not be here.
+
+    Raises
+    ------
+    UnknownName
+        There is no such dialect.
+    """
+    if name not in _known:
+        raise UnknownName("dialect", str(name)[:40], _known)
+    return _known[name]
+
+
+def installed() -> str | None:
+    """The dialect that the TVM of this environment runs, looked up on disk without importing it."""
+    try:
+        spec = importlib.util.find_spec("tvm")
+    except (ModuleNotFoundError, ValueError):  # an import hook refuses it, or something else goes by its name
+        spec = None
+    if spec is None:
+        return None
+    folders = [Path(folder) for folder in spec.submodule_search_locations or ()]
+    return next((name for name in DIALECTS if any((folder / name).is_dir() for folder in folders)), None)
+
+
+@lru_cache
+@lru_cache
+def dialect(name: str) -> Dialect:
+    """The dialect of that name; imports its TVM.
+
+    Raises
+    ------
+    UnknownName, WorkbenchError
+        There is no such dialect, or this environment's TVM does not have it.
+    """
+    known = known_dialect(name)
+    here = installed()
+    if here != name:
+        found = f"TVM here runs {here}" if here else "there is no TVM here"
+        raise WorkbenchError(
+            f"{name} needs a TVM that has it, and {found}; use {WHERE[name]}, or open a saved trace or graph, which needs no TVM"
+        )
+    return known
+
+
+def dialect_of(workload: Workload) -> Dialect:
+    """The dialect that a workload is written in.
 
     Raises
     ------
     LoadError
-        The source is none of these, or cannot be read; the message says what to do.
+        The workload has no module, so there is nothing for a dialect to do; the message says why, and what to do.
     """
-    if isinstance(source, Workload):
-        return chosen(source, entry, shapes)
-    loaded = _loaded(source, params, name, inputs, reader)
-    return chosen(loaded if entry is not None or isinstance(loaded, GraphOnly) else only_entry(loaded), entry, shapes)
+    _ = workload.module  # a GraphOnly's own reason says more than that this TVM lacks a dialect
+    return dialect(workload.dialect)
 
 
-def _loaded(
-    source: Any, params: Params | str | Path | None, name: str | None, inputs: Inputs, reader: Reader
-) -> Workload:
-    external: Sequence[Any] = ()
-    if isinstance(source, tuple) and len(source) == 3 and isinstance(source[2], list):
-        *source, external = source
-        source = tuple(source)
-    if isinstance(source, tuple) and len(source) == 2:
-        source, params = source
-    if isinstance(params, (str, Path)):
-        from workbench.dialects.importers.params import read_params
-
-        params = read_params(Path(params))
-    loaded = _program(source, None if params is None else _by_name(params), name, inputs, reader)
-    if external:
-        loaded.notes.append(
-            f"{len(external)} external modules of the export are left out: their code cannot be built here"
-        )
-    return loaded
-
-
-def _by_name(params: Params) -> dict[str, Any]:
-    try:
-        found = dict(params)
-    except (TypeError, ValueError):
-        found = {None: params}
-    if not all(isinstance(name, str) for name in found):
-        raise LoadError("the parameters have no names; give arrays by name, params={'weight': array}")
-    return {str(name): value for name, value in found.items()}
-
-
-def _program(
-    source: Any, params: Mapping[str, Any] | None, name: str | None, inputs: Inputs, reader: Reader
-) -> Workload:
-    path = _as_path(source)
-    found = imported(source, path, params, name, inputs, reader)
-    if found is not None:
-        return found
-    if inputs:
+def dialect_here() -> Dialect:
+    """Return the dialect that this environment's TVM runs; raises LoadError where there is none."""
+    name = installed()
+    if name is None:
         raise LoadError(
-            "inputs are shapes that a model of another framework leaves open; give the sizes of this program with shapes="
+            "there is no TVM in this environment; use the kernel `Relay (TVM 0.17)`, or `pip install tvm-workbench[relax]`"
         )
-    if path is not None:
-        return _read(path, _file_text(path), params, name or path.stem, reader)[0]
-    if isinstance(source, str):
-        return _read(None, source, params, name or "text", reader)[0]
-    if "tvm" in sys.modules:
-        workload = dialect_here().load(source, params, name or "main")
-        if workload is not None:
-            return workload
-    raise LoadError(
-        f"a {type(source).__name__} is not something to load; give an IRModule, a Function, (module, params), text, or a path ending in {', '.join(SUFFIXES)}"
-    )
+    return dialect(name)
 
 
-def load_all(
-    source: Any, params: Mapping[str, Any] | None = None, *, name: str | None = None, reader: Reader = HERE
-) -> list[Workload]:
-    """Make a Workload of each module that a text holds, in order: `wb.CompareView(*wb.load_all(before_and_after))`.
-
-    Takes what `load` takes, and raises what it raises; what is no text gives one Workload.
-    """
-    params = None if params is None else _by_name(params)
-    path = _as_path(source)
-    if path is not None and path.suffix in PASTES:
-        return _read(path, _file_text(path), params, name or path.stem, reader)
-    if path is None and isinstance(source, str):
-        return _read(None, source, params, name or "text", reader)
-    return [load(source, params, name=name, reader=reader)]
-
-
-def _read(path: Path | None, text: str, params: Mapping[str, Any] | None, name: str, reader: Reader) -> list[Workload]:
-    """The modules of a text. Relay's is read without TVM, so it is read wherever it is found."""
-    from workbench.dialects.relay.paste.workload import is_relay, is_script
-
-    half = _HALF.search(text)
-    if half is not None:
-        raise ParseError("characters that UTF-8 has, not half of one", text, half.start())
-    if not text.strip():
-        raise LoadError(f"{path.name if path else 'the text'} is empty; give what TVM printed, or a path to it")
-    is_json = text.lstrip().startswith("{") if path is None else path.suffix == ".json"
-    if not is_json and installed() == "relay" and is_script(text):
-        raise LoadError(f"this is TVMScript, so Relax, and TVM here runs relay; use {WHERE['relax']}")
-    if not is_json and (is_relay(text) or installed() == "relay"):
-        return (reader if installed() == "relay" else HERE).relay(text, params or {}, name)
-    here = dialect_here()
-    if not is_json and not _CODE.search(text):
-        raise LoadError(
-            f"there is no program in {path.name if path else 'this text'}; give Relay text (`def @main(...)`, `%0 = ...`) or TVMScript (a class under @I.ir_module)"
+def passes(name: str | None = None) -> list[PassInfo]:
+    """The passes of a dialect, by default the one that this environment's TVM runs."""
+    found = name or installed()
+    if found is None:
+        raise WorkbenchError(
+            "there is no TVM in this environment; `pip install tvm-workbench[relax]`, or use the Relay kernel"
         )
-    workload = reader.program(text, is_json, name)
-    given = here.load(workload.module, params, name) if params else None
-    if given is not None:
-        given.notes, given.trusted = workload.notes, workload.trusted
-    return [given or workload]
-
-
-def _as_path(source: Any) -> Path | None:
-    """The path that `source` names; a string with a line break or a bracket in it is text, and so is an empty one."""
-    if isinstance(source, Path):
-        if "\0" in str(source):
-            raise LoadError(f"a path cannot hold a NUL character: {str(source)!r:.80}")
-        return source
-    if isinstance(source, str) and source.strip() and len(source) < 4096 and not set(source) & set("\n({\0"):
-        return Path(source)
-    return None
-
-
-def _file_text(path: Path) -> str:
-    if path.suffix not in SUFFIXES:
-        raise LoadError(
-            f"{path.name:.80} is of no kind that can be loaded; give a file ending in {', '.join(SUFFIXES)}"
-        )
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise LoadError(f"{path.name} is not text; give the text or JSON that TVM wrote") from None
-    except (OSError, ValueError) as error:  # a ValueError: the name holds a NUL
-        raise LoadError(f"{path!s:.200} cannot be read: {reason(error)}; check the path") from None
+    return list(dialect(found).passes.catalog())

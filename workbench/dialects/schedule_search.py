@@ -13,7 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects.scheduling import load_intrinsics, schedules_of
+from workbench.dialects import registry
+from workbench.dialects.facets import Tuning
+from workbench.dialects.scheduling import load_intrinsics
 from workbench.errors import last_line
 
 BATCH = 16
@@ -81,7 +83,7 @@ def search(
     told
         Called with what is being done where that takes seconds.
     """
-    here = schedules_of(dialect)
+    here = registry.dialect(dialect).tuning
     load_intrinsics(here.INTRINSICS)
     ms = here.ms
     bench = Bench(here, dialect, module, here.target_of(target, len(effort.cores)), database, effort.cores)
@@ -127,7 +129,7 @@ class Bench:
     """Where candidates of one kernel are built, run and kept."""
 
     def __init__(
-        self, here: Any, dialect: str, module: Any, target: Any, database: Any, cores: tuple[int, ...]
+        self, here: Tuning, dialect: str, module: Any, target: Any, database: Any, cores: tuple[int, ...]
     ) -> None:
         self.target = target
         self._here, self._dialect, self._module, self._database = here, dialect, module, database
@@ -143,7 +145,7 @@ class Bench:
             return None
         ms = self._here.ms
         info = ms.arg_info.ArgInfo.from_entry_func(self._module, remove_preproc=True)
-        return ms.search_strategy.MeasureCandidate(self._here.looked_at(self._module), info)
+        return ms.search_strategy.MeasureCandidate(self._here.unscheduled(self._module), info)
 
     def new(self, candidates: Iterable[Any]) -> list[Any]:
         """Those that were not tried before, each once."""
@@ -213,7 +215,7 @@ def reason(error: str) -> str:
     return last_line(RuntimeError(error))[:160]
 
 
-def _runner(here: Any, cores: Sequence[int]) -> Any:
+def _runner(here: Tuning, cores: Sequence[int]) -> Any:
     """TVM's runner, with a process that it keeps: one candidate at a time, so that none disturbs another."""
     if "runner" not in _pools:
         timing = here.ms.runner.EvaluatorConfig(number=1, repeat=3, min_repeat_ms=30, enable_cpu_cache_flush=False)
@@ -223,7 +225,7 @@ def _runner(here: Any, cores: Sequence[int]) -> Any:
     return _pools["runner"]
 
 
-def _builder(here: Any, cores: tuple[int, ...]) -> Any:
+def _builder(here: Tuning, cores: tuple[int, ...]) -> Any:
     """Processes that compile, and are kept: TVM's own builder starts new ones for each batch."""
     if "builder" not in _pools:
         _pools["builder"] = here.PopenPoolExecutor(
@@ -239,7 +241,7 @@ def _builder(here: Any, cores: tuple[int, ...]) -> Any:
 def _built(order: tuple[str, Any, Any]) -> str:
     """In a process of the builder: a candidate compiled, and where its library is."""
     dialect, module, target = order
-    here = schedules_of(dialect)
+    here = registry.dialect(dialect).tuning
     load_intrinsics(here.INTRINSICS)
     path = Path(tempfile.mkdtemp(prefix="tvm-workbench-candidate-")) / f"candidate.{here.tar.output_format}"
     here.library(module, target).export_library(str(path), fcompile=here.tar)

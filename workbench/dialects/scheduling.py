@@ -1,6 +1,6 @@
 """Builds with a database of schedules, and what a build asks one for: the same in Relay's TVM and in Relax's.
 
-What differs (where MetaSchedule lives, how a module is hashed) stands in a dialect's `schedules.py`.
+What differs (where MetaSchedule lives, how a module is hashed) is in a dialect's `tuning.py`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from workbench.dialects.base import Built, Workload
-from workbench.dialects.parts import part
+from workbench.dialects import registry
+from workbench.dialects.base import Workload
+from workbench.dialects.facets import Built, Tuning
 from workbench.errors import MeasureError
 
 WORKLOADS, RECORDS = "database_workload.json", "database_tuning_record.json"
@@ -27,11 +28,6 @@ LOOKS = {
     "relay.backend.tir_converter": "default",
 }
 "PassContext config of a Relay build that takes schedules from a database"
-
-
-def schedules_of(dialect: str) -> Any:
-    """The dialect's `schedules` module; it needs TVM."""
-    return part(dialect, "schedules")
 
 
 @contextmanager
@@ -52,7 +48,7 @@ def scheduled(config: Mapping[str, Any], dialect: str, *, empty: bool = False) -
         There is no such database.
     """
     folder = str(config.get("schedules") or "")
-    here = schedules_of(dialect) if folder else None
+    here = registry.dialect(dialect).tuning if folder else None
     if here is None or here.ms.database.Database.current() is not None:
         yield
         return
@@ -86,7 +82,7 @@ def load_intrinsics(package: str) -> None:
     importlib.import_module(f"{package}.{'arm_cpu' if arm else 'x86'}")
 
 
-def opened(here: Any, folder: str | Path) -> Any:
+def opened(here: Tuning, folder: str | Path) -> Any:
     """TVM's database in a folder; its files are made where they are missing."""
     return here.ms.database.JSONDatabase(str(Path(folder) / WORKLOADS), str(Path(folder) / RECORDS))
 
@@ -101,18 +97,17 @@ def asked(workload: Workload, target: str, config: Mapping[str, Any], folder: st
     dict
         Name of a compiled function -> the module to schedule for it.
     """
-    here = schedules_of(workload.dialect)
-    build = part(workload.dialect, "build")
-    load_intrinsics(here.INTRINSICS)
-    database = opened(here, folder)
+    here = registry.dialect(workload.dialect)
+    load_intrinsics(here.tuning.INTRINSICS)
+    database = opened(here.tuning, folder)
     found: dict[str, Any] = {}
-    with _noting(here, database, found):
-        built = build.compiled(workload, target, {**config, "schedules": folder})
+    with _noting(here.tuning, database, found):
+        built = here.compiler.compiled(workload, target, {**config, "schedules": folder})
     called = {row["function"] for row in built.calls() if not row["noop"]}
     return built, {name: module for name, module in found.items() if name in called}
 
 
-def _noting(here: Any, database: Any, found: dict[str, Any]) -> Any:
+def _noting(here: Tuning, database: Any, found: dict[str, Any]) -> Any:
     """A database that answers as another does, and keeps what it was asked for by name."""
 
     @here.derived_object

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import tvm
 
+from workbench.dialects.registry import installed
 from workbench.errors import MeasureError
-from workbench.targets import is_triple_of, with_triple
+from workbench.targets import is_triple_of, target_argument, with_triple
 
+_OF_RELAX = installed() == "relax"
+_argument = target_argument if _OF_RELAX else str
+"gives a text as this TVM takes it: Relay's reads options itself"
+_ARCHITECTURES = r"sm_\d{2,3}[a-z]?" if _OF_RELAX else r"sm_\d{2}"
+"CUDA architectures that this TVM reads. TOPI of Relay's does not read a suffix: it takes sm_90 and fails on sm_90a"
 _ERROR = re.compile(r"^.*?\b(?:[A-Z]\w*Error: )+")
 
 
-def target_object(text: str, given: Callable[[str], str | dict[str, Any]], architectures: str) -> tvm.target.Target:
+def make_target(text: str) -> tvm.target.Target:
     """Make the target of a text. It is for this machine where TVM's own default triple is not.
-
-    Parameters
-    ----------
-    given
-        Gives a text as this TVM takes it.
-    architectures
-        Pattern of the CUDA architectures that this TVM reads.
 
     Raises
     ------
@@ -33,13 +30,13 @@ def target_object(text: str, given: Callable[[str], str | dict[str, Any]], archi
     """
     try:
         missing = missing_triple()
-        made = tvm.target.Target(given(with_triple(text, missing) if missing else text))
+        made = tvm.target.Target(_argument(with_triple(text, missing) if missing else text))
     except (ValueError, TypeError, RuntimeError, OverflowError) as error:
         raise MeasureError(
             f"{text!r} is not a target of this TVM: {_reason(error)}; write one like `llvm -mcpu=core-avx2`"
         ) from None
     architecture = str(made.attrs.get("arch", "")) if made.kind.name == "cuda" else ""
-    if architecture and re.fullmatch(architectures, architecture) is None:
+    if architecture and re.fullmatch(_ARCHITECTURES, architecture) is None:
         raise MeasureError(
             f"this TVM does not read the CUDA architecture {architecture} of {text!r}; write one like `cuda -arch=sm_90`"
         )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.dialects import parts, registry
-from workbench.dialects.base import Workload
-from workbench.dialects.graph_only import GraphOnly
+from workbench.dialects import readers, registry
+from workbench.dialects.base import GraphOnly, Workload
 from workbench.errors import LoadError
 from workbench.graph.model import Graph
 
@@ -41,14 +40,14 @@ def to_relax(source: Workload | Graph, params: Mapping[str, Any] | None = None) 
     graph, arrays, name = _parts(source)
     if graph.dialect != "relay":
         raise LoadError(f"{name} is {graph.dialect} already; to_relax takes Relay")
-    if parts.installed() != "relax":
+    if registry.installed() != "relax":
         raise LoadError(
             "there is no Relax here: save the text with `module.astext()` and load it with wb.load in the main environment's kernel"
         )
     from workbench.dialects.relax.from_relay import translate
 
     module, known, notes = translate(graph, arrays | {key: _array(value) for key, value in (params or {}).items()})
-    made = registry.load((module, known), name=name)
+    made = readers.load((module, known), name=name)
     made.notes.extend(notes)
     return made
 

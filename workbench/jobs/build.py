@@ -13,9 +13,10 @@ from typing import Any
 
 from workbench.analysis import cost
 from workbench.analysis.units import linked
-from workbench.dialects.base import Built, Workload
+from workbench.dialects.base import Workload
 from workbench.dialects.cuda_code import compiled_for_elsewhere, for_elsewhere
-from workbench.dialects.parts import dialect, part
+from workbench.dialects.facets import Built, Compiler
+from workbench.dialects.registry import dialect
 from workbench.dialects.scheduling import RECORDS
 from workbench.errors import MeasureError
 from workbench.graph.model import Graph
@@ -66,8 +67,7 @@ def code(
     kept = compiled(workload, target, config, progress)
     if form != "ptx":
         return {"code": kept.built.code(form)}
-    from workbench.dialects.cuda_code import architecture
-    from workbench.dialects.nvrtc import ptx
+    from workbench.dialects.cuda_code import architecture, ptx
 
     progress("Compiling CUDA C")
     return {"code": ptx(kept.built.code("cuda"), architecture(kept.target)).decode()}
@@ -91,26 +91,26 @@ def export(
     return {}
 
 
-def build_of(workload: Workload) -> Any:
-    """The dialect's `build` module."""
-    return part(workload.dialect, "build")
+def compiler_of(workload: Workload) -> Compiler:
+    """Return the compiler of a workload's dialect."""
+    return dialect(workload.dialect).compiler
 
 
 def built_here(workload: Workload, config: Mapping[str, Any]) -> Built:
     """The workload compiled for this CPU as it stands, to have the values that it should give."""
-    build = build_of(workload)
-    program, target = build.unoptimized(workload, resolved_target(workload, "llvm"))
-    return build.compiled(program, target, config)
+    compiler = compiler_of(workload)
+    program, target = compiler.unoptimized(workload, resolved_target(workload, "llvm"))
+    return compiler.compiled(program, target, config)
 
 
 def resolved_target(workload: Workload, text: str) -> str:
     """The target that is really used: for plain `llvm` with this host's `-mcpu`, for plain `cuda` with this GPU's `-arch`."""
     fields = target_fields(text)
     if fields["kind"] == "llvm" and not {"mcpu", "mtriple"} & set(fields):
-        cpu = mcpu(build_of(workload).llvm_host_cpu())
+        cpu = mcpu(compiler_of(workload).llvm_host_cpu())
         return with_option(text, "mcpu", cpu) if cpu else text
     if fields["kind"] == "cuda" and "arch" not in fields:
-        compute = build_of(workload).cuda_compute().replace(".", "")
+        compute = compiler_of(workload).cuda_compute().replace(".", "")
         return with_option(text, "arch", f"sm_{compute}") if compute else text
     return text
 
@@ -133,7 +133,7 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], progres
         while len(_builds) >= KEPT:
             _builds.popitem(last=False)
         started = time.perf_counter()
-        built = build_of(workload).compiled(program, target, chosen.context().to_data())
+        built = compiler_of(workload).compiled(program, target, chosen.context().to_data())
         _builds[key] = Kept(workload, target, built, time.perf_counter() - started)
     _builds.move_to_end(key)
     return _builds[key]
@@ -164,7 +164,7 @@ def counted(built: Built, workload: Workload) -> dict[str, Any]:
     """Everything that `wb.kernels` says of a build, as plain JSON values."""
     program, rows = built.program(), built.calls()
     here = dialect(workload.dialect)
-    graph = here.graph(here.typed(built.module()), workload.name)
+    graph = here.frontend.graph(here.frontend.infer_types(built.module()), workload.name)
     for row, unit in zip(rows, linked(graph, rows), strict=True):
         nodes = () if unit is None else unit.nodes
         row |= {

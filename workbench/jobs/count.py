@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.parts import dialect, part
-from workbench.jobs.build import build_of, program_of, resolved_target
+from workbench.dialects.registry import dialect
+from workbench.jobs.build import compiler_of, program_of, resolved_target
 from workbench.pipeline.config import Config
 
 Progress = Callable[..., None]
@@ -18,7 +18,7 @@ def count(workload: Workload, *, target: str, config: Mapping[str, Any], progres
     """Count what a build calls, from the passes alone."""
     progress("Counting")
     target = resolved_target(workload, target)
-    return {"target": target, **part(workload.dialect, "kernels").count(workload, target, config)}
+    return {"target": target, **compiler_of(workload).count(workload, target, config)}
 
 
 def look(
@@ -29,8 +29,8 @@ def look(
     target = resolved_target(workload, target)
     chosen = Config.of(dict(config))
     program, context = program_of(workload, chosen, progress), chosen.context().to_data()
-    counts = part(workload.dialect, "kernels").count(program, target, context)
-    hashed = part(workload.dialect, "fingerprint").fingerprint(program, target, context) if final else ""
+    counts = compiler_of(workload).count(program, target, context)
+    hashed = compiler_of(workload).fingerprint(program, target, context) if final else ""
     return {"counts": {**counts, "target": target}, "fingerprint": hashed}
 
 
@@ -39,10 +39,10 @@ def write_final(
 ) -> dict[str, Any]:
     """Write the module in which the compiler has decided on its kernels."""
     progress("Running passes")
-    module = build_of(workload).optimized(workload, resolved_target(workload, target), config)
+    module = compiler_of(workload).optimized(workload, resolved_target(workload, target), config)
     here = dialect(workload.dialect)
-    module = here.typed(module)
-    names = {node.op for node in here.graph(module, workload.name).nodes if node.kind == "param"}
+    module = here.frontend.infer_types(module)
+    names = {node.op for node in here.frontend.graph(module, workload.name).nodes if node.kind == "param"}
     left = {name: value for name, value in workload.params.items() if name in names}
-    here.dump(Workload(module, left, workload.name, workload.dialect), Path(folder))
+    here.frontend.dump(Workload(module, left, workload.name, workload.dialect), Path(folder))
     return {}

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from workbench.dialects.base import Workload, dialect_of
+from workbench.dialects.base import Workload
 from workbench.dialects.importers.files import importer
-from workbench.dialects.parts import dialect_here
-from workbench.dialects.registry import HERE
+from workbench.dialects.readers import HERE
+from workbench.dialects.registry import dialect_here, dialect_of
 from workbench.errors import LoadError, WorkbenchError, sentence, to_data
 from workbench.worker.limits import ran_out
 
@@ -52,7 +52,7 @@ def program(*, text: str, is_json: bool, name: str, folder: str, progress: Progr
 
     def read() -> Answer:
         workload = HERE.program(text, is_json, name)
-        dialect_of(workload).check_types(workload.module)
+        dialect_of(workload).frontend.check_types(workload.module)
         if is_json:
             workload.text()  # damaged JSON may make a module that ends the process that prints it
         return _written(workload, Path(folder))
@@ -68,7 +68,7 @@ def model(*, format: str, path: str, inputs: Sequence[Any], name: str, folder: s
 
     def convert() -> Answer:
         workload = HERE.model(format, Path(path), name, dict(inputs))
-        dialect_of(workload).check_types(workload.module)
+        dialect_of(workload).frontend.check_types(workload.module)
         return _written(workload, Path(folder))
 
     return _in_fork(convert)
@@ -76,7 +76,7 @@ def model(*, format: str, path: str, inputs: Sequence[Any], name: str, folder: s
 
 def check_relay(*, text: str, types: Mapping[str, Sequence[Any]], progress: Progress) -> Answer:
     """Make the module of each reading of a Relay text. What TVM refuses, the notebook finds again by itself."""
-    from workbench.dialects.relay.dialect import module_of_reading
+    from workbench.dialects.relay.frontend import module_of_reading
     from workbench.dialects.relay.paste.reading import read_all
 
     progress("Loading")
@@ -92,7 +92,7 @@ def check_relay(*, text: str, types: Mapping[str, Sequence[Any]], progress: Prog
                     module, _ = module_of_reading(reading, params)
                     modules.append(module)
         for module in modules:
-            dialect_here().check_types(module)
+            dialect_here().frontend.check_types(module)
         return {}
 
     return _in_fork(check)
@@ -102,7 +102,7 @@ def check_relay(*, text: str, types: Mapping[str, Sequence[Any]], progress: Prog
 def _warm_up() -> None:
     """Read a small program, so that a fork finds TVM's readers ready and shares memory with this process."""
     here = dialect_here()
-    _ = here.read(_SMALL[here.name], False, "small").graph
+    _ = here.frontend.read(_SMALL[here.name], False, "small").graph
     gc.freeze()
 
 
@@ -114,7 +114,7 @@ def _written(workload: Workload, folder: Path) -> Answer:
     _ = graph.answers, graph.products  # TVM is asked here, where it may end the process
     (folder / "graph.json").write_text(graph.to_json(), encoding="utf-8")
     try:
-        dialect.dump(workload, folder)
+        dialect.frontend.dump(workload, folder)
     except Exception:  # noqa: BLE001  TVM cannot save every module; the notebook makes it again
         return {**answer, "saved": False}
     return {**answer, "saved": True}

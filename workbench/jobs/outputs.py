@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.dialects import arrays
 from workbench.dialects.base import Workload
-from workbench.dialects.parts import dialect, part
+from workbench.dialects.registry import dialect
 from workbench.jobs.build import built_here
 from workbench.jobs.trace import module_of
 
@@ -29,12 +29,11 @@ def values(
     An array's name is `output` with its place, or `node` with the node's id in the graph of the module.
     """
     if kept is not None:
-        module = dialect(workload.dialect).typed(module_of(*kept))
+        module = dialect(workload.dialect).frontend.infer_types(module_of(*kept))
         workload = workload.of(module)
     names: list[str] | None = None
     if nodes:
-        probes = part(workload.dialect, "probes")
-        workload, ids = probes.probed(workload)
+        workload, ids = dialect(workload.dialect).compiler.probed(workload)
         names = [f"node{id}" for id in ids]
     progress("Compiling")
     built = built_here(workload, config)

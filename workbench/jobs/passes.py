@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects.base import Workload, dialect_of
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.pipeline.apply import applied, made
@@ -38,7 +39,7 @@ def apply(
     progress("Running a pass")
     found = applied(dialect, run, workload.module, opt_level)
     if found.status == "changed":
-        dialect.dump(Workload(found.module, {}, workload.name, workload.dialect), Path(folder))
+        dialect.frontend.dump(Workload(found.module, {}, workload.name, workload.dialect), Path(folder))
     return {"status": found.status, "seconds": found.seconds, "error": found.error, "detail": found.detail}
 
 
@@ -78,7 +79,7 @@ def _kernels(runner: Runner, state: State) -> int | None:
 def fused_graph(runner: Runner, state: State) -> Graph | None:
     """The graph after the dialect's fusing pipeline, None where a pass of it fails."""
     try:
-        trace = Runner(runner.workload_of(state)).run(Pipeline.parse(dialect_of(runner.workload).fusing()))
+        trace = Runner(runner.workload_of(state)).run(Pipeline.parse(dialect_of(runner.workload).passes.fusing()))
     except WorkbenchError:
         return None
     return None if trace.failed is not None else trace.end.graph

@@ -11,9 +11,10 @@ from typing import Any
 
 import tvm
 
-from workbench.dialects.base import Running, Workload
+from workbench.dialects.base import Workload
 from workbench.dialects.cuda_code import compiled_for_elsewhere
-from workbench.dialects.parts import part
+from workbench.dialects.facets import Running
+from workbench.dialects.registry import dialect
 from workbench.errors import MeasureError
 from workbench.jobs.build import compiled, program_of
 from workbench.jobs.session import Session, at_device
@@ -36,9 +37,9 @@ def run(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, An
         if request.tracker is not None:
             return _run_on_device(program, library, request, progress)
         progress("Loading")
-        there = part(workload.dialect, "running")
+        compiler = dialect(workload.dialect).compiler
         loaded = tvm.runtime.load_module(str(library))
-        running = there.Running(program, loaded, there.device_of(request.target), request.seed)
+        running = compiler.running(program, loaded, compiler.device_of(request.target), request.seed)
         return {
             "conditions": {},
             **observed(running, calls if request.per_kernel else None, request, progress, seen_here),

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
+from workbench.dialects.facets import Tuning
+from workbench.dialects.registry import dialect
 from workbench.dialects.schedule_search import Effort, Tried, search
-from workbench.dialects.scheduling import asked, opened, schedules_of
+from workbench.dialects.scheduling import asked, opened
 from workbench.jobs.build import counted, resolved_target
 from workbench.tune.schedules.database import done, locked, mend, note_done
 
@@ -39,7 +41,7 @@ def tasks(
     with locked(Path(folder)):
         mend(Path(folder))
         built, modules = asked(workload, target, config, folder)
-        here = schedules_of(workload.dialect)
+        here = dialect(workload.dialect).tuning
         records = _records(here, opened(here, folder), modules)
     _modules.setdefault(workload, {})[target, repr(config)] = modules
     found = [
@@ -54,7 +56,7 @@ def tasks(
     return {"target": target, "tasks": found, **counted(built, workload)}
 
 
-def _records(here: Any, database: Any, modules: Mapping[str, Any]) -> dict[str, tuple[int, float | None]]:
+def _records(here: Tuning, database: Any, modules: Mapping[str, Any]) -> dict[str, tuple[int, float | None]]:
     """Function -> how many candidates were tried, and the best one's microseconds."""
     tried: dict[str, int] = {}
     for record in database.get_all_tuning_records():
@@ -102,7 +104,7 @@ def step(
     if _open is None or _open.key != (folder, function, upto):
         close()
         module = _module(workload, target, config, folder, function, progress)
-        here = schedules_of(workload.dialect)
+        here = dialect(workload.dialect).tuning
         effort = Effort(trials, seed, tuple(cores), cost_model)
         _open = _Open((folder, function, upto), here.key_of(module))
         _open.lock.enter_context(locked(Path(folder)))

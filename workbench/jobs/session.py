@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 
 from tvm import rpc
 
-from workbench.dialects.base import Running, Workload
-from workbench.dialects.parts import part
+from workbench.dialects.base import Workload
+from workbench.dialects.facets import Running
+from workbench.dialects.registry import dialect
 from workbench.errors import MeasureError, NoDevice, NoServer, sentence
 from workbench.measurement.remote.tracker import SERVERS, Lent, Tracker
 from workbench.measurement.row import device_of
@@ -49,8 +50,7 @@ class Session:
             raise NoDevice(f"the server {self.lent} has no {kind} device, so nothing was run")
         self.remote.upload(str(library))
         module = self.remote.load_module(library.name)
-        there = part(workload.dialect, "running")
-        return there.Running(workload, module, device, seed)
+        return dialect(workload.dialect).compiler.running(workload, module, device, seed)
 
     def conditions(self, target: str) -> dict[str, Any]:
         """What the server can say of itself; a TVM server doesn't tell its CPU."""

@@ -10,7 +10,8 @@ from typing import Any
 import tvm
 
 from workbench.dialects import arrays
-from workbench.dialects.base import KernelTime, Running, Workload
+from workbench.dialects.base import Workload
+from workbench.dialects.facets import KernelTime, Running
 from workbench.errors import MeasureError
 from workbench.jobs.build import built_here, compiled, counted
 from workbench.measurement.sampling import HEATS, TURNS, Run, interleave, sample, turns

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import uuid4
 
-from workbench.dialects.base import Dialect, Workload
-from workbench.dialects.parts import dialect
+from workbench.dialects.base import Workload
+from workbench.dialects.facets import Dialect
+from workbench.dialects.registry import dialect
 from workbench.errors import MeasureError, last_line
-from workbench.jobs.build import build_of, resolved_target
+from workbench.jobs.build import compiler_of, resolved_target
 
 Progress = Callable[..., None]
 
@@ -36,11 +37,11 @@ def trace_build(
 
     target = resolved_target(workload, target)
     capture = Capture(is_shown)
-    build = build_of(workload)
+    compiler = compiler_of(workload)
     progress("Compiling" if whole else "Optimizing")
     error = ""
     try:
-        (build.compiled if whole else build.optimized)(workload, target, config, instruments=[capture])
+        (compiler.compiled if whole else compiler.optimized)(workload, target, config, instruments=[capture])
     except Exception as failure:
         error = last_line(failure)
         if not capture.events:
@@ -59,10 +60,10 @@ def state(workload: Workload, *, trace: str, place: int, progress: Progress) -> 
     """Graph and text of one of the modules that a trace went through."""
     progress("Reading a module")
     here = dialect(workload.dialect)
-    module = here.typed(module_of(trace, place))
-    graph = here.graph(module, workload.name)
+    module = here.frontend.infer_types(module_of(trace, place))
+    graph = here.frontend.graph(module, workload.name)
     _ = graph.answers, graph.products  # TVM is asked here, where it may end the process
-    return {"graph": graph.to_data(), "text": here.text(module)}
+    return {"graph": graph.to_data(), "text": here.frontend.text(module)}
 
 
 def module_of(trace: str, place: int) -> Any:
@@ -144,7 +145,7 @@ class Record:
         if module.same_as(self.modules[-1]):
             return True
         try:
-            return self.here.same(self.modules[-1], module)
+            return self.here.frontend.same(self.modules[-1], module)
         except TypeError:
             # modules with attributes that TVM's own comparison does not know, after LowerTE
             return False

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects.base import Workload, dialect_of
+from workbench.dialects.base import Workload
 from workbench.dialects.counted import OK
 from workbench.dialects.entries import Shapes, chosen
+from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, UnknownName
 from workbench.pipeline.config import AS_IS, Config, check_config, context_of
 from workbench.pipeline.run import Runner
@@ -143,7 +144,7 @@ def final_workload(workload: Workload, config: Config, target: TargetLike = "llv
     with tempfile.TemporaryDirectory() as folder:
         arguments = {"target": target_text(target), "config": config.to_data(), "folder": folder}
         worker().run("write_final", workload, arguments)
-        found = dialect_of(workload).restore(Path(folder))
+        found = dialect_of(workload).frontend.restore(Path(folder))
     return replace(workload.of(found.module), params=found.params)
 
 
@@ -166,7 +167,7 @@ def _known(workload: Workload, name: str) -> bool:
 
 def _with_context(workload: Workload, config: Config, module: str, target: str) -> str:
     """The module's hash together with what of the PassContext reaches the passes after the graph's."""
-    catalog = {info.name for info in dialect_of(workload).passes()}
+    catalog = {info.name for info in dialect_of(workload).passes.catalog()}
     context = config.context()
     deeper = {
         "disabled": sorted(name for name in context.disabled if "." in name and name not in catalog),

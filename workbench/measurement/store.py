@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.dialects.base import Workload
-from workbench.dialects.parts import installed
+from workbench.dialects.registry import installed
 from workbench.errors import StoreError, sentence
 from workbench.graph.received import Damaged, fields, parse
 from workbench.measurement.machine import conditions, machine

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.dialects.base import Workload, dialect_of
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect_of
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.measurement.count import Counts, count_config
 from workbench.measurement.row import FAILED
@@ -77,8 +78,8 @@ def switches(workload: Workload, pipeline: Pipeline | str | Config | None, opt_l
         Pipeline.parse(str(running))
         return Switches(tuple(step.text for step in running), running, base)
     here = dialect_of(workload)
-    infos = {info.name: info for info in here.passes()}
-    free = [infos[name] for name in here.toggles() if not infos[name].locked and name not in base.disabled]
+    infos = {info.name: info for info in here.passes.catalog()}
+    free = [infos[name] for name in here.passes.toggles() if not infos[name].locked and name not in base.disabled]
     running = [info.name for info in free if (info.opt_level or 0) <= base.opt_level and info.name not in base.required]
     return Switches(tuple(running), None, base)
 

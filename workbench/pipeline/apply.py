@@ -12,7 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects.base import Dialect, Workload, dialect_of
+from workbench.dialects.base import Workload
+from workbench.dialects.facets import Dialect
+from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, PipelineError, WorkbenchError, WorkerLost, sentence, words
 from workbench.pipeline.spec import PassStep, is_rewriter
 from workbench.worker.limits import end_copies
@@ -52,20 +54,20 @@ def made(dialect: Dialect, step: PassStep, params: Mapping[str, Any]) -> Any:
             f"{step.name} is a Python function of another notebook; give the function itself in its place"
         )
     if step.name == BIND and not step.options:
-        return partial(dialect.bind, params=params)
-    return dialect.make(step.name, step.options)
+        return partial(dialect.frontend.bind, params=params)
+    return dialect.passes.make(step.name, step.options)
 
 
 def applied(dialect: Dialect, run: Any, module: Any, opt_level: int) -> Applied:
     """Run a pass. Nothing that it raises gets out; the module that it is given stays as it is."""
-    is_pass = dialect.is_pass(run)
-    if is_pass and dialect.runs_at(run) > opt_level:
-        level = dialect.runs_at(run)
+    is_pass = dialect.passes.is_pass(run)
+    if is_pass and dialect.passes.opt_level_of(run) > opt_level:
+        level = dialect.passes.opt_level_of(run)
         return Applied("skipped", detail=f"TVM runs it from opt_level {level} on; this is {opt_level}")
     started = time.perf_counter()
     try:
         with end_copies():
-            result = dialect.apply(run, module, opt_level) if is_pass else _called(dialect, run, module)
+            result = dialect.passes.apply(run, module, opt_level) if is_pass else _called(dialect, run, module)
     except KeyboardInterrupt:
         raise
     except WorkbenchError as error:
@@ -73,18 +75,18 @@ def applied(dialect: Dialect, run: Any, module: Any, opt_level: int) -> Applied:
     except BaseException as error:  # noqa: BLE001  a pass is anybody's code, SystemExit too; its failure is this step's result
         return Applied("error", None, time.perf_counter() - started, sentence(error), words(error))
     seconds = time.perf_counter() - started
-    if dialect.same(module, result):
+    if dialect.frontend.same(module, result):
         return Applied("same", None, seconds)
     return Applied("changed", result, seconds)
 
 
 def _called(dialect: Dialect, run: Any, module: Any) -> Any:
     """What a function or a DFPatternCallback makes of a copy of the module."""
-    mine = dialect.copied(module)
-    result = dialect.rewritten(run, mine) if is_rewriter(run) else run(mine)
-    if not dialect.is_module(result):
+    mine = dialect.frontend.copy(module)
+    result = dialect.passes.rewrite(run, mine) if is_rewriter(run) else run(mine)
+    if not dialect.frontend.is_module(result):
         raise PipelineError(f"it returned a {type(result).__name__}; a pass returns an IRModule")
-    return dialect.typed(result)
+    return dialect.frontend.infer_types(result)
 
 
 def applied_in_child(
@@ -115,7 +117,7 @@ def applied_in_child(
             return Applied("error", error=str(error), detail=str(error))
         except MeasureError as error:
             return Applied("error", error=str(error), detail=str(error))
-        module = dialect_of(workload).restore(Path(folder)).module if found["status"] == "changed" else None
+        module = dialect_of(workload).frontend.restore(Path(folder)).module if found["status"] == "changed" else None
     return Applied(found["status"], module, found["seconds"], found["error"], found["detail"])
 
 

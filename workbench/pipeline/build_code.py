@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.dialects.base import Workload
-from workbench.dialects.parts import part
+from workbench.dialects.registry import known_dialect
 from workbench.errors import WorkbenchError
 from workbench.pipeline.codegen import build_text, compiler_code
 from workbench.pipeline.config import Config
@@ -28,10 +28,10 @@ def build_code(workload: Workload, config: Config, target: TargetLike) -> str:
     WorkbenchError
         A pass of the Config's pipeline fails on the workload.
     """
-    words = part(workload.dialect, "tuned_code" if config.schedules else "code")
+    words = known_dialect(workload.dialect).code(bool(config.schedules))
     build = {**config.context().to_data(), "target": target_text(target)}
     if config.schedules:
-        build["options"] = {**words.CONFIG, **config.options}
+        build["options"] = {**words.config, **config.options}
     start = State(workload.module, lambda: workload.graph, workload.text)
     if not config.pipeline:
         whole = Trace(workload.name, workload.dialect, (), start, config.opt_level, build, workload)

@@ -11,13 +11,14 @@ from collections.abc import Collection, Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from workbench.dialects.parts import part
+from workbench.dialects.registry import known_dialect
 from workbench.errors import WorkbenchError
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.terminal import visible
 
 if TYPE_CHECKING:
+    from workbench.dialects.facets import CodeText
     from workbench.pipeline.step import Step
     from workbench.pipeline.trace import Trace
 
@@ -30,21 +31,21 @@ _OURS = ("tvm", "relay", "relax", "run", "each", "mod", "params", "passes", "tra
 
 def code(trace: Trace) -> str:
     """The text of a module; see `Trace.code`."""
-    words = part(trace.dialect, "code")
+    words = known_dialect(trace.dialect).code(False)
     return build_text(trace, words) if trace.build else _pipeline(trace, words)
 
 
-def build_text(trace: Trace, words: Any) -> str:
-    """Return the code of a build, in the words of the dialect's module `code` or `tuned_code`."""
+def build_text(trace: Trace, words: CodeText) -> str:
+    """Return the code of a build, in the words of its dialect."""
     return _joined(
         f'"""{_subject(trace)} as TVM builds it.\n\nIts passes run inside of the compiler, which takes no list of them: to '
         'see them one by one, give the\nPassContext an instrument."""',
-        words.IMPORTS,
+        words.imports,
         *compiler_code(trace.build, words),
     )
 
 
-def compiler_code(made: Mapping[str, Any], words: Any) -> tuple[str, str, str]:
+def compiler_code(made: Mapping[str, Any], words: CodeText) -> tuple[str, str, str]:
     """Return code of the target, of the PassContext of the build, and of the build."""
     context = (
         f"    return tvm.transform.PassContext(\n        opt_level={made['opt_level']},\n"
@@ -55,11 +56,11 @@ def compiler_code(made: Mapping[str, Any], words: Any) -> tuple[str, str, str]:
     return (
         f"TARGET = {words.target(made['target'])}{tuned}",
         f'def context():\n    """What the build runs under."""\n{context}',
-        words.BUILD,
+        words.build,
     )
 
 
-def _pipeline(trace: Trace, words: Any) -> str:
+def _pipeline(trace: Trace, words: CodeText) -> str:
     sources: dict[str, str] = {}
     given: dict[str, None] = {}
     lines = [_line(step, words, sources, given) for step in trace.steps]
@@ -72,7 +73,7 @@ def _pipeline(trace: Trace, words: Any) -> str:
             "    passes = [",
             *(f"        {line}" for line in lines),
             "    ]",
-            f"    mod = {words.TYPED}",
+            f"    mod = {words.typed}",
             f"    with tvm.transform.PassContext(opt_level={trace.opt_level}):",
             "        for each in passes:",
             "            mod = run(mod, each)",
@@ -83,18 +84,18 @@ def _pipeline(trace: Trace, words: Any) -> str:
         f'"""{_subject(trace)} after {len(trace.steps)} passes at opt_level {trace.opt_level}."""',
         _imports(trace, words, bool(sources)),
         *sources.values(),
-        words.RUN,
-        *([words.BIND] if binds else []),
+        words.run,
+        *([words.bind] if binds else []),
         transformed,
     )
 
 
-def _imports(trace: Trace, words: Any, functions: bool) -> str:
+def _imports(trace: Trace, words: CodeText, functions: bool) -> str:
     named = [step for step in trace.steps if step.status not in LEFT_OUT and not step.name.startswith("<")]
-    ours = sorted({_named(step).name for step in named}.intersection(words.OURS))
-    text = words.IMPORTS
+    ours = sorted({_named(step).name for step in named}.intersection(words.ours))
+    text = words.imports
     if ours:
-        text += f"\n\n# of tvm-workbench: TVM has no such passes\nfrom {words.PASSES} import {', '.join(ours)}"
+        text += f"\n\n# of tvm-workbench: TVM has no such passes\nfrom {words.passes} import {', '.join(ours)}"
     # a function's annotations may name what only its notebook imported
     return f"from __future__ import annotations\n\n{text}" if functions else text
 
@@ -109,7 +110,7 @@ def _joined(head: str, imports: str, *parts: str) -> str:
     return f"{head}\n\n{imports}\n\n" + "".join(f"\n{part}\n\n" for part in parts).rstrip("\n") + "\n"
 
 
-def _line(step: Step, words: Any, sources: dict[str, str], given: dict[str, None]) -> str:
+def _line(step: Step, words: CodeText, sources: dict[str, str], given: dict[str, None]) -> str:
     call = _call(step, words, sources, given)
     if step.status in LEFT_OUT:
         why = {"off": "switched off", "skipped": step.detail, "error": f"failed: {step.error}"}[step.status]
@@ -118,7 +119,7 @@ def _line(step: Step, words: Any, sources: dict[str, str], given: dict[str, None
     return f"{call},"
 
 
-def _call(step: Step, words: Any, sources: dict[str, str], given: dict[str, None]) -> str:
+def _call(step: Step, words: CodeText, sources: dict[str, str], given: dict[str, None]) -> str:
     if step.name.startswith("<"):
         name = _identifier(step.name.strip("<>"))
         if step.status in LEFT_OUT:

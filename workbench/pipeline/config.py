@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from workbench.dialects.base import Workload, dialect_of
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, UnknownName
 from workbench.pipeline.spec import Pipeline
 
@@ -170,7 +171,7 @@ def check_config(workload: Workload, config: Config) -> None:
     MeasureError
         It switches off a pass that the compiler cannot do without.
     """
-    catalog = {info.name: info for info in dialect_of(workload).passes()}
+    catalog = {info.name: info for info in dialect_of(workload).passes.catalog()}
     for name in (*config.disabled, *config.required):
         if name not in catalog and name not in _INNER and not name.startswith(("tir.", "tirx.", "s_tir.")):
             raise UnknownName(f"{workload.dialect} pass", name, [*catalog, *_INNER])

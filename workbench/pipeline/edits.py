@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.analysis import legality
-from workbench.dialects.base import Workload, dialect_of
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect_of
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Edge, Graph
 from workbench.pipeline.spec import PassStep, Pipeline
@@ -97,6 +98,6 @@ def _operators(graph: Graph, nodes: Iterable[int], check: Callable[..., legality
 def _edited(workload: Workload, step: PassStep) -> Workload:
     here = dialect_of(workload)
     # at level 0, so that nothing but the edit happens
-    module = here.apply(here.make(step.name, step.options), workload.module, 0)
+    module = here.passes.apply(here.passes.make(step.name, step.options), workload.module, 0)
     edits = str(Pipeline([*Pipeline.parse(workload.edits), step]))
     return replace(workload.of(module), notes=list(workload.notes), edits=edits)

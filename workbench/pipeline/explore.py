@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from workbench.dialects.base import PassInfo, Workload, dialect_of
+from workbench.dialects.base import PassInfo, Workload
+from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.spec import PassStep, Pipeline
@@ -216,7 +217,7 @@ def explore(
     """
     after = after if isinstance(after, Pipeline) else Pipeline.parse(after)
     here = dialect_of(workload)
-    catalog = {info.name: info for info in here.passes()}
+    catalog = {info.name: info for info in here.passes.catalog()}
     for step in after:
         if step.run is not None:
             raise WorkbenchError(f"{step.name} is a function, which another process doesn't have; explore its result")
@@ -229,7 +230,7 @@ def explore(
             continue
         options = dict(step.options) or dict(info.example)
         if passes is not None and step.name != BIND:
-            here.make(step.name, options)  # a wrong name or option is refused here
+            here.passes.make(step.name, options)  # a wrong name or option is refused here
         waiting.append((PassStep(step.name, options), info.opt_level))
     return Exploration(workload, waiting, untried, after, opt_level, timeout)
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects import registry
+from workbench.dialects import readers
 from workbench.dialects.base import Workload, runnable
 from workbench.dialects.entries import Shapes
-from workbench.dialects.importers.shapes import Inputs
-from workbench.dialects.parts import dialect_here
-from workbench.dialects.registry import HERE, Params
+from workbench.dialects.importers.converting import Inputs
+from workbench.dialects.readers import HERE, Params
+from workbench.dialects.registry import dialect_here
 from workbench.errors import LoadError, MeasureError, OutOfMemory, WorkerLost, from_data, to_data
 from workbench.graph.model import Graph
 from workbench.worker.limits import in_words, limit
@@ -103,7 +103,7 @@ def load(
         There is no function `entry`, or no symbolic dimension or input that `shapes` names.
     """
     with reported(None, f"Loading {_title(source, name)}"):
-        return registry.load(source, params, name=name, inputs=inputs, entry=entry, shapes=shapes, reader=InChild())
+        return readers.load(source, params, name=name, inputs=inputs, entry=entry, shapes=shapes, converter=InChild())
 
 
 def load_all(source: Any, params: Mapping[str, Any] | None = None, *, name: str | None = None) -> list[Workload]:
@@ -112,7 +112,7 @@ def load_all(source: Any, params: Mapping[str, Any] | None = None, *, name: str 
     Takes what `load` takes, and raises what it raises; a source that is not text gives one Workload.
     """
     with reported(None, f"Loading {_title(source, name)}"):
-        return registry.load_all(source, params, name=name, reader=InChild())
+        return readers.load_all(source, params, name=name, converter=InChild())
 
 
 def _title(source: Any, name: str | None) -> str:
@@ -124,7 +124,7 @@ def _title(source: Any, name: str | None) -> str:
 
 
 class InChild:
-    """A Reader that tries everything in a child process first."""
+    """A Converter that tries everything in a child process first."""
 
     def program(self, text: str, is_json: bool, name: str) -> Workload:
         arguments = {"text": text, "is_json": is_json}
@@ -173,9 +173,9 @@ def _made(
         answer = _run(job, {**arguments, "name": name, "folder": folder}, size, allowance)
         if "error" in answer:
             raise from_data(answer["error"])
-        workload = dialect.restore(Path(folder)) if answer["saved"] else again()
+        workload = dialect.frontend.restore(Path(folder)) if answer["saved"] else again()
         graph = Graph.from_json((Path(folder) / "graph.json").read_text(encoding="utf-8"))
-        workload._graph = runnable(graph, dialect, workload.module)  # noqa: SLF001
+        workload._graph = runnable(graph, dialect.name, workload.module)  # noqa: SLF001
     workload.name, workload.notes, workload.trusted = name, answer["notes"], not answer["has_kernels"]
     return workload
 

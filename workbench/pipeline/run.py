@@ -6,12 +6,14 @@ passes from there on, and switching a pass that changed nothing runs none.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from workbench.dialects.base import SAFE_DEPTH, Workload, dialect_of
+from workbench.dialects.base import SAFE_DEPTH, Workload
+from workbench.dialects.registry import dialect_of
 from workbench.errors import Cancelled, TooDeep, WorkerLost
 from workbench.graph.model import depth
 from workbench.pipeline.apply import Applied, applied, made
@@ -86,6 +88,7 @@ class Runner:
         self.dialect = dialect_of(workload)
         self._steps: OrderedDict[tuple[Any, ...], Step] = OrderedDict()
         self._workloads: weakref.WeakKeyDictionary[State, Workload] = weakref.WeakKeyDictionary()
+        self._lock = threading.Lock()
         self.start = State(workload.module, lambda: workload.graph, workload.text)
 
     def run(
@@ -127,9 +130,13 @@ class Runner:
         """A state of a trace as a workload of its own, the same object each time."""
         if state is self.start:
             return self.workload
-        found = self._workloads.get(state)
+        with self._lock:
+            found = self._workloads.get(state)
         if found is None:
-            found = self._workloads[state] = self.workload.of(state.module)
+            new = self.workload.of(state.module)
+            with self._lock:
+                # another thread may have been faster
+                found = self._workloads.setdefault(state, new)
         return found
 
     def _remembered(self, key: tuple[Any, ...], make: Callable[[], Step]) -> Step:
@@ -156,7 +163,11 @@ class Runner:
         return Step(step.text, state, after, found.status, found.seconds, found.error, found.detail, run=step.run)
 
     def _state(self, module: Any) -> State:
-        return State(module, lambda: self.dialect.graph(module, self.workload.name), lambda: self.dialect.text(module))
+        return State(
+            module,
+            lambda: self.dialect.frontend.graph(module, self.workload.name),
+            lambda: self.dialect.frontend.text(module),
+        )
 
 
 def _names(name: str, run: Any) -> Iterator[str]:

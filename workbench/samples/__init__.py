@@ -7,7 +7,7 @@ import pkgutil
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.parts import dialect, installed
+from workbench.dialects.registry import dialect, installed
 from workbench.errors import LoadError, UnknownName
 from workbench.graph.nodes import DIALECTS
 
@@ -45,7 +45,7 @@ def load(name: str, *, dialect: str | None = None, **options: Any) -> Workload:
 
 
 def _loaded(where: str, module: Any, params: dict[str, Any], name: str) -> Workload:
-    workload = dialect(where).load(module, params, name)
+    workload = dialect(where).frontend.load(module, params, name)
     assert workload is not None, "a sample builds an IRModule"
     return workload
 

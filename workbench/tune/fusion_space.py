@@ -8,7 +8,8 @@ from itertools import combinations
 from workbench.analysis.fusion import explain_fusion
 from workbench.analysis.fusion.report import FusionReport
 from workbench.analysis.tensors import nbytes
-from workbench.dialects.base import Workload, dialect_of
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect_of
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
 from workbench.pipeline.edits import cut_step, force_step
@@ -34,7 +35,7 @@ def fusion(workload: Workload, most: int) -> tuple[Pipeline, list[str]]:
     WorkbenchError
         The passes before fusion fail on it.
     """
-    pipeline = Pipeline.parse(dialect_of(workload).presets()[0].pipeline)
+    pipeline = Pipeline.parse(dialect_of(workload).passes.presets()[0].pipeline)
     last = max(place for place, step in enumerate(pipeline) if step.name == "FuseOps")
     before = trace(workload, Pipeline(pipeline[place] for place in range(last)))
     if before.failed is not None:

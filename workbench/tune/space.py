@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from workbench.dialects.base import Workload, dialect_of
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect_of
 from workbench.errors import WorkbenchError
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import PassStep, Pipeline
@@ -151,8 +152,10 @@ class Space:
         """What `wb.tune` searches unless told otherwise: all passes a PassContext can switch off or on, and FuseOps' depth."""
         running = Space.switches(workload).toggles
         here = dialect_of(workload)
-        infos = {info.name: info for info in here.passes()}
-        extras = tuple(name for name in here.toggles() if not infos[name].locked and (infos[name].opt_level or 0) > 3)
+        infos = {info.name: info for info in here.passes.catalog()}
+        extras = tuple(
+            name for name in here.passes.toggles() if not infos[name].locked and (infos[name].opt_level or 0) > 3
+        )
         depth = {f"{workload.dialect}.FuseOps.max_depth": (None, 8, 1)}
         return Space(toggles=running, extras=extras, config=depth)
 

@@ -1,4 +1,4 @@
-"""Checking the outputs of a trace's steps beside the notebook: what the Workbench and the PassStepper share."""
+"""Checks of the outputs of a trace's steps in a background thread, for the Workbench and the PassStepper."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from workbench.pipeline.checks import StepCheck
 
 Checked = dict[str, dict[str, Any]]
-"place of a step, as text -> status in trace.check, what differs, and the first node that does, before and after"
+"place of a step, as text -> status in trace.check, the difference, and the first node that differs, before and after"
 
 
-class Checking:
-    """Runs `trace.check` over the steps that changed something, and tells of each.
+class OutputChecks:
+    """Runs `trace.check` over the steps that changed something, and shows each result.
 
     Parameters
     ----------
     found
-        Told of all that was found so far.
+        Called with all results so far.
     busy
-        Told what is being done, and None at the end.
+        Called with the progress, and with None at the end.
     failed
-        Told a title and a sentence.
+        Called with a title and a sentence.
     """
 
     def __init__(
@@ -40,15 +40,15 @@ class Checking:
         self._work = Background("workbench-checks", lambda error: failed("The check failed", f"{error}"), busy)
 
     def start(self, trace: Trace) -> None:
-        """Check a trace, in the place of the one that is being checked."""
+        """Check a trace, instead of the one that is being checked."""
         self._work.submit(lambda task: self._check(trace, task))
 
     def cancel(self) -> None:
-        """Give up; what was found stays."""
+        """Stop; the results stay."""
         self._work.cancel()
 
     def wait(self, timeout: float) -> bool:
-        """Wait until everything is checked; whether that was in time."""
+        """Wait until everything is checked; return whether that was in time."""
         return self._work.wait(timeout)
 
     def _check(self, trace: Trace, task: Task) -> None:

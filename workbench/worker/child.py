@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.parts import dialect
+from workbench.dialects.registry import dialect
 from workbench.errors import WorkbenchError, sentence
 from workbench.worker.limits import end_copies, limited
 
@@ -98,7 +98,7 @@ def _do(
 def _workload(sent: dict[str, Any], workloads: OrderedDict[str, Workload]) -> Workload:
     folder = sent["folder"]
     if folder not in workloads:
-        workloads[folder] = dialect(sent["dialect"]).restore(Path(folder))
+        workloads[folder] = dialect(sent["dialect"]).frontend.restore(Path(folder))
         workloads[folder].name = sent["name"]
         if len(workloads) > KEPT:
             workloads.popitem(last=False)

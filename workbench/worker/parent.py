@@ -13,7 +13,8 @@ from multiprocessing import util
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects.base import Workload, dialect_of
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, NoDevice, NoServer, OutOfMemory, WorkerLost
 from workbench.worker import limits as amounts
 from workbench.worker.launch import Child
@@ -151,7 +152,7 @@ class Worker:
         folder = self._folders.get(workload)
         if folder is None:
             folder = Path(tempfile.mkdtemp(dir=self._root))
-            dialect_of(workload).dump(workload, folder)
+            dialect_of(workload).frontend.dump(workload, folder)
             self._folders[workload] = folder
             weakref.finalize(workload, _remove, folder, os.getpid())
         return folder

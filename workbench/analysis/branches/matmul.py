@@ -165,11 +165,14 @@ class Verdicts:
             # of two equal products the pass takes the one with the bias
             chains += [max(begun, key=len)] if begun else []
             taken.update(chain[0] for chain in chains)
-        after = [next((u for u, _ in graph.consumers[c[-1]] if graph.nodes[u].op in ACTIVATIONS), None) for c in chains]
-        alike = None not in after and len({graph.nodes[u].op for u in after if u is not None}) == 1
-        ends = {chain[-1] for chain in chains} & self.answer.parts
-        if any(user in self.answer.parts for user in after) or (alike and not ends):
-            chains = [[*c, u] if u is not None else c for c, u in zip(chains, after, strict=True)]
+        after = [{graph.nodes[u].op: u for u, _ in reversed(graph.consumers[chain[-1]])} for chain in chains]
+        common = [op for op in ACTIVATIONS if chains and all(op in users for users in after)]
+        taken_along = [op for op in common if any(users[op] in self.answer.parts for users in after)]
+        if not taken_along and self.answer.parts.isdisjoint(chain[-1] for chain in chains):
+            # the ends of the branches are dead, or the pass raised
+            taken_along = common
+        for op in taken_along[:1]:
+            chains = [[*chain, users[op]] for chain, users in zip(chains, after, strict=True)]
         return [tuple(chain) for chain in chains]
 
     def _users(self, value: int, op: str, other: int) -> list[int]:
@@ -216,9 +219,11 @@ class Verdicts:
 
     def _dependent(self) -> dict[tuple[int, ...], list[Reason]]:
         said = "one branch needs what another one gives, and there is no order in which they could be computed together: the pass raises"
-        places = circular(self.calls.graph, [each.branches for each in self.sets])
-        # where the pass takes no activations along, a product alone is the branch
-        places = places or circular(self.calls.graph, [_alone(each.heads) for each in self.sets])
+        graph = self.calls.graph
+        # where the pass takes no activations along, a product alone is the branch; it makes equal products one before a later round
+        equal = [[p for right in each.right for p in self._users(each.left, MATMUL, right)] for each in self.sets]
+        tries = ([s.branches for s in self.sets], [_alone(s.heads) for s in self.sets], list(map(_alone, equal)))
+        places = next((found for branches in tries if (found := circular(graph, branches))), set[int]())
         heads = [self.sets[place].heads for place in sorted(places)]
         return {each: [Reason("sibling-dependency", said, each)] for each in heads}
 

@@ -22,7 +22,7 @@ def kernel_graph(report: FusionReport) -> Graph:
     >>> b = GraphBuilder("two", "relay")
     >>> x = b.node("param", "x", type="Tensor[(4), float32]")
     >>> b.outputs = [b.node("op", "nn.relu", [b.node("op", "exp", [x], pattern=0)], pattern=0)]
-    >>> [group.name for group in boxed(explain_fusion(b.build())).groups]
+    >>> [group.name for group in kernel_graph(explain_fusion(b.build())).groups]
     ['fused_exp_nn_relu']
     """
     graph = report.graph

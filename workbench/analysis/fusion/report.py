@@ -158,7 +158,7 @@ class FusionReport:
     @cached_property
     def handovers(self) -> tuple[Handover, ...]:
         """What kernels hand to kernels, the most bytes first: the boundaries that cost most."""
-        # boxed.py draws what is here
+        # kernel_graph.py draws what is here
         from workbench.analysis.fusion.kernel_graph import handovers
 
         return handovers(self)

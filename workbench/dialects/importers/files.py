@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects.base import Reader, Workload
-from workbench.dialects.graph_only import GraphOnly
+from workbench.dialects.base import GraphOnly, Workload
+from workbench.dialects.facets import Converter, Importer
 from workbench.dialects.importers import executor_json, onnx_model, onnx_simpler, tflite_model, torch_model
-from workbench.dialects.importers.shapes import Inputs
-from workbench.dialects.parts import part
+from workbench.dialects.importers.converting import Inputs
+from workbench.dialects.registry import known_dialect
 from workbench.errors import LoadError
 from workbench.graph.json import FORMAT
 from workbench.graph.model import Graph
@@ -30,7 +30,7 @@ def imported(
     params: Mapping[str, Any] | None,
     name: str | None,
     inputs: Inputs,
-    reader: Reader,
+    converter: Converter,
 ) -> Workload | None:
     """A Workload of what another framework made or a compiler left; None for everything else.
 
@@ -40,21 +40,23 @@ def imported(
         The file that `source` names, if it names one.
     inputs
         Shapes, or example arrays, of the model's inputs: by name or in order.
-    reader
+    converter
         Makes TVM's objects of files, and of models that were read from files.
     """
-    found = _from_file(path, name, inputs, reader) if path is not None else _from_object(source, name, inputs, reader)
+    found = (
+        _from_file(path, name, inputs, converter) if path is not None else _from_object(source, name, inputs, converter)
+    )
     if found is not None and params:
         found.params.update(params)
     return found
 
 
-def _from_file(path: Path, name: str | None, inputs: Inputs, reader: Reader) -> Workload | None:
+def _from_file(path: Path, name: str | None, inputs: Inputs, converter: Converter) -> Workload | None:
     suffix, called = path.suffix.lower(), name or path.stem
     if suffix in torch_model.SUFFIXES:
         torch_model.refuse_file(path)
     if suffix in SUFFIXES:
-        return reader.model(suffix[1:], path, called, inputs)
+        return converter.model(suffix[1:], path, called, inputs)
     if suffix != ".json":
         return None
     try:
@@ -63,11 +65,11 @@ def _from_file(path: Path, name: str | None, inputs: Inputs, reader: Reader) -> 
         return None  # said where all other text is read
 
 
-def _from_object(source: Any, name: str | None, inputs: Inputs, reader: Reader) -> Workload | None:
+def _from_object(source: Any, name: str | None, inputs: Inputs, converter: Converter) -> Workload | None:
     if isinstance(source, str):
         return _picture(source, name or "graph") if source.lstrip().startswith("{") else None
     kind = _kind(source)
-    return None if kind is None else reader.model(kind, source, name or type(source).__name__, inputs)
+    return None if kind is None else converter.model(kind, source, name or type(source).__name__, inputs)
 
 
 def _kind(source: Any) -> str | None:
@@ -84,15 +86,15 @@ def converted(format: str, dialect: str, source: Any, name: str, inputs: Inputs)
     """Convert a model by the importer of a format for a dialect."""
     model = _READERS[format](source) if isinstance(source, Path) else source
     try:
-        convert = importer(format, dialect).workload
+        convert = importer(format, dialect)
         return onnx_simpler.workload(convert, model, name, inputs) if format == "onnx" else convert(model, name, inputs)
     except UnicodeDecodeError:
         raise LoadError(f"{name} holds a name that is not UTF-8, so the file is damaged; export it again") from None
 
 
-def importer(format: str, dialect: str) -> Any:
-    """Return the module that converts a format for a dialect: `dialects/relay/importers/onnx.py`."""
-    return part(dialect, f"importers.{format}")
+def importer(format: str, dialect: str) -> Importer:
+    """Return the converter of a format for a dialect: that of `dialects/relay/importers/onnx.py`."""
+    return known_dialect(dialect).importer(format)
 
 
 def _picture(text: str, name: str) -> Workload | None:

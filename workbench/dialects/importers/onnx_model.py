@@ -17,8 +17,7 @@ from shlex import quote
 from types import ModuleType
 from typing import Any
 
-from workbench.dialects.importers.extras import needed
-from workbench.dialects.importers.unsupported import refuse
+from workbench.dialects.importers.converting import needed, refuse
 from workbench.errors import LoadError, UnknownName, last_line, reason
 from workbench.graph.received import Damaged, literal
 from workbench.terminal import visible

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.importers.extras import needed
+from workbench.dialects.importers.converting import Inputs, needed, shapes
 from workbench.dialects.importers.onnx_model import input_names, onnx_package
-from workbench.dialects.importers.shapes import Inputs, shapes
 from workbench.errors import LoadError, Unconverted
 
 Convert = Callable[[Any, str, Inputs], Workload]

@@ -6,7 +6,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects.importers.extras import needed
+from workbench.dialects.importers.converting import needed
 from workbench.errors import LoadError, reason
 
 IDENTIFIER = b"TFL3"

@@ -1,0 +1,61 @@
+"""Relax (apache-tvm 0.25 and later).
+
+`frontend.py`, `passes/catalog.py`, `compiler/build.py`, `patterns/match.py` and `tuning.py` are the facets of the dialect
+(`dialects/facets.py`). `text/` checks text before TVM's parser sees it; `from_relay/` is `wb.to_relax`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from workbench.dialects.facets import CodeText, Compiler, Dialect, Frontend, Importer, Passes, Patterns, Tuning
+
+
+class Relax:
+    """Relax as a Dialect: each facet is a module, imported when it is first asked for."""
+
+    name = "relax"
+
+    @property
+    def frontend(self) -> Frontend:
+        from workbench.dialects.relax import frontend
+
+        return frontend
+
+    @property
+    def passes(self) -> Passes:
+        from workbench.dialects.relax.passes import catalog
+
+        return catalog
+
+    @property
+    def compiler(self) -> Compiler:
+        from workbench.dialects.relax.compiler import build
+
+        return build
+
+    @property
+    def patterns(self) -> Patterns:
+        from workbench.dialects.relax.patterns import match
+
+        return match
+
+    @property
+    def tuning(self) -> Tuning:
+        from workbench.dialects.relax import tuning
+
+        return tuning
+
+    def importer(self, format: str) -> Importer:
+        from workbench.dialects.relax.importers import importer
+
+        return importer(format)
+
+    def code(self, tuned: bool) -> CodeText:
+        from workbench.dialects.relax import code
+
+        return code.TUNED if tuned else code.CODE
+
+
+DIALECT: Dialect = Relax()

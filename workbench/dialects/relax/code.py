@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
-from workbench.targets import target_fields
+from workbench.dialects.facets import CodeText
+from workbench.targets import target_argument
 
-IMPORTS = """\
+_IMPORTS = """\
 import tvm
 from tvm import relax"""
 
-OURS = ("CombineParallelConv2D", "CutFusion", "ForceFusion", "OutlineRegion")
-"passes of `PASSES`, which TVM has not"
-PASSES = "workbench.dialects.relax.passes"
+_OURS = ("CombineParallelConv2D", "CutFusion", "ForceFusion", "OutlineRegion")
+"passes of `_PASSES`, which TVM has not"
+_PASSES = "workbench.dialects.relax.passes"
 
-RUN = """\
+_RUN = """\
 def run(mod, each):
     \"\"\"One pass; in a Sequential, since a pass called by itself ignores the opt_level.\"\"\"
     if not isinstance(each, tvm.transform.Pass):
@@ -22,14 +23,14 @@ def run(mod, each):
         return relax.transform.Normalize()(each(mod.clone()))
     return tvm.transform.Sequential([each])(mod)"""
 
-TYPED = "mod"
+_TYPED = "mod"
 
-BIND = """\
+_BIND = """\
 def bind_params(params):
     \"\"\"A pass that makes the parameters constants.\"\"\"
     return relax.transform.BindParams("main", params)"""
 
-BUILD = """\
+_BUILD = """\
 def optimized(mod, params=None):
     \"\"\"The compiler's pipeline on the graph: the module before code generation.\"\"\"
     with TARGET, context():
@@ -47,7 +48,7 @@ def built(mod, params=None):
 
 def constructor(name: str) -> str:
     """What makes the pass of that name; one of ours is imported by its name."""
-    if name in OURS:
+    if name in _OURS:
         return name
     return f"relax.transform.{name}"
 
@@ -57,11 +58,36 @@ def target(text: str) -> str:
     return f"tvm.target.Target({target_argument(text)!r})"
 
 
-def target_argument(text: str) -> str | dict[str, Any]:
-    """Return the target as this TVM's Target takes it: a dictionary; a kind or a tag alone as it is.
+CODE = CodeText(_IMPORTS, _OURS, _PASSES, _RUN, _TYPED, _BIND, _BUILD, constructor, target)
+"of a trace, and of a build"
 
-    >>> target_argument("llvm -mcpu=core-avx2 -num-cores=4"), target_argument("llvm")
-    ({'kind': 'llvm', 'mcpu': 'core-avx2', 'num-cores': 4}, 'llvm')
-    """
-    fields = target_fields(text)
-    return fields if len(fields) > 1 else fields["kind"]
+_TUNED_BUILD = """\
+def pipeline():
+    \"\"\"TVM's own pipeline, in which schedules are looked up as soon as there are kernels.\"\"\"
+    import importlib
+
+    cpu = TARGET.kind.name in ("llvm", "c")
+    parts = importlib.import_module("tvm.relax.backend.cpu_generic.pipeline" if cpu else "tvm.relax.pipeline")
+    passes = [*parts.library_dispatch_passes(TARGET), *parts.legalize_passes(TARGET)]
+    place = [each.info.name for each in passes].index("FuseTIR") + 1
+    passes.insert(place, relax.transform.MetaScheduleApplyDatabase())
+    return tvm.transform.Sequential([*passes, *parts.dataflow_lower_passes(TARGET), *parts.finalize_passes(TARGET)])
+
+
+def built(mod, params=None):
+    \"\"\"The whole build, each kernel with the best schedule in SCHEDULES: an executable for the virtual machine.
+
+    Its main takes the parameters too.
+    \"\"\"
+    import importlib
+
+    from tvm.s_tir import meta_schedule
+
+    files = SCHEDULES + "/database_workload.json", SCHEDULES + "/database_tuning_record.json"
+    if "Tensorize" in open(files[1]).read():
+        importlib.import_module("tvm.s_tir.tensor_intrin")  # registers what the schedules name
+    with TARGET, meta_schedule.database.JSONDatabase(*files), context():
+        return tvm.compile(mod, TARGET, relax_pipeline=pipeline())"""
+
+TUNED = replace(CODE, build=_TUNED_BUILD)
+"of a build with a database of schedules"

@@ -18,7 +18,7 @@ PUBLIC = "global_symbol"
 "the attribute of a function that others can call"
 
 
-def names(module: tvm.IRModule) -> tuple[str, ...]:
+def entries(module: tvm.IRModule) -> tuple[str, ...]:
     """Return the public functions, `main` first; where none is public, those that are neither kernels nor offloaded."""
     found = {
         str(variable.name_hint): function.attrs or {}
@@ -33,7 +33,7 @@ def _is_in_place(function: relax.Function) -> bool:
     return any(key in (function.attrs or {}) for key in IN_PLACE)
 
 
-def entered(module: tvm.IRModule, entry: str) -> tvm.IRModule:
+def with_entry(module: tvm.IRModule, entry: str) -> tvm.IRModule:
     """Return the module with a function as `main`, its callees, and all kernels.
 
     Raises
@@ -49,14 +49,15 @@ def entered(module: tvm.IRModule, entry: str) -> tvm.IRModule:
     return tvm.IRModule({**called, main: module[entry].with_attr(PUBLIC, "main")}, module.attrs, module.global_infos)
 
 
-def check_sizes(function: relax.Function, shapes: Mapping[str, int | Sequence[int]]) -> None:
-    """Refuse sizes that are not whole numbers for the symbolic dimensions of a function's parameters."""
-    known = _symbols(function)
+def with_sizes(module: tvm.IRModule, shapes: Mapping[str, int | Sequence[int]]) -> tvm.IRModule:
+    """Return the module as it is; refuse sizes that are not whole numbers for symbolic dimensions of `main`."""
+    known = _symbols(module["main"])
     for name, size in shapes.items():
         if name not in known:
             raise UnknownName("symbolic dimension", name, known)
         if not isinstance(size, int):
             raise LoadError(f"{name!r} is one symbolic dimension; give one number, shapes={{{name!r}: 128}}")
+    return module
 
 
 def _symbols(function: relax.Function) -> list[str]:
@@ -80,7 +81,7 @@ def with_values(module: tvm.IRModule, shapes: Mapping[str, Any]) -> tvm.IRModule
 
 def run_alone(module: tvm.IRModule, workload: Workload) -> tvm.IRModule:
     """Return the part of a module that one run calls, with the values of the workload's symbolic dimensions."""
-    if "main" not in names(module):
+    if "main" not in entries(module):
         return module
-    others = [name for name in names(module) if name != "main"]
-    return with_values(entered(module, "main") if others else module, workload.shapes)
+    others = [name for name in entries(module) if name != "main"]
+    return with_values(with_entry(module, "main") if others else module, workload.shapes)

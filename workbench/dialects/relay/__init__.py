@@ -1,0 +1,62 @@
+"""Relay (TVM 0.8 to 0.19).
+
+`text/` reads the text that TVM prints, `paste/` makes such text of anything that people paste; both run without TVM. `frontend.py`,
+`passes/catalog.py`, `compiler/build.py`, `patterns/match.py` and `tuning.py` are the facets of the dialect
+(`dialects/facets.py`); they need its TVM.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from workbench.dialects.facets import CodeText, Compiler, Dialect, Frontend, Importer, Passes, Patterns, Tuning
+
+
+class Relay:
+    """Relay as a Dialect: each facet is a module, imported when it is first asked for."""
+
+    name = "relay"
+
+    @property
+    def frontend(self) -> Frontend:
+        from workbench.dialects.relay import frontend
+
+        return frontend
+
+    @property
+    def passes(self) -> Passes:
+        from workbench.dialects.relay.passes import catalog
+
+        return catalog
+
+    @property
+    def compiler(self) -> Compiler:
+        from workbench.dialects.relay.compiler import build
+
+        return build
+
+    @property
+    def patterns(self) -> Patterns:
+        from workbench.dialects.relay.patterns import match
+
+        return match
+
+    @property
+    def tuning(self) -> Tuning:
+        from workbench.dialects.relay import tuning
+
+        return tuning
+
+    def importer(self, format: str) -> Importer:
+        from workbench.dialects.relay.importers import importer
+
+        return importer(format)
+
+    def code(self, tuned: bool) -> CodeText:
+        from workbench.dialects.relay import code
+
+        return code.TUNED if tuned else code.CODE
+
+
+DIALECT: Dialect = Relay()

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-IMPORTS = """\
+from dataclasses import replace
+
+from workbench.dialects.facets import CodeText
+from workbench.dialects.scheduling import LOOKS
+
+_IMPORTS = """\
 import tvm
 from tvm import relay"""
 
-OURS = ("CombineParallelOps", "CutFusion", "ForceFusion", "MergeIdenticalKernels", "OutlineRegion")
-"passes of `PASSES`, which TVM has not"
-PASSES = "workbench.dialects.relay.passes"
+_OURS = ("CombineParallelOps", "CutFusion", "ForceFusion", "MergeIdenticalKernels", "OutlineRegion")
+"passes of `_PASSES`, which TVM has not"
+_PASSES = "workbench.dialects.relay.passes"
 
-RUN = """\
+_RUN = """\
 def run(mod, each):
     \"\"\"One pass, with types inferred around it.\"\"\"
     if not isinstance(each, tvm.transform.Pass):
@@ -18,9 +23,9 @@ def run(mod, each):
         return relay.transform.InferType()(each(tvm.IRModule(mod.functions, mod.type_definitions, mod.attrs)))
     return tvm.transform.Sequential([relay.transform.InferType(), each, relay.transform.InferType()])(mod)"""
 
-TYPED = "relay.transform.InferType()(mod)"
+_TYPED = "relay.transform.InferType()(mod)"
 
-BIND = """\
+_BIND = """\
 def bind_params(params):
     \"\"\"A pass that makes the parameters constants.\"\"\"
 
@@ -30,7 +35,7 @@ def bind_params(params):
 
     return bound"""
 
-BUILD = """\
+_BUILD = """\
 def optimized(mod, params):
     \"\"\"The graph-level part of the build: the module before code generation.\"\"\"
     with context():
@@ -46,7 +51,7 @@ def built(mod, params):
 
 def constructor(name: str) -> str:
     """What makes the pass of that name; one of ours is imported by its name."""
-    if name in OURS:
+    if name in _OURS:
         return name
     return f"relay.qnn.transform.{name[4:]}" if name.startswith("qnn.") else f"relay.transform.{name}"
 
@@ -54,3 +59,23 @@ def constructor(name: str) -> str:
 def target(text: str) -> str:
     """The target as an expression."""
     return repr(text)
+
+
+CODE = CodeText(_IMPORTS, _OURS, _PASSES, _RUN, _TYPED, _BIND, _BUILD, constructor, target)
+"of a trace, and of a build"
+
+_TUNED_BUILD = """\
+def built(mod, params):
+    \"\"\"The whole build, each kernel with the best schedule in SCHEDULES: a library for the graph executor.\"\"\"
+    import importlib
+
+    from tvm import meta_schedule
+
+    files = SCHEDULES + "/database_workload.json", SCHEDULES + "/database_tuning_record.json"
+    if "Tensorize" in open(files[1]).read():
+        importlib.import_module("tvm.tir.tensor_intrin")  # registers what the schedules name
+    with meta_schedule.database.JSONDatabase(*files), context():
+        return relay.build(mod, target=TARGET, params=params)"""
+
+TUNED = replace(CODE, build=_TUNED_BUILD, config=LOOKS)
+"of a build with a database of schedules"

@@ -16,7 +16,7 @@ from tvm.relay.function import FunctionWithFields
 
 from workbench.dialects import arrays
 from workbench.dialects.base import SAFE_DEPTH
-from workbench.dialects.relay.optimizing import copied
+from workbench.dialects.relay.compiler.optimization import copy
 from workbench.dialects.relay.printed import parts
 
 _LEAVES = (relay.Var, relay.GlobalVar, relay.Constant, relay.Constructor, tvm.ir.Op)
@@ -37,7 +37,7 @@ def lifted(module: tvm.IRModule) -> Lifted:
     functions = {gv: function for gv, function in module.functions.items() if isinstance(function, relay.Function)}
     if not _can_lift(functions.values()):
         return Lifted(module, {}, {})
-    lift, thin, counts = _Lift(), copied(module), {}
+    lift, thin, counts = _Lift(), copy(module), {}
     for global_var, function in functions.items():
         lift.used = {}
         new = rewrite(lift, function, module)

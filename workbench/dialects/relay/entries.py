@@ -13,7 +13,7 @@ from workbench.dialects.relay.graph import IN_PLACE
 from workbench.errors import LoadError, UnknownName
 
 
-def names(module: tvm.IRModule) -> tuple[str, ...]:
+def entries(module: tvm.IRModule) -> tuple[str, ...]:
     """Return `main` first, and the functions of tensors that no other function calls."""
     functions = {
         variable.name_hint: function
@@ -38,7 +38,7 @@ def _takes_tensors(function: relay.Function) -> bool:
     )
 
 
-def entered(module: tvm.IRModule, entry: str) -> tvm.IRModule:
+def with_entry(module: tvm.IRModule, entry: str) -> tvm.IRModule:
     """Return the module with a function as `main` and its callees.
 
     Raises
@@ -57,7 +57,7 @@ def entered(module: tvm.IRModule, entry: str) -> tvm.IRModule:
     return relay.transform.InferType()(made)
 
 
-def sized(module: tvm.IRModule, shapes: Mapping[str, int | Sequence[int]]) -> tvm.IRModule:
+def with_shapes(module: tvm.IRModule, shapes: Mapping[str, int | Sequence[int]]) -> tvm.IRModule:
     """Return the module whose inputs have these shapes; Relay's open dimensions have no names, so an input gives its whole shape.
 
     Raises

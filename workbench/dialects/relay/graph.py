@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from workbench.dialects.driver import drive
+from workbench.dialects.nesting import drive
 from workbench.dialects.relay.ast import Expr, Module
 from workbench.dialects.relay.blocks import Key, homes
 from workbench.dialects.relay.types import field_type, result_type

@@ -15,8 +15,7 @@ import tvm
 from tvm import relay
 
 from workbench.dialects.relay.ast import Expr, Module
-from workbench.dialects.relay.attribute_types import UNREGISTERED, attribute_type
-from workbench.dialects.relay.object_types import SEED, random_values, relay_type, type_of
+from workbench.dialects.relay.object_types import SEED, UNREGISTERED, attribute_type, random_values, relay_type, type_of
 from workbench.dialects.relay.paste.assumed import assumed_types
 from workbench.dialects.relay.paste.free import tensor
 from workbench.dialects.relay.text.attributes import ANY, ObjectText, TypedFloat, literal

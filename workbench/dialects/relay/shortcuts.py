@@ -17,10 +17,10 @@ from tvm.relay.backend import te_compiler  # pyright: ignore[reportAttributeAcce
 
 from workbench.dialects.base import Workload
 from workbench.dialects.capture import pass_context
+from workbench.dialects.relay.compiler.optimization import optimize
 from workbench.dialects.relay.folding import Folder, NotPlain
-from workbench.dialects.relay.optimizing import optimize
-from workbench.dialects.relay.target import make_target
 from workbench.dialects.scheduling import scheduled
+from workbench.dialects.target import make_target
 
 KEPT = 8
 "functions known to be typed; passes come back to an older one when a rewrite changed nothing"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from workbench.dialects.base import dialect_of
+from workbench.dialects.registry import dialect_of
 from workbench.errors import WorkbenchError
 from workbench.measurement.measure import measure_one
 from workbench.pipeline.config import AS_IS, Config
@@ -21,7 +21,7 @@ def config(fused: Fused, name: str) -> Config:
     depth = fused.settings.max_depth
     options = {} if depth == 256 else {f"{fused.graph.dialect}.FuseOps.max_depth": depth}
     assert fused.program.workload is not None
-    switched = dialect_of(fused.program.workload).toggles()
+    switched = dialect_of(fused.program.workload).passes.toggles()
     # at level 1 FuseOps merges, and what rewrites operators does not run yet
     return Config(name, min(fused.settings.opt_level, 1), tuple(n for n in AS_IS if n in switched), options=options)
 

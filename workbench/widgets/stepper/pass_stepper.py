@@ -22,7 +22,7 @@ from workbench.widgets import messages
 from workbench.widgets.background import Background, Task, wait_all
 from workbench.widgets.base import AGAIN, LIVE, Shown
 from workbench.widgets.graph.compare import Comparison
-from workbench.widgets.output_checks import Checked, Checking
+from workbench.widgets.output_checks import Checked, OutputChecks
 from workbench.widgets.payload import encode_diff, encode_graph, packed
 from workbench.widgets.saved_page import to_json
 from workbench.widgets.stepper.trace_states import WHOLE, States
@@ -84,7 +84,7 @@ class PassStepper(Comparison):
         self._answers = Background(
             "workbench-states", lambda error: self._failed("The page was not answered", f"{error}")
         )
-        self._checking = Checking(self._checked, lambda busy: self._tell(busy=busy), self._failed)
+        self._checking = OutputChecks(self._checked, lambda busy: self._tell(busy=busy), self._failed)
         interesting = (place for place, step in enumerate(trace.steps) if step.error or step.changed)
         first = next(interesting, WHOLE)
         failed = next((place for place, step in enumerate(trace.steps) if step.error), first)

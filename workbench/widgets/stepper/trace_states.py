@@ -1,11 +1,11 @@
-"""The distinct states of a trace, numbered, and what the page is told of them: one message a state, a text or a difference."""
+"""The distinct states of a trace, numbered, and the messages that send them to a page: a state, a text, a difference."""
 
 from __future__ import annotations
 
 import re
 import threading
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -92,12 +92,12 @@ class States:
         """Of the first states, as far as they have been drawn."""
         return [layers(self.graph(0))]
 
-    # -- what the page is told
+    # -- messages to the page
 
     def message(self, wish: tuple[Any, ...]) -> dict[str, Any]:
-        """The answer to what a page wants.
+        """Return the answer to a request of the page.
 
-        That is ("state", n), ("facts", n), ("text", n), ("diff", a, b), ("counts", a, b) or ("lineage", n, node).
+        A request is ("state", n), ("facts", n), ("text", n), ("diff", a, b), ("counts", a, b) or ("lineage", n, node).
 
         Raises
         ------
@@ -107,12 +107,17 @@ class States:
         kind, *numbers = wish
         if kind == "lineage" and len(numbers) == 2 and all(type(n) is int for n in numbers):
             return self.lineage(*numbers)
-        known = kind in ("state", "facts", "text", "diff", "counts") and len(numbers) == 1 + (
-            kind in ("diff", "counts")
-        )
-        if not known or not all(type(n) is int and 0 <= n < len(self) for n in numbers):
+        answers: dict[object, tuple[int, Callable[..., dict[str, Any]]]] = {
+            "state": (1, self._state),
+            "facts": (1, self._facts),
+            "text": (1, self._text),
+            "diff": (2, self._diff),
+            "counts": (2, self._counts),
+        }
+        count, answer = answers.get(kind, (-1, self._facts))
+        if len(numbers) != count or not all(type(n) is int and 0 <= n < len(self) for n in numbers):
             raise WorkbenchError(f"the page asked for {list(wish)!r}; this trace has the states 0 to {len(self) - 1}")
-        return {"type": kind, **getattr(self, f"_{kind}")(*numbers)}
+        return {"type": kind, **answer(*numbers)}
 
     def _facts(self, state: int) -> dict[str, Any]:
         graph = self.graph(state)

@@ -31,7 +31,7 @@ def binds(pipeline: Pipeline | str) -> bool:
     return any(step.enabled and step.name == BIND for step in steps)
 
 
-class RealBuild:
+class CompilerBuild:
     """Counts the build of each opt level once, and explains it on request, in a background thread.
 
     Parameters
@@ -39,10 +39,10 @@ class RealBuild:
     presets
         The dialect's.
     tell
-        Given what is known: `kernels` or `failed`, `opt_level`, and `why`, sentences, once they were asked for; `listing`
+        Called with the state: `kernels` or `failed`, `opt_level`, and `why`, sentences, once they were requested; `listing`
         while these are being made.
     busy
-        Told what is being done, and None at the end.
+        Called with the progress, and with None at the end.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class RealBuild:
             self._tell(known)
 
     def wait(self, timeout: float) -> bool:
-        """Wait until everything that was asked for is done; whether that was in time."""
+        """Wait until everything that was requested is done; return whether that was in time."""
         return self._work.wait(timeout)
 
     def _count(self, opt_level: int, task: Task) -> None:

@@ -1,4 +1,4 @@
-"""What would change the module here: `wb.explore` beside the notebook, as rows that a page lists."""
+"""The passes that would change the module here: `wb.explore` in a background thread, as rows for the page."""
 
 from __future__ import annotations
 
@@ -11,46 +11,50 @@ from workbench.pipeline.explore import COUNTED, Effect, Exploration, explore
 from workbench.pipeline.spec import Pipeline
 from workbench.widgets.background import Background, Task, Throttle
 
-Told = Callable[[dict[str, Any]], None]
+KEPT = 32
+"explorations that can go on where they stopped, the newest"
 
 
-class Exploring:
-    """Tries passes after a pipeline; asked again for the same place, it goes on where it stopped."""
+class Explorer:
+    """Tries passes after a pipeline; started again at the same place, it goes on where it stopped."""
 
-    def __init__(self, workload: Workload, told: Told) -> None:
+    def __init__(self, workload: Workload, show: Callable[[dict[str, Any]], None]) -> None:
         self._workload = workload
-        self._told = told
+        self._show_state = show
         self._found: dict[tuple[Pipeline, int], Exploration] = {}
-        self._work = Background("workbench-explore", lambda error: self._tell(error=f"{type(error).__name__}: {error}"))
+        self._work = Background("workbench-explore", lambda error: self._push(error=f"{type(error).__name__}: {error}"))
         self._where: dict[str, Any] = {}
         self.now: Exploration | None = None
         "the newest"
 
     def start(self, after: Pipeline, opt_level: int, index: int, here: str) -> None:
-        """Try every pass after a pipeline; `index` and `here` say for the page where that is.
+        """Try every pass after a pipeline; `index` and `here` are the place as the page shows it.
 
         Raises
         ------
         WorkbenchError
-            The pipeline holds a Python function, which another process does not have.
+            The pipeline has a Python function, which another process does not have.
         """
         key = (after, opt_level)
         found = self._found.get(key) or explore(self._workload, after=after, opt_level=opt_level)
         self.cancel()
+        self._found.pop(key, None)
         self._found[key] = self.now = found
+        for oldest in list(self._found)[:-KEPT]:
+            del self._found[oldest]
         self._where = {"index": index, "here": here}
         self._show(found, running=True)
         self._work.submit(lambda task: self._run(found, task))
 
     def cancel(self) -> None:
-        """Give up; the rows that were found stay."""
+        """Stop; the rows that were found stay."""
         self._work.cancel()
         if self.now is not None:
             self.now.cancel()
             self._show(self.now, running=False)
 
     def wait(self, timeout: float) -> bool:
-        """Wait until every pass was tried; whether that was in time."""
+        """Wait until every pass was tried; return whether that was in time."""
         return self._work.wait(timeout)
 
     def _run(self, found: Exploration, task: Task) -> None:
@@ -66,16 +70,16 @@ class Exploring:
             if task.wanted:
                 found.run(progress)
         except WorkbenchError as error:
-            self._tell(error=str(error))
+            self._push(error=str(error))
             return
         self._show(found, running=False)
 
     def _show(self, found: Exploration, *, running: bool) -> None:
         if found is self.now:
-            self._tell(rows=[_row(effect) for effect in list(found.rows)], total=found.total, running=running)
+            self._push(rows=[_row(effect) for effect in list(found.rows)], total=found.total, running=running)
 
-    def _tell(self, **said: Any) -> None:
-        self._told({"rows": [], "total": 0, "running": False, "error": "", **self._where, **said})
+    def _push(self, **changes: Any) -> None:
+        self._show_state({"rows": [], "total": 0, "running": False, "error": "", **self._where, **changes})
 
 
 def _row(effect: Effect) -> dict[str, Any]:

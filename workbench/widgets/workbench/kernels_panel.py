@@ -70,7 +70,7 @@ class KernelsPanel(Panel):
         self._places: dict[int, list[int]] = {}
         self._picture: tuple[Any, Block] | None = None
 
-    # -- what is known
+    # -- counts and times
 
     def make(self, task: Task) -> None:
         self._look(*self.session.chosen(), task)
@@ -129,7 +129,7 @@ class KernelsPanel(Panel):
     def _found(self) -> Kernels | None:
         return self._counts.get(self._config) if self._config else None
 
-    # -- what a person does
+    # -- clicks and fields
 
     def act(self, what: str, arg: str) -> None:
         if what == "kernels-time":
@@ -159,7 +159,7 @@ class KernelsPanel(Panel):
             self.filter = value
         self.show()
 
-    # -- what is shown
+    # -- content
 
     def _table(self) -> pd.DataFrame:
         found, times = self._found(), self._times.get(self._config) if self._config else None
@@ -183,7 +183,7 @@ class KernelsPanel(Panel):
         timed = self._config in self._times
         label = "Time each kernel again" if timed else "Time each kernel"
         controls = [
-            action(label, "kernels-time", title="Run each kernel by itself, beside the notebook"),
+            action(label, "kernels-time", title="Run each kernel by itself, in the background"),
             entry("select", "kernels-plot", "", self.plot, options=[list(pair) for pair in PLOTS.items()]),
             entry("select", "kernels-overlay", "", self.laid, options=[list(pair) for pair in OVERLAYS.items()]),
             entry("text", "kernels-filter", "", self.filter, hint="Filter"),

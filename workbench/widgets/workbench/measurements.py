@@ -1,4 +1,4 @@
-"""The configurations that were tried in the Workbench: a row each, measured one at a time beside the notebook."""
+"""The measured configurations of a Workbench: a row each, measured one at a time in a background thread."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Measurements:
     Parameters
     ----------
     origin
-        What the outputs of every configuration should be those of.
+        The workload whose outputs every configuration should have.
     target, budget
         As `wb.measure` takes them.
     changed
         Called when a row has changed.
     busy
-        Told what is being done, and None at the end.
+        Called with the progress, and with None at the end.
     failed
-        Told of an error of ours.
+        Called with an unexpected exception.
     """
 
     def __init__(
@@ -50,13 +50,13 @@ class Measurements:
         self._lock = threading.RLock()
         self._rows: dict[Config, dict[str, Any]] = {}
         self._before: dict[Config, dict[str, Any]] = {}
-        "what stood in the row of a pending request"
-        self._races: list[tuple[Config, Config, Race]] = []
+        "the row of a pending request, as it was before the request"
+        self._races: dict[frozenset[Config], tuple[Config, Config, Race]] = {}
         self._work = Background("workbench-measures", failed, busy)
         self._racing = Background("workbench-races", failed, busy)
 
     def ask(self, config: Config, module: Callable[[], Workload | None], again: bool) -> None:
-        """Measure a configuration that has no row yet, or that is asked for again; `module` gives what is compiled.
+        """Measure a configuration that has no row yet, or that is asked for again; `module` returns the workload to compile.
 
         What waited is withdrawn; what is measured just now goes on if it is this configuration.
         """
@@ -76,7 +76,7 @@ class Measurements:
             self._work.submit(lambda task: self._measure(config, module, task))
 
     def forget_pending(self) -> None:
-        """A request that a newer one replaces, or that is cancelled, leaves its row as it was before."""
+        """Put back the row of a request that a newer one replaces, or that is cancelled."""
         with self._lock:
             for key in [key for key, row in self._rows.items() if row["status"] == "pending"]:
                 if key in self._before:
@@ -85,7 +85,7 @@ class Measurements:
                     del self._rows[key]
 
     def race(self, a: Config, b: Config, done: Callable[[], None], fail: Callable[[str], None]) -> None:
-        """Race two configurations; `done` is called after it, `fail` is given the sentence where that cannot be done."""
+        """Race two configurations; call `done` after it, or `fail` with the reason why there was no race."""
         self._racing.submit(lambda task: self._race(a, b, done, fail, task))
 
     @property
@@ -93,13 +93,16 @@ class Measurements:
         """The races of two rows, by the rows' names, the newest last."""
         with self._lock:
             labels = {config.same_build(): config.label for config in self._rows}
-            known = [(a, b, found) for a, b, found in self._races if a in labels and b in labels and a != b]
-        return [replace(found, a=labels[a], b=labels[b]) for a, b, found in known if not found.wrong]
+            known = [(a, b, race) for a, b, race in self._races.values() if a in labels and b in labels and a != b]
+        return [replace(race, a=labels[a], b=labels[b]) for a, b, race in known if not race.wrong]
 
     def keep_race(self, a: Config, b: Config, found: Race) -> None:
-        """Keep a race that was run here or in another tab: the newest of a pair is the one that is spoken of."""
+        """Keep a race that was run here or in another tab, instead of the older one of the pair."""
+        first, second = a.same_build(), b.same_build()
+        pair = frozenset((first, second))
         with self._lock:
-            self._races.append((a.same_build(), b.same_build(), found))
+            self._races.pop(pair, None)
+            self._races[pair] = (first, second, found)
         self._changed()
 
     def rival(self, current: Config) -> Config | None:
@@ -112,25 +115,25 @@ class Measurements:
         return next(others, None)
 
     def cancel(self) -> None:
-        """Give up what is measured and what waits."""
+        """Stop what is measured, and drop what waits."""
         self._work.cancel()
         self._racing.cancel()
         self.forget_pending()
         self._changed()
 
     def clear(self) -> None:
-        """Forget all rows but those under way."""
+        """Drop all rows but those under way."""
         with self._lock:
             self._rows = {key: row for key, row in self._rows.items() if row["status"] in UNDER_WAY}
-            self._races = []
+            self._races = {}
         self._changed()
 
     def wait(self, timeout: float) -> bool:
-        """Wait until everything is measured; whether that was in time."""
+        """Wait until everything is measured; return whether that was in time."""
         return wait_all((self._work, self._racing), timeout)
 
     def all(self) -> dict[Config, dict[str, Any]]:
-        """The rows as they stand."""
+        """Return a copy of the rows."""
         with self._lock:
             return dict(self._rows)
 
@@ -174,7 +177,7 @@ class Measurements:
         done()
 
     def _counted(self, workload: Workload, config: Config, task: Task) -> dict[str, Any]:
-        """The counts, which are there long before the build is; what cannot be counted is told by the build."""
+        """Return the counts, which are there long before the build; none where counting fails, and the build gives the reason."""
         try:
             found = count_config(workload, config, self.target, cancelled=task.cancelled)
         except WorkbenchError:

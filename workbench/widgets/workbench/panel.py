@@ -38,36 +38,36 @@ class Panel:
             self.start(self.make)
 
     def cancel(self) -> None:
-        """Give up; what was found stays."""
+        """Stop; what is shown stays."""
         self._work.cancel()
 
     def wait(self, timeout: float) -> bool:
-        """Wait until everything that was asked for is done; whether that was in time."""
+        """Wait until everything that was asked for is done; return whether that was in time."""
         return self._work.wait(timeout)
 
     def start(self, work: Callable[[Task], None]) -> None:
-        """Do something beside the notebook; the newest request wins."""
+        """Do something in the background; the newest request wins."""
         self._work.submit(lambda task: self._run(task, work))
 
     def make(self, task: Task) -> None:
-        """Find out what is to be shown, and show it."""
+        """Compute the content of the tab, and show it."""
         raise NotImplementedError
 
     def blocks(self) -> list[Block]:
-        """What is shown now."""
+        """Return the content of the tab."""
         raise NotImplementedError
 
     def act(self, what: str, arg: str) -> None:
-        """A button was pressed, or a line."""
+        """Handle a click on a button or a line of that name."""
 
     def enter(self, name: str, value: str) -> None:
-        """Something was entered into a field."""
+        """Take the value of a field, by its name."""
 
     def withdraw(self, a: Config, b: Config) -> None:
         """Drop the ratio of two configurations that were raced again in another tab."""
 
     def show(self) -> None:
-        """Show what there is."""
+        """Show the content, after the reason why the last request failed."""
         said = [words(self.trouble, "bad", f"{self.name}-trouble")] if self.trouble else []
         self.page.show(**{self.trait: sendable([*said, *self.blocks()])})
 

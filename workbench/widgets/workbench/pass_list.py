@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from workbench.dialects.base import Dialect, PassInfo, Preset, Workload, dialect_of
+from workbench.dialects.base import PassInfo, Preset, Workload
+from workbench.dialects.facets import Dialect
+from workbench.dialects.registry import dialect_of
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.spec import PassStep, Pipeline
@@ -26,13 +28,13 @@ class Catalog:
     @classmethod
     def of(cls, workload: Workload) -> Catalog:
         """Return the catalog of the workload's dialect."""
-        from workbench.dialects.settings import settings  # it loads TVM, which this module must not
+        from workbench.dialects.capture import settings  # it loads TVM, which this module must not
 
         dialect = dialect_of(workload)
         # TVM 0.17 has the keys of both dialects
         other = "relax." if workload.dialect == "relay" else "relay."
         known = {name: type for name, type in settings().items() if not name.startswith(other)}
-        return cls(dialect, {info.name: info for info in dialect.passes()}, known, dialect.presets())
+        return cls(dialect, {info.name: info for info in dialect.passes.catalog()}, known, dialect.passes.presets())
 
     def toggleable(self, name: str) -> PassInfo:
         """Return a pass of the compiler's own pipeline that a PassContext can switch.
@@ -42,7 +44,7 @@ class Catalog:
         WorkbenchError
             There is none of that name, or it cannot be switched off.
         """
-        names = self.dialect.toggles()
+        names = self.dialect.passes.toggles()
         if name not in names:
             raise UnknownName("pass to switch in a PassContext", name, names)
         info = self.infos[name]
@@ -118,7 +120,7 @@ def set_option(catalog: Catalog, choice: Choice, index: int, name: str, text: st
     if lacks and step.enabled:
         raise WorkbenchError(f"{step.name} needs {lacks}")
     if all(not option.required or option.name in options for option in info.options):
-        catalog.dialect.make(step.name, options)  # it refuses what TVM does not take
+        catalog.dialect.passes.make(step.name, options)  # it refuses what TVM does not take
     return choice.replaced(index, replace(step, options=options))
 
 
@@ -130,7 +132,7 @@ def set_setting(catalog: Catalog, choice: Choice, name: str, text: str) -> Choic
     WorkbenchError
         This TVM has no such key, or does not take the value.
     """
-    from workbench.dialects.settings import refusal  # it loads TVM, which this module must not
+    from workbench.dialects.capture import refusal  # it loads TVM, which this module must not
 
     if name not in catalog.settings:
         raise UnknownName("PassContext config of this TVM", name, catalog.settings)

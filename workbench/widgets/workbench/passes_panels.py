@@ -1,4 +1,4 @@
-"""The Waterfall and Ablation tabs: what the passes of the present choice do one after the other, and without each of them."""
+"""The Waterfall and Ablation tabs: the effect of the chosen passes one after the other, and the loss without each of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PassesPanel(Panel):
     """Rows that fill: the counts as the tab is opened, the times when they are asked for."""
 
     press = ""
-    "what the button says"
+    "the label of the button"
     hint = ""
 
     def __init__(self, session: Session, page: Page) -> None:
@@ -68,7 +68,7 @@ class PassesPanel(Panel):
         return rows
 
     def found(self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task) -> Iterator[Rows]:
-        """The rows as they fill."""
+        """Yield the rows as they fill."""
         raise NotImplementedError
 
     def _pressed(self) -> Block:
@@ -76,11 +76,11 @@ class PassesPanel(Panel):
 
 
 class WaterfallPanel(PassesPanel):
-    """Pass by pass: kernels, bytes, time."""
+    """The kernels, bytes and time after each pass."""
 
     name, trait = "waterfall", "waterfall_tab"
     press = "Time each stage"
-    hint = "Build what each pass leaves, and time it, beside the notebook"
+    hint = "Build what each pass leaves, and time it, in the background"
 
     def __init__(self, session: Session, page: Page) -> None:
         super().__init__(session, page)
@@ -144,11 +144,11 @@ class WaterfallPanel(PassesPanel):
 
 
 class AblationPanel(PassesPanel):
-    """What each pass is worth."""
+    """The kernels, bytes and time without each pass."""
 
     name, trait = "ablation", "ablation_tab"
     press = "Race without each pass"
-    hint = "Build without each pass in turn, and run it against the whole pipeline, beside the notebook"
+    hint = "Build without each pass in turn, and run it against the whole pipeline, in the background"
 
     def __init__(self, session: Session, page: Page) -> None:
         super().__init__(session, page)

@@ -21,12 +21,12 @@ from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Trace
 from workbench.plots.configurations import headline
 from workbench.widgets.background import Background, wait_all
-from workbench.widgets.output_checks import Checking
+from workbench.widgets.output_checks import OutputChecks
 from workbench.widgets.workbench import pass_list
 from workbench.widgets.workbench.choice import Choice
-from workbench.widgets.workbench.compiler_build import RealBuild
+from workbench.widgets.workbench.compiler_build import CompilerBuild
 from workbench.widgets.workbench.drawing import Drawing, Setup
-from workbench.widgets.workbench.exploration import Exploring
+from workbench.widgets.workbench.exploration import Explorer
 from workbench.widgets.workbench.measurements import Measurements
 from workbench.widgets.workbench.page import WHOLE, Page, Reports
 from workbench.widgets.workbench.page_state import code, context_state, plots, row_states
@@ -45,9 +45,9 @@ class Session:
         self.measurements = Measurements(
             setup.workload, setup.target, setup.budget, self.show_rows, reports.busy("rows"), reports.report
         )
-        self.checking = Checking(self.drawing.show_checks, reports.busy("checks"), reports.fail)
-        self.exploration = Exploring(setup.workload, lambda told: page.show(exploration=told))
-        self.build = RealBuild(
+        self.checking = OutputChecks(self.drawing.show_checks, reports.busy("checks"), reports.fail)
+        self.exploration = Explorer(setup.workload, lambda state: page.show(exploration=state))
+        self.build = CompilerBuild(
             setup.workload,
             setup.target,
             setup.catalog.presets,
@@ -209,7 +209,7 @@ class Session:
         self.drawing.draw(
             choice,
             mode=choice.mode,
-            context=context_state(choice, catalog.infos, catalog.dialect.toggles(), catalog.settings),
+            context=context_state(choice, catalog.infos, catalog.dialect.passes.toggles(), catalog.settings),
             pipeline_text=str(choice.pipeline),
             code=code(choice, catalog.presets, self.target),
             error=None,

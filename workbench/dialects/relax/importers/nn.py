@@ -9,15 +9,14 @@ import tvm
 from tvm.relax.frontend import nn
 
 from workbench.dialects.base import Workload
-from workbench.dialects.importers.quiet import Converting
-from workbench.dialects.importers.shapes import Inputs, shapes
-from workbench.dialects.parts import dialect
+from workbench.dialects.importers.converting import Converting, Inputs, shapes
+from workbench.dialects.relax.frontend import load
 from workbench.errors import LoadError
 
 
-def workload(source: Any, name: str, inputs: Inputs) -> Workload:
+def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     """A Workload of a module's `forward`; parameters that have values bring them."""
-    takes = [p.name for p in inspect.signature(source.forward).parameters.values() if p.default is p.empty]
+    takes = [p.name for p in inspect.signature(model.forward).parameters.values() if p.default is p.empty]
     given = shapes(inputs, takes)
     lacking = [argument for argument in takes if argument not in given]
     if lacking:
@@ -28,10 +27,10 @@ def workload(source: Any, name: str, inputs: Inputs) -> Workload:
     spec = {argument: nn.spec.Tensor(given[argument], _dtype(examples[argument])) for argument in takes}
     converting = Converting()
     with converting:
-        module, parameters = source.export_tvm(spec={"forward": spec})
+        module, parameters = model.export_tvm(spec={"forward": spec})
     module = _entry_called_main(module)
     values = {key: parameter.data for key, parameter in parameters if parameter.data is not None}
-    made = dialect("relax").load(module, values, name)
+    made = load(module, values, name)
     assert made is not None, "it is an IRModule"
     made.notes += converting.warnings
     return made

@@ -9,6 +9,7 @@ from tvm import relax
 from tvm.relax.frontend.onnx import onnx_frontend
 
 from workbench.dialects.base import Workload
+from workbench.dialects.importers.converting import Converting, Inputs, shapes
 from workbench.dialects.importers.onnx_model import (
     input_names,
     newest_version,
@@ -19,9 +20,7 @@ from workbench.dialects.importers.onnx_model import (
     unknown_dimensions,
     visible_names,
 )
-from workbench.dialects.importers.quiet import Converting
-from workbench.dialects.importers.shapes import Inputs, shapes
-from workbench.dialects.parts import dialect
+from workbench.dialects.relax.frontend import load
 from workbench.dialects.relax.importers.origins import Origins
 
 _WITHOUT_CONVERTER = ("If", "Constant")
@@ -48,7 +47,7 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     with one_convert_map(onnx_frontend), importer.converting:
         module = importer.from_onnx(model.graph, opset(model))
     module, params = relax.frontend.detach_params(importer.origins.named(module))
-    made = dialect("relax").load(module, params, name)
+    made = load(module, params, name)
     assert made is not None, "it is an IRModule"
     made.notes += too_new(opset(model), _newest()) + unknown_dimensions(model, given) + importer.converting.warnings
     return made

@@ -7,10 +7,9 @@ from typing import Any
 from tvm import relax
 
 from workbench.dialects.base import Workload
-from workbench.dialects.importers.quiet import Converting
-from workbench.dialects.importers.shapes import Inputs, shapes
+from workbench.dialects.importers.converting import Converting, Inputs, shapes
 from workbench.dialects.importers.tflite_model import input_names
-from workbench.dialects.parts import dialect
+from workbench.dialects.relax.frontend import load
 
 
 def workload(model: Any, name: str, inputs: Inputs) -> Workload:
@@ -22,7 +21,7 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
         converted = from_tflite(model, dict[str, Any](shapes(inputs, input_names(model))) or None)
     # the weights are constants already; what is detached is a copy of them that belongs to no parameter
     module, _ = relax.frontend.detach_params(converted)
-    made = dialect("relax").load(module, None, name)
+    made = load(module, None, name)
     assert made is not None, "it is an IRModule"
     made.notes += converting.warnings
     return made

@@ -7,32 +7,29 @@ from typing import Any
 from tvm import relax
 
 from workbench.dialects.base import Workload
-from workbench.dialects.importers.extras import needed
-from workbench.dialects.importers.quiet import Converting
-from workbench.dialects.importers.shapes import Inputs
+from workbench.dialects.importers.converting import Converting, Inputs, needed, refuse
 from workbench.dialects.importers.torch_model import evaluating, examples, kind_of
-from workbench.dialects.importers.unsupported import refuse
-from workbench.dialects.parts import dialect
+from workbench.dialects.relax.frontend import load
 from workbench.dialects.relax.importers.origins import Origins
 from workbench.errors import LoadError
 from workbench.graph.scopes import modules
 
 
-def workload(source: Any, name: str, inputs: Inputs) -> Workload:
+def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     """A Workload of an ExportedProgram, or of a module that is exported for it; its weights are the parameters."""
     torch = needed("torch", "torch", "a PyTorch model")
-    converting, kind = Converting(), kind_of(source)
+    converting, kind = Converting(), kind_of(model)
     if kind == "script":
         raise LoadError(
             "TVM with Relax reads torch.export, not TorchScript; give the model itself with example inputs, wb.load(model, inputs=[...])"
         )
     with converting:
         if kind == "module":
-            source = torch.export.export(evaluating(source), examples(inputs, "module"))
-        source = source.run_decompositions()
-        module, origins = _converted(source, converting)
+            model = torch.export.export(evaluating(model), examples(inputs, "module"))
+        model = model.run_decompositions()
+        module, origins = _converted(model, converting)
     module, params = relax.frontend.detach_params(origins.named(module))
-    made = dialect("relax").load(module, params, name)
+    made = load(module, params, name)
     assert made is not None, "it is an IRModule"
     made.notes += converting.warnings
     return made

@@ -1,6 +1,6 @@
 """Our passes for Relax. Each is a TVM Pass: it runs in a Pipeline, by name or as an object, and in TVM's own Sequential.
 
-Importing this module needs TVM; `workbench.dialects.relax.catalog` lists its passes beside TVM's.
+Importing this module needs TVM; `workbench.dialects.relax.passes.catalog` lists its passes beside TVM's.
 """
 
 from __future__ import annotations

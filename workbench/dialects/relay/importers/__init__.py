@@ -4,6 +4,32 @@ TVM folds constants while it converts, which builds code, and for that it looks 
 retries, unless it is told not to.
 """
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
+
+from workbench.errors import UnknownName
+
+if TYPE_CHECKING:
+    from workbench.dialects.facets import Importer
 
 os.environ.setdefault("TOPHUB_LOCATION", "NONE")
+
+
+def importer(format: str) -> Importer:
+    """Return the converter of a format; it imports TVM's frontend of it."""
+    match format:
+        case "onnx":
+            from workbench.dialects.relay.importers import onnx
+
+            return onnx.workload
+        case "tflite":
+            from workbench.dialects.relay.importers import tflite
+
+            return tflite.workload
+        case "torch":
+            from workbench.dialects.relay.importers import torch
+
+            return torch.workload
+    raise UnknownName("format of a model for Relay", format, ("onnx", "tflite", "torch"))

@@ -9,9 +9,11 @@ from typing import Any
 from tvm.relay.frontend import onnx as onnx_frontend
 
 from workbench.dialects.base import Workload
+from workbench.dialects.importers.converting import Converting, Inputs, shapes
 from workbench.dialects.importers.onnx_model import (
     input_names,
     newest_version,
+    nodes,
     one_convert_map,
     onnx_package,
     opset,
@@ -20,11 +22,8 @@ from workbench.dialects.importers.onnx_model import (
     unknown_dimensions,
     visible_names,
 )
-from workbench.dialects.importers.quiet import Converting
-from workbench.dialects.importers.shapes import Inputs, shapes
-from workbench.dialects.parts import dialect
+from workbench.dialects.relay.frontend import load
 from workbench.dialects.relay.importers.folding import linear_folding
-from workbench.dialects.relay.importers.reductions import axes_as_attributes
 
 
 def supported(version: int) -> set[str]:
@@ -50,7 +49,7 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     importer = _Importer(given, "float32", False, {})
     with one_convert_map(onnx_frontend), linear_folding(onnx_frontend), importer.converting, importer:
         module, params = importer.from_onnx(model.graph, version)
-    made = dialect("relay").load(module, params, name)
+    made = load(module, params, name)
     assert made is not None, "it is an IRModule"
     made.notes += too_new(version, _newest()) + unknown_dimensions(model, given) + importer.converting.warnings
     return made
@@ -83,3 +82,27 @@ def _with_mapping(onnx: Any) -> None:
         mapping.TENSOR_TYPE_TO_NP_TYPE = to_numpy  # type: ignore[attr-defined]
         mapping.NP_TYPE_TO_TENSOR_TYPE = {dtype: kind for kind, dtype in to_numpy.items()}  # type: ignore[attr-defined]
         sys.modules["onnx.mapping"] = mapping
+
+
+def axes_as_attributes(model: Any) -> None:
+    """Write constant axes of every reduction in the model back into the attribute, in place."""
+    onnx = onnx_package()
+    values = {
+        node.output[0]: attribute.t
+        for node in nodes(model.graph)
+        if node.op_type == "Constant"
+        for attribute in node.attribute
+        if attribute.name == "value"
+    }
+    for node in nodes(model.graph):
+        if node.op_type.startswith("Reduce") and len(node.input) == 2 and node.input[1] in values:
+            axes = onnx.numpy_helper.to_array(values[node.input[1]]).reshape(-1).tolist()
+            if axes:
+                _rewrite(onnx, node, axes)
+
+
+def _rewrite(onnx: Any, node: Any, axes: list[int]) -> None:
+    del node.input[1]
+    kept = [attribute for attribute in node.attribute if attribute.name not in ("axes", "noop_with_empty_axes")]
+    node.ClearField("attribute")
+    node.attribute.extend([*kept, onnx.helper.make_attribute("axes", axes)])

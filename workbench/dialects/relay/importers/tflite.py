@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.importers.quiet import Converting
-from workbench.dialects.importers.shapes import Inputs, shapes
+from workbench.dialects.importers.converting import Converting, Inputs, shapes
 from workbench.dialects.importers.tflite_model import input_names
-from workbench.dialects.parts import dialect
+from workbench.dialects.relay.frontend import load
 
 
 def workload(model: Any, name: str, inputs: Inputs) -> Workload:
@@ -18,7 +17,7 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     converting = Converting()
     with converting:
         module, params = from_tflite(model, shapes(inputs, input_names(model)) or None)
-    made = dialect("relay").load(module, params, name)
+    made = load(module, params, name)
     assert made is not None, "it is an IRModule"
     made.notes += converting.warnings
     return made

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import tvm
@@ -10,13 +13,9 @@ from tvm.relay.frontend import pytorch
 from tvm.relay.prelude import Prelude
 
 from workbench.dialects.base import Workload
-from workbench.dialects.importers.extras import needed
-from workbench.dialects.importers.quiet import Converting
-from workbench.dialects.importers.shapes import Inputs, shapes
+from workbench.dialects.importers.converting import Converting, Inputs, needed, refuse, shapes
 from workbench.dialects.importers.torch_model import evaluating, examples, kind_of
-from workbench.dialects.importers.unsupported import refuse
-from workbench.dialects.parts import dialect
-from workbench.dialects.relay.importers.scopes import full_paths, operators
+from workbench.dialects.relay.frontend import load
 from workbench.errors import LoadError
 
 _WITHOUT_CONVERTER = (
@@ -26,10 +25,10 @@ _WITHOUT_CONVERTER = (
 "converted where they stand"
 
 
-def workload(source: Any, name: str, inputs: Inputs) -> Workload:
+def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     """A Workload of a ScriptModule, or of a module that is traced for it; its weights are the parameters."""
     torch = needed("torch", "torch", "a PyTorch model")
-    kind = kind_of(source)
+    kind = kind_of(model)
     if kind == "exported":
         raise LoadError(
             "TVM with Relay reads TorchScript, not torch.export; give the model itself with example inputs, wb.load(model, inputs=[...])"
@@ -37,12 +36,12 @@ def workload(source: Any, name: str, inputs: Inputs) -> Workload:
     converting = Converting()
     with converting:
         if kind == "module":
-            source = torch.jit.trace(evaluating(source), examples(inputs, "module"))
-        refuse(operators(source), _supported(), "PyTorch operators")
-        described = _described(source, None if kind == "module" else inputs)
-        with full_paths(source):
-            module, params = relay.frontend.from_pytorch(source, described, preserve_pytorch_scopes=True)
-    made = dialect("relay").load(_alone(module), params, name)
+            model = torch.jit.trace(evaluating(model), examples(inputs, "module"))
+        refuse(operators(model), _supported(), "PyTorch operators")
+        described = _described(model, None if kind == "module" else inputs)
+        with full_paths(model):
+            module, params = relay.frontend.from_pytorch(model, described, preserve_pytorch_scopes=True)
+    made = load(_alone(module), params, name)
     assert made is not None, "it is an IRModule"
     made.notes += converting.warnings
     return made
@@ -82,3 +81,51 @@ def _alone(module: tvm.IRModule) -> tvm.IRModule:
         lambda e: uses.append(e) if isinstance(e, (relay.GlobalVar, relay.Match, tvm.ir.GlobalVar)) else None,
     )
     return module if uses else tvm.IRModule.from_expr(module["main"])
+
+
+@contextmanager
+def full_paths(script: Any) -> Iterator[None]:
+    """Have TVM's importer name the operators of this script by the paths of the modules that call them."""
+    paths: dict[str, deque[str]] = defaultdict(deque)
+    for kind, path in operators(script):
+        paths[kind].append(path)
+
+    theirs = pytorch.PytorchScopePreservingNamer
+
+    class ByModule(theirs):
+        def get_node_source_name(self, node: Any) -> str:
+            named = paths.get(node.kind()) if node.kind().startswith("aten::") else None
+            if named:
+                named.rotate(-1)  # the whole graph is gone through more than once
+            # a script from a file has lost its paths
+            return (named[-1] if named else "") or super().get_node_source_name(node)
+
+    pytorch.PytorchScopePreservingNamer = ByModule
+    try:
+        yield
+    finally:
+        pytorch.PytorchScopePreservingNamer = theirs
+
+
+def operators(script: Any) -> Iterator[tuple[str, str]]:
+    """Every operator and the path of the module that calls it, in order, those in branches and loops where they stand."""
+    graph = script.inlined_graph  # its nodes live as long as it does
+    waiting = [graph.nodes()]
+    while waiting:
+        node = next(waiting[-1], None)
+        if node is None:
+            waiting.pop()
+            continue
+        yield node.kind(), path_in(node.scopeName())
+        waiting.extend(block.nodes() for block in reversed(list(node.blocks())))
+
+
+def path_in(scope: str) -> str:
+    """The path of a module in either form of a scope's name that PyTorch writes.
+
+    >>> path_in("__module.layers.0/__module.layers.0.query"), path_in("Net::/Layer::layers.0/torch.nn.Linear::query")
+    ('layers.0.query', 'layers.0.query')
+    """
+    if "__module." in scope:
+        return scope.rpartition("__module.")[2]
+    return ".".join(name for part in scope.split("/") if (name := part.rpartition("::")[2]))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from workbench.dialects.graph_only import GraphOnly
+from workbench.dialects.base import GraphOnly
 from workbench.dialects.relay import operators
 from workbench.dialects.relay.ast import Module
 from workbench.dialects.relay.graph import build_graph

@@ -12,8 +12,8 @@ from functools import cached_property
 from workbench.dialects.relay.ast import Expr
 from workbench.dialects.relay.paste.pieces import Edit, Piece, everything
 from workbench.dialects.relay.text.module import Reader
-from workbench.dialects.relay.text.names import Frame, Scope
 from workbench.dialects.relay.text.tokens import END
+from workbench.dialects.relay.text.variables import Frame, Scope
 from workbench.errors import ParseError
 
 

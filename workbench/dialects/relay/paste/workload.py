@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.parts import installed
+from workbench.dialects.registry import installed
 from workbench.dialects.relay.paste.characters import COLOURS
 from workbench.dialects.relay.paste.reading import Reading, text_only
 
@@ -53,9 +53,9 @@ def workloads_of(
     for number, reading in enumerate(readings):
         called = f"{name} {number + 1}" if len(readings) > 1 else name
         if here == "relay":
-            from workbench.dialects.relay.dialect import DIALECT
+            from workbench.dialects.relay.frontend import from_reading
 
-            workload = DIALECT.from_reading(reading, params, called, (refused or {}).get(number, ""))
+            workload = from_reading(reading, params, called, (refused or {}).get(number, ""))
         else:
             workload = text_only(reading, called, _needs(here))
         if len(readings) > 1:

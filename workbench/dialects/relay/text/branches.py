@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from workbench.dialects.relay.ast import Expr, Pattern
 from workbench.dialects.relay.text.expressions import Expressions
-from workbench.dialects.relay.text.names import Frame, Scope
 from workbench.dialects.relay.text.tokens import END
+from workbench.dialects.relay.text.variables import Frame, Scope
 
 
 class Branches(Expressions):

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.dialects.relay.ast import Expr
 from workbench.dialects.relay.text.attributes import Attributes, ObjectText
-from workbench.dialects.relay.text.names import Names, Scope, Temporary
+from workbench.dialects.relay.text.variables import Names, Scope, Temporary
 
 _FIELD = re.compile(r"(.+)\.([0-9]{1,9})", re.DOTALL)
 _REFS = {"ref": 1, "ref_read": 1, "ref_write": 2}

@@ -7,8 +7,8 @@ from typing import Any
 
 from workbench.dialects.relay.ast import Expr
 from workbench.dialects.relay.text.branches import Branches
-from workbench.dialects.relay.text.names import Frame, Scope
 from workbench.dialects.relay.text.tokens import END
+from workbench.dialects.relay.text.variables import Frame, Scope
 from workbench.errors import ParseError
 
 DEEPEST = 2000

@@ -1,0 +1,150 @@
+"""A Session without its widget, and the Workbench's table of messages."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from workbench_widget.driving import MERGE, PIPELINE
+
+import workbench as wb
+from workbench.errors import WorkbenchError
+from workbench.pipeline.run import Runner
+from workbench.widgets import messages
+from workbench.widgets.workbench.choice import Choice, History
+from workbench.widgets.workbench.drawing import Setup
+from workbench.widgets.workbench.pass_list import Catalog
+from workbench.widgets.workbench.session import Session
+
+
+class RecordedPage:
+    """A page that keeps what it is given."""
+
+    def __init__(self):
+        self.state, self.traits, self.pictures, self.complete = {}, {}, [], []
+
+    def push(self, **changes):
+        self.state.update(changes)
+
+    def show(self, **traits):
+        self.traits.update(traits)
+
+    def draw(self, picture):
+        self.pictures.append(picture)
+
+    def retitle(self, old, new):
+        pass
+
+    def drawn(self, *, complete):
+        self.complete.append(complete)
+
+    def overlay_after(self, overlay):
+        pass
+
+    def selected(self):
+        return set()
+
+    def select(self, nodes):
+        pass
+
+
+@pytest.fixture
+def page():
+    return RecordedPage()
+
+
+@pytest.fixture
+def session(cast, dialect, page):
+    history = History(Choice("pipeline", wb.Pipeline.parse(PIPELINE[dialect])))
+    made = Session(Setup(cast, "llvm", Catalog.of(cast), history, 0.02), page)
+    made.start()
+    assert made.wait(60)
+    yield made
+    made.cancel()
+    assert made.wait(60)
+
+
+def test_session_needs_no_widget_library():
+    program = "import sys, workbench.widgets.workbench.session; print({'traitlets', 'ipywidgets', 'anywidget'} & {*sys.modules})"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "set()"
+
+
+def test_choice_becomes_a_trace_and_a_picture(session, page):
+    assert len(page.pictures) == 1
+    assert page.complete == [True]
+    assert session.kernels == session.trace.end.graph.kernel_count
+    assert page.state["passes"][0]["status"] == "changed"
+
+
+def test_toggle_undo_and_redo_change_the_trace(session, page):
+    merged = session.kernels
+    session.toggle(MERGE)
+    assert session.kernels > merged
+    session.undo()
+    assert session.kernels == merged
+    session.redo()
+    assert page.state["passes"][0]["status"] == "off"
+
+
+def test_measured_rows_are_shown_and_raced(session, page):
+    with pytest.raises(WorkbenchError, match="two configurations"):
+        session.race(print)
+    session.measure(again=False)
+    session.toggle(MERGE)
+    session.measure(again=False)
+    assert session.wait(120)
+    assert [row["status"] for row in page.state["rows"]] == ["ok", "ok"]
+    assert [block["name"] for block in page.traits["plots"]] == ["plot-kernels", "plot-runtime"]
+    raced = []
+    session.race(lambda a, b: raced.append((a, b)))
+    assert session.wait(120)
+    assert raced == [tuple(session.measurements.all())]
+    assert page.state["headline"]["raced"]
+
+
+def test_refused_option_is_shown_in_its_form(session, page):
+    session.set_option(0, "no such option", "1")
+    assert page.state["refused"]["form"] == "pass 0"
+    assert page.state["refused"]["text"]
+
+
+def test_progress_of_one_part_does_not_hide_that_of_another(session, page):
+    rows, checks = session.reports.busy("rows"), session.reports.busy("checks")
+    rows({"what": "Building", "fraction": 0.5, "since": 0.0})
+    checks({"what": "Checking", "fraction": 0.1, "since": 0.0})
+    checks(None)
+    assert page.state["busy"]["what"] == "Building"
+    rows(None)
+    assert page.state["busy"] is None
+
+
+def test_every_message_has_a_function(bench):
+    assert set(bench._messages) == set(messages.FIELDS)
+
+
+def test_control_of_an_unknown_tab_is_refused(bench):
+    bench._handle_custom_msg({"type": "act", "what": "kernel-time", "arg": ""}, [])
+    assert "kernels" in bench.state["error"]["text"]
+
+
+def test_threads_share_the_workload_of_a_state(cast, monkeypatch, dialect):
+    runner = Runner(cast)
+    end = runner.run(wb.Pipeline(["FoldConstant", MERGE])).end
+    plain = type(cast).of
+
+    def slow(self, module):
+        time.sleep(0.05)
+        return plain(self, module)
+
+    monkeypatch.setattr(type(cast), "of", slow)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(runner.workload_of(end))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert len({id(each) for each in found}) == 1

@@ -1,0 +1,411 @@
+"""The typed door to a dialect: `dialect_of(workload)` returns a Dialect, whose facets are Protocols.
+
+A dialect's package (`relay`, `relax`) gives a module for each facet. pyright checks the modules against these Protocols, and each
+is imported, with its TVM, when it is first asked for. TVM's own objects go in and out as `Any`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from workbench.analysis.patterns import Pattern
+    from workbench.analysis.patterns.program import Program as PatternProgram
+    from workbench.analysis.patterns.report import PatternReport
+    from workbench.dialects.base import PassInfo, Preset, Workload
+    from workbench.dialects.counted import Program
+    from workbench.graph.model import Graph
+
+
+class Dialect(Protocol):
+    """A TVM IR. Modules go in and out as opaque objects."""
+
+    name: str
+
+    @property
+    def frontend(self) -> Frontend:
+        """Modules: read, looked at, written."""
+        ...
+
+    @property
+    def passes(self) -> Passes:
+        """The passes that a pipeline can name."""
+        ...
+
+    @property
+    def compiler(self) -> Compiler:
+        """Builds and runs. In the child process only: a build can end the process it runs in."""
+        ...
+
+    @property
+    def patterns(self) -> Patterns:
+        """The dialect's dataflow patterns."""
+        ...
+
+    @property
+    def tuning(self) -> Tuning:
+        """MetaSchedule."""
+        ...
+
+    def importer(self, format: str) -> Importer:
+        """Return the converter of another framework's models: `onnx`, `tflite`, `torch`, and for Relax `nn`."""
+        ...
+
+    def code(self, tuned: bool) -> CodeText:
+        """Return the Python of passes and builds, or of builds with a database of schedules. It needs no TVM."""
+        ...
+
+
+class Frontend(Protocol):
+    """Modules: read, looked at, written."""
+
+    def load(self, source: Any, params: Mapping[str, Any] | None, name: str) -> Workload | None:
+        """Return a Workload of a module or a function; None for anything else. Text and files are read by `read`."""
+        ...
+
+    def read(self, text: str, is_json: bool, name: str) -> Workload:
+        """Return a Workload of printed text, or of JSON that TVM wrote."""
+        ...
+
+    def entries(self, module: Any) -> tuple[str, ...]:
+        """Return the names of the functions that can be built and run, `main` first."""
+        ...
+
+    def with_entry(self, module: Any, entry: str) -> Any:
+        """Return the module with that function as `main`, without the functions of the dialect that it does not call."""
+        ...
+
+    def with_sizes(self, module: Any, shapes: Mapping[str, int | Sequence[int]]) -> Any:
+        """Return the module for these sizes: Relax checks them and keeps them symbolic, Relay writes them into the types.
+
+        Raises
+        ------
+        UnknownName
+            `main` does not have a symbolic dimension or an open input of that name.
+        LoadError
+            A size does not fit.
+        """
+        ...
+
+    def check_types(self, module: Any) -> None:
+        """Refuse a module whose types are too large to be printed.
+
+        Raises
+        ------
+        LoadError
+            They have too many fields.
+        """
+        ...
+
+    def text(self, module: Any) -> str:
+        """Return the module as TVM prints it."""
+        ...
+
+    def graph(self, module: Any, name: str) -> Graph:
+        """Return the neutral graph of the module."""
+        ...
+
+    def copy(self, module: Any) -> Any:
+        """Return the same functions in a module of their own, for code that may change the module it is given."""
+        ...
+
+    def infer_types(self, module: Any) -> Any:
+        """Return the module with its types inferred; raises LoadError where they do not fit."""
+        ...
+
+    def bind(self, module: Any, params: Mapping[str, Any]) -> Any:
+        """Return the module with its parameters as constants, as the compiler makes it before any pass."""
+        ...
+
+    def is_module(self, thing: Any) -> bool:
+        """Return whether a thing is an IRModule."""
+        ...
+
+    def same(self, first: Any, second: Any) -> bool:
+        """Return whether two modules are structurally equal."""
+        ...
+
+    def dump(self, workload: Workload, folder: Path) -> None:
+        """Write module and parameters into a folder, for another process of the same dialect."""
+        ...
+
+    def restore(self, folder: Path) -> Workload:
+        """Read the workload that `dump` wrote."""
+        ...
+
+
+class Importer(Protocol):
+    """Converts a model of another framework."""
+
+    def __call__(self, model: Any, name: str, inputs: Any) -> Workload:
+        """Return a Workload of the model; `inputs` are shapes that it leaves open, or example arrays."""
+        ...
+
+
+class Passes(Protocol):
+    """The passes that a pipeline can name."""
+
+    def catalog(self) -> tuple[PassInfo, ...]:
+        """Return every pass that a pipeline can name."""
+        ...
+
+    def fusing(self) -> str:
+        """Return the pipeline that makes kernels of any module, for counting them."""
+        ...
+
+    def presets(self) -> tuple[Preset, ...]:
+        """Return pipelines to start from, the best first."""
+        ...
+
+    def toggles(self) -> tuple[str, ...]:
+        """Return the passes of the compiler's own pipeline that a PassContext can switch."""
+        ...
+
+    def make(self, name: str, options: Mapping[str, Any]) -> Any:
+        """Return the TVM pass of that name with these options."""
+        ...
+
+    def apply(self, compiled: Any, module: Any, opt_level: int) -> Any:
+        """Run one pass as TVM's Sequential does at this opt_level, with types inferred after it."""
+        ...
+
+    def rewrite(self, callback: Any, module: Any) -> Any:
+        """Return the module with the matches of a DFPatternCallback replaced, in every function of the dialect."""
+        ...
+
+    def is_pass(self, thing: Any) -> bool:
+        """Return whether a thing is one of TVM's Pass objects."""
+        ...
+
+    def opt_level_of(self, compiled: Any) -> int:
+        """Return the lowest opt_level at which a Sequential runs this pass."""
+        ...
+
+
+class Compiler(Protocol):
+    """Builds and runs, in the child process. A Config is given as its data."""
+
+    def llvm_host_cpu(self) -> str:
+        """Return the name of the host's CPU that TVM's LLVM finds."""
+        ...
+
+    def cuda_compute(self) -> str:
+        """Return the compute capability of the first GPU, `9.0`; empty where TVM sees none."""
+        ...
+
+    def optimized(
+        self, workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
+    ) -> Any:
+        """Return the module in which the compiler has decided on its kernels."""
+        ...
+
+    def unoptimized(self, workload: Workload, target: str) -> tuple[Workload, str]:
+        """Return a workload and a target that opt level 0 can compile, to have the values that the outputs should have."""
+        ...
+
+    def compiled(
+        self, workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
+    ) -> Built:
+        """Build a workload."""
+        ...
+
+    def count(self, workload: Workload, target: str, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the counts of `wb.count`, from the graph-level passes alone."""
+        ...
+
+    def fingerprint(self, workload: Workload, target: str, config: Mapping[str, Any]) -> str:
+        """Return TVM's structural hash of the module that code is generated for, as 16 hexadecimal digits."""
+        ...
+
+    def probed(self, workload: Workload) -> tuple[Workload, list[int]]:
+        """Return the workload whose outputs are the values of its nodes, and the id of the node of each output."""
+        ...
+
+    def device_of(self, target: str) -> Any:
+        """Return the device of this machine that code for a target runs on; raises NoDevice."""
+        ...
+
+    def running(self, workload: Workload, library: Any, device: Any, seed: int) -> Running:
+        """Return a library, built or loaded, on a device of this machine or of an RPC session, with random inputs."""
+        ...
+
+
+class Built(Protocol):
+    """A compiled workload, in the child process. `Compiler.compiled` makes it."""
+
+    tvm: str
+    "TVM's version"
+    threads: int
+    "threads its runtime uses"
+
+    def program(self) -> Program:
+        """The calls of one run, in execution order."""
+        ...
+
+    def module(self) -> Any:
+        """The module whose kernels were compiled, each still a function of its operators."""
+        ...
+
+    def calls(self) -> list[dict[str, Any]]:
+        """One row a call, in execution order, with its launches: Program.rows."""
+        ...
+
+    def forms(self) -> tuple[str, ...]:
+        """The forms of code there are, the target's own first."""
+        ...
+
+    def code(self, form: str) -> str:
+        """The generated code of the whole library in a form."""
+        ...
+
+    def source(self) -> str:
+        """The generated code in the target's own form."""
+        ...
+
+    def export(self, path: Path) -> None:
+        """Write the library, for another process or another machine; as `.tar` it is linked where it is loaded."""
+        ...
+
+    def load(self, seed: int) -> Running:
+        """It on the device of its target, with random inputs."""
+        ...
+
+
+@dataclass(frozen=True)
+class KernelTime:
+    """What one call of a kernel took."""
+
+    function: str
+    samples: list[float]
+    "seconds of one run"
+
+
+class Running(Protocol):
+    """A compiled workload with its inputs, on a device."""
+
+    method: str
+    "how `run` times"
+    kernel_method: str
+    "how `kernels` times"
+
+    def run(self, number: int) -> float:
+        """Run it so many times, always with the same inputs: the mean seconds of one run."""
+        ...
+
+    def outputs(self) -> list[np.ndarray]:
+        """What one run gives, tuples flattened."""
+        ...
+
+    def kernels(self, budget: float) -> list[KernelTime]:
+        """What each call took, in execution order, in about `budget` seconds; calls that run nothing may be left out."""
+        ...
+
+
+class Patterns(Protocol):
+    """The dialect's dataflow patterns."""
+
+    def matcher(self, workload: Workload) -> Matcher:
+        """Return a matcher that asks TVM, for every function of the workload's module."""
+        ...
+
+    def read(self, pattern: Any) -> Pattern:
+        """Return the Pattern that one of TVM's pattern objects describes."""
+        ...
+
+
+class Matcher(Protocol):
+    """Finds the matches of patterns in one workload or graph."""
+
+    @property
+    def graph(self) -> Graph:
+        """The graph whose nodes matches name."""
+        ...
+
+    @property
+    def programs(self) -> Sequence[PatternProgram]:
+        """The expressions of each function."""
+        ...
+
+    def match(self, pattern: Any) -> PatternReport:
+        """Find where a pattern matches, and where it nearly does."""
+        ...
+
+
+class Tuning(Protocol):
+    """MetaSchedule: where its parts are in this TVM, and what differs between the TVMs."""
+
+    INTRINSICS: str
+    "the module that registers the tensor intrinsics that schedules may name"
+    ms: Any
+    derived_object: Any
+    PopenPoolExecutor: Any
+    MapResult: Any
+    StatusKind: Any
+    tar: Any
+
+    def key_of(self, module: Any) -> str:
+        """Return a hash of a module that is the same in every process."""
+        ...
+
+    def target_of(self, text: str, cores: int) -> Any:
+        """Return the target to tune for: MetaSchedule needs the number of cores."""
+        ...
+
+    def unscheduled(self, module: Any) -> Any:
+        """Return the module with a schedule that changes nothing."""
+        ...
+
+    def library(self, module: Any, target: Any) -> Any:
+        """Compile a candidate."""
+        ...
+
+
+@dataclass(frozen=True)
+class CodeText:
+    """Python text of a dialect, of which `Trace.code` and `Workbench.code` are put together. It needs no TVM."""
+
+    imports: str
+    ours: Sequence[str]
+    "passes of the module `passes`, which TVM does not have"
+    passes: str
+    run: str
+    "the function that runs one pass"
+    typed: str
+    "the expression of the module with its types inferred"
+    bind: str
+    "the function that makes the parameters constants"
+    build: str
+    "the functions of a build"
+    constructor: Callable[[str], str]
+    "gives the expression that makes the pass of a name"
+    target: Callable[[str], str]
+    "gives the expression of a target"
+    config: Mapping[str, Any] = field(default_factory=dict)
+    "PassContext config of the build"
+
+
+class Converter(Protocol):
+    """Makes TVM's objects of received text and files: in this process, or in a child process first."""
+
+    def program(self, text: str, is_json: bool, name: str) -> Workload:
+        """A Workload of TVMScript, or of JSON that `tvm.ir.save_json` wrote."""
+        ...
+
+    def relay(self, text: str, params: Mapping[str, Any], name: str) -> list[Workload]:
+        """A Workload of each module in a Relay text, where TVM has Relay."""
+        ...
+
+    def model(self, format: str, source: Any, name: str, inputs: Any) -> Workload:
+        """A Workload of another framework's model: a path to its file, or the object that was read from one.
+
+        Parameters
+        ----------
+        format
+            Names its importer: `onnx`, `tflite`.
+        """
+        ...

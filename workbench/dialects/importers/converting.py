@@ -1,0 +1,178 @@
+"""What TVM's converters print and warn goes to where it belongs, and what they fail with names the operator and its node."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import logging
+import threading
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from workbench.errors import LoadError, Unconverted, WorkbenchError, last_line
+
+
+class Converting:
+    """A block in which a converter of TVM runs.
+
+    Raises
+    ------
+    Unconverted
+        The converter failed, whatever with: which operator it was at, which node, and what it said.
+    """
+
+    def __init__(self) -> None:
+        self.operator = self.node = ""
+        self.warnings: list[str] = []
+        "what was warned of, each once, when the block is done"
+        self._open = contextlib.ExitStack()
+        self._caught: list[warnings.WarningMessage] = []
+        self._logged = _Kept()
+
+    def now(self, operator: str, node: str) -> None:
+        """Say what is being converted."""
+        self.operator, self.node = operator, node
+
+    def __enter__(self) -> Converting:
+        caught = self._open.enter_context(warnings.catch_warnings(record=True))
+        self._caught = [] if caught is None else caught
+        warnings.simplefilter("always")
+        self._open.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        self._open.enter_context(self._logged)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+        lines = [_worth(text) for text in (*(str(caught.message) for caught in self._caught), *self._logged.texts)]
+        self.warnings = list(dict.fromkeys(filter(None, lines)))
+        if isinstance(error, Exception) and not isinstance(error, WorkbenchError):
+            at = f"{self.operator[:LONGEST]} (node {self.node[:LONGEST]!r})" if self.operator else "the model"
+            raise Unconverted(
+                f"TVM cannot convert {at}: {last_line(error)}; replace it in the model, or give the shapes of the inputs with inputs="
+            ) from None
+
+
+class _Kept(logging.Handler):
+    """Keeps the messages that TVM's importers log in this thread while it is entered; a notebook shows them in red."""
+
+    _lock = threading.Lock()
+    _entered = 0
+    "handlers that are entered now, in any thread"
+    _propagated = True
+    "whether the logger propagated before the first of them was entered"
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.texts: list[str] = []
+        self._thread = 0
+        self._logger = logging.getLogger("Frontend")
+
+    def __enter__(self) -> _Kept:
+        self._thread = threading.get_ident()
+        with _Kept._lock:
+            if _Kept._entered == 0:
+                _Kept._propagated = self._logger.propagate
+            _Kept._entered += 1
+            self._logger.addHandler(self)
+            self._logger.propagate = False
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with _Kept._lock:
+            _Kept._entered -= 1
+            self._logger.removeHandler(self)
+            if _Kept._entered == 0:
+                self._logger.propagate = _Kept._propagated
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if threading.get_ident() == self._thread:
+            self.texts.append(record.getMessage())
+
+
+def _worth(warning: str) -> str:
+    """The first line of a warning that a person can use; empty for what only repeats a note of ours or names a renaming."""
+    line = next(iter(warning.strip().splitlines()), "")
+    return (
+        "" if "unknown dimension shapes" in line or line.startswith("Renaming name") or "deprecated" in line else line
+    )
+
+
+SHOWN = 3
+"nodes named for each operator"
+LONGEST = 200
+"characters of a name"
+
+
+def refuse(found: Iterable[tuple[str, str]], supported: Collection[str], what: str) -> None:
+    """Do nothing where all (operator, node) pairs are supported.
+
+    Raises
+    ------
+    Unconverted
+        With every operator that is not, how often it comes, and the first nodes that are one.
+    """
+    missing: dict[str, list[str]] = {}
+    for op, node in found:
+        if op not in supported:
+            missing.setdefault(op, []).append(node)
+    if missing:
+        listed = "; ".join(f"{op[:LONGEST]} ({_places(nodes)})" for op, nodes in sorted(missing.items()))
+        raise Unconverted(
+            f"TVM here cannot convert {len(missing)} of the model's {what}: {listed}; replace them in the model, or export a part without them"
+        )
+
+
+def _places(nodes: list[str]) -> str:
+    named = [repr(node[:LONGEST]) for node in nodes[:SHOWN] if node]
+    count = f"{len(nodes)} times" if len(nodes) > 1 else "once"
+    if not named:
+        return count
+    return f"{count}: {', '.join(named)}{', ...' if len(nodes) > len(named) else ''}"
+
+
+Inputs = Mapping[str, Any] | Sequence[Any] | None
+
+
+def shapes(inputs: Inputs, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Input name -> shape.
+
+    Raises
+    ------
+    LoadError
+        More are given than there are inputs, or one is no shape.
+    """
+    given = dict(inputs) if isinstance(inputs, Mapping) else dict(enumerate(inputs or ()))
+    if len(given) > len(names):
+        raise LoadError(f"{len(given)} inputs are given, and the model has {len(names)}: {', '.join(names)}")
+    return {key if isinstance(key, str) else names[key]: _shape(key, value) for key, value in given.items()}
+
+
+def _shape(key: Any, value: Any) -> tuple[int, ...]:
+    try:
+        sizes = tuple(int(size) for size in getattr(value, "shape", value))
+    except (TypeError, ValueError):
+        raise LoadError(f"{value!r} is no shape for the input {key!r}; give numbers, (1, 128), or an array") from None
+    if any(size < 1 for size in sizes):
+        raise LoadError(f"{sizes} is no shape for the input {key!r}: each dimension has to be at least 1")
+    return sizes
+
+
+def needed(package: str, extra: str, purpose: str) -> Any:
+    """The package, imported.
+
+    Raises
+    ------
+    LoadError
+        It is not installed; the sentence says which extra brings it.
+    """
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise LoadError(
+            f"{purpose} needs the package {package.partition('.')[0]}; pip install 'tvm-workbench[{extra}]'"
+        ) from None

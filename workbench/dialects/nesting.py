@@ -1,0 +1,79 @@
+"""Programs that nest deeply: recursion without the interpreter's stack, and a bound on the types of nested tuples.
+
+A few lines of nested tuples make types that TVM prints with millions of fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any
+
+from workbench.errors import LoadError
+
+FIELDS = 100_000
+"that all types of a program may have, as printed"
+FIELDS_PER_EXPRESSION = 100
+"that they may have beyond that, on average over the expressions whose type has parts"
+
+
+def refuse_large_types(
+    types: Iterable[Any], parts: Callable[[Any], Sequence[Any]], identity: Callable[[Any], Hashable]
+) -> None:
+    """Refuse a program whose types have too many fields.
+
+    Parameters
+    ----------
+    types
+        The type of each expression.
+    parts
+        Gives the types inside a type, none for a tensor's.
+    identity
+        Gives the same for one object of TVM's. A type that stands in many places is walked once.
+
+    Raises
+    ------
+    LoadError
+        The types have too many fields.
+    """
+    # the types are kept, so that no other object takes the identity of one
+    known: dict[Hashable, tuple[int, Any]] = {}
+
+    def fields(type: Any) -> int:
+        key = identity(type)
+        if key not in known:
+            known[key] = max(1, sum(map(fields, parts(type)))), type
+            if len(known) > len(listed) * FIELDS_PER_EXPRESSION + FIELDS:
+                raise _too_large()
+        return known[key][0]
+
+    listed = [type for type in types if parts(type)]
+    if sum(map(fields, listed)) > FIELDS + FIELDS_PER_EXPRESSION * len(listed):
+        raise _too_large()
+
+
+def _too_large() -> LoadError:
+    return LoadError(
+        "the types of this program have too many fields to be printed, because tuples in it hold one another many times; "
+        "give the tensors one by one"
+    )
+
+
+def drive(start: Iterator[Any]) -> Any:
+    """Run a generator that yields the generators it waits for, and is sent what they return; gives what it returns.
+
+    >>> def depth(n):
+    ...     return 0 if n == 0 else 1 + (yield depth(n - 1))
+    >>> drive(depth(100_000))
+    100000
+    """
+    stack, sent = [start], None
+    while stack:
+        try:
+            step = stack[-1].send(sent)  # type: ignore[attr-defined]
+        except StopIteration as done:
+            stack.pop()
+            sent = done.value
+        else:
+            stack.append(step)
+            sent = None
+    return sent

@@ -1,0 +1,164 @@
+"""The nodes that EliminateCommonSubexpr merges, asked of the pass itself.
+
+The pass keeps each variable. Of a merged binding it leaves `v = w`, where `w` is the variable that was bound first; so the
+result shows the merges, and the graph's nodes of `v` and `w` are paired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from workbench.dialects.compat import identity, name_of
+from workbench.dialects.relax.expressions import sort_of
+from workbench.graph.model import Graph, Node
+
+_VALUES = ("op", "call", "if", "match", "function")
+"kinds of nodes that are drawn once for each expression; a constant may be shared"
+OUT_OF_SCOPE = -1
+"in place of an earlier node: a variable that is not visible there, so that the result is not well-formed"
+SAFE_NESTING = 100
+"levels of expressions inside each other that TVM is given: it recurses, and 1,000 nested `if` end the process"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The nodes that were drawn for one binding, or for one parameter."""
+
+    start: int
+    "id of the first node that its value added"
+    end: int
+    "one more than the id of the last"
+    node: int
+    "the node that holds the value"
+
+
+def merged_nodes(module: tvm.IRModule, graph: Graph, drawn: Mapping[int, Sequence[Drawn]]) -> dict[int, int] | None:
+    """Return the nodes that the pass merges into an earlier one, each with that node; None where it cannot be asked.
+
+    Parameters
+    ----------
+    drawn
+        For each bound variable, by identity, its nodes each time that its function is drawn.
+    """
+    try:
+        result = relax.transform.EliminateCommonSubexpr()(module)
+    except Exception:  # noqa: BLE001  TVM raises errors of many classes on a module that is not well-formed
+        return None
+    found: dict[int, int] = {}
+    for later, first in _replaced(result):
+        if first is None:
+            found |= {ours.node: OUT_OF_SCOPE for ours in drawn.get(later, ()) if ours.start <= ours.node < ours.end}
+            continue
+        for ours, theirs in zip(drawn.get(later, ()), drawn.get(first, ()), strict=False):
+            found |= {a: b for a, b in _pairs(graph, ours, theirs) if b < a}
+    return found
+
+
+def nested_depth(graph: Graph) -> int:
+    """Return the number of groups, and of expressions that no variable names, inside each other."""
+    around: dict[int | None, int] = {None: 0}
+    for group in graph.outside_in:
+        around[group.id] = around[group.parent] + 1
+    inline: list[int] = []
+    for node in graph.nodes:
+        inline.append(0 if node.name else 1 + max((inline[source] for source in graph.inputs[node.id]), default=0))
+    return max(inline, default=0) + max(around.values())
+
+
+def _replaced(module: tvm.IRModule) -> Iterator[tuple[int, int | None]]:
+    """Yield each variable that is bound to another one, and that one; None for one of a function that is not around it."""
+    found = list(bindings_of(module))
+    places = {identity(binding.var): around for binding, around in found}
+    for binding, around in found:
+        if sort_of(binding.value) == "variable":
+            first = identity(binding.value)
+            there = places.get(first, around)
+            yield identity(binding.var), first if around[: len(there)] == there else None
+
+
+def bindings_of(module: tvm.IRModule) -> Iterator[tuple[Any, tuple[int, ...]]]:
+    """Yield each binding with the functions around it."""
+    waiting: list[tuple[Any, tuple[int, ...]]] = [
+        (each, (place,)) for place, each in enumerate(module.functions.values())
+    ]
+    while waiting:
+        value, around = waiting.pop()
+        blocks = [block for body in _bodies(value) if sort_of(body) == "sequence" for block in body.blocks]
+        for binding in (binding for block in blocks for binding in block.bindings):
+            yield binding, around
+            sort = sort_of(binding.value)
+            if sort in ("if", "function"):
+                waiting.append((binding.value, around if sort == "if" else (*around, identity(binding.value))))
+
+
+def _bodies(value: Any) -> tuple[Any, ...]:
+    if sort_of(value) == "if":
+        return value.true_branch, value.false_branch
+    return (value.body,) if sort_of(value) == "function" else ()
+
+
+def _pairs(graph: Graph, later: Drawn, first: Drawn) -> Iterator[tuple[int, int]]:
+    """Pair the nodes of two equal values: those of their bodies too, where they have some."""
+    yield later.node, first.node
+    ours, theirs = ([node for node in graph.nodes[d.start : d.end] if node.kind in _VALUES] for d in (later, first))
+    if list(map(_label, ours)) == list(map(_label, theirs)):
+        yield from ((a.id, b.id) for a, b in zip(ours, theirs, strict=True))
+
+
+def _label(node: Node) -> tuple[str, str]:
+    return node.kind, node.op
+
+
+def fusion_failure(module: tvm.IRModule) -> str:
+    """Return why FuseOps raises on the module, in a sentence; "" where none of these reasons applies."""
+    owner: dict[int, str] = {}
+    for variable, function in module.functions_items():
+        if not isinstance(function, relax.Function) or _is_kernel(function):
+            continue
+        name = str(variable.name_hint)
+        bindings = [binding for block in function.body.blocks for binding in block.bindings]
+        for bound in (*function.params, *(binding.var for binding in bindings)):
+            first = owner.setdefault(identity(bound), name)
+            if first != name:
+                return (
+                    f"FuseOps fails here: @{first} and @{name} share the variable {name_of(bound)}; give each function "
+                    "variables of its own (relax.utils.copy_with_new_vars)"
+                )
+        for binding in bindings:
+            unused = _unused(binding.value)
+            if unused:
+                return (
+                    f"FuseOps fails here: nothing uses {unused}, which a dataflow block inside an `if` or a local function "
+                    f"of @{name} binds; run DeadCodeElimination first"
+                )
+    return ""
+
+
+def _is_kernel(function: relax.Function) -> bool:
+    attrs = function.attrs or {}
+    return bool(int(attrs.get("Primitive", 0))) or "Codegen" in attrs
+
+
+def _unused(value: Any) -> str:
+    """Return the name of a variable that a dataflow block inside the value binds and nothing in the value uses."""
+    if sort_of(value) not in ("if", "function"):
+        return ""
+    used: set[int] = set()
+    blocks: list[Any] = []
+
+    def note(expr: Any) -> None:
+        sort = sort_of(expr)
+        if sort == "variable":
+            used.add(identity(expr))
+        elif sort == "sequence":
+            blocks.extend(expr.blocks)
+
+    relax.analysis.post_order_visit(value, note)
+    inner = (block for block in blocks if isinstance(block, relax.DataflowBlock))
+    variables = (binding.var for block in inner for binding in block.bindings)
+    return next((name_of(variable) for variable in variables if identity(variable) not in used), "")

@@ -1,0 +1,169 @@
+"""Building and running Relax workloads. Used in the child process only: a build can end the process it runs in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from workbench.dialects import compat
+from workbench.dialects.base import Workload
+from workbench.dialects.capture import pass_context
+from workbench.dialects.counted import Program
+from workbench.dialects.cuda_code import compiled_where_it_runs
+from workbench.dialects.entries import refuse_without_main
+from workbench.dialects.facets import Built
+from workbench.dialects.launches import launches_of
+from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, Watch, program_of_module
+from workbench.dialects.relax.compiler.kernels import count as count
+from workbench.dialects.relax.compiler.probes import probed as probed
+from workbench.dialects.relax.compiler.running import Running
+from workbench.dialects.relax.compiler.running import device_of as device_of
+from workbench.dialects.relax.entries import run_alone
+from workbench.dialects.scheduling import scheduled
+from workbench.dialects.target import make_target
+from workbench.errors import MeasureError
+
+
+def llvm_host_cpu() -> str:
+    """What this TVM's LLVM takes the host's CPU for."""
+    return str(tvm.get_global_func("target.llvm_get_system_cpu")())
+
+
+def cuda_compute() -> str:
+    """The compute capability of the first GPU, `9.0`; empty where TVM sees none."""
+    device = tvm.cuda(0)
+    return str(device.compute_version) if device.exist else ""
+
+
+def optimized(
+    workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
+) -> tvm.IRModule:
+    """The module in which the compiler's own pipeline has decided on its kernels.
+
+    That is the one that FuseTIR gets: a kernel is still a function of its operators, and can be drawn as a box of them.
+    """
+    made = make_target(target)
+    watch = Watch()
+    with made, pass_context(config, [watch, *instruments]):
+        relax.get_default_pipeline(made)(workload.module)
+    return watch.first(FUSED, CALLS)
+
+
+def unoptimized(workload: Workload, target: str) -> tuple[Workload, str]:
+    """The same: every operator of Relax is compiled at any opt level, for any CPU."""
+    return workload, target
+
+
+def compiled(workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()) -> Built:
+    """Build for Relax's virtual machine.
+
+    The pipeline is named: by default TVM fuses for a GPU only, and leaves every operator of a CPU build a kernel.
+    """
+    made = make_target(target)
+    watch = Watch()
+    with compiled_where_it_runs(target), scheduled(config, "relax"), pass_context(config, [watch, *instruments]):
+        executable = tvm.compile(workload.module, made, relax_pipeline=_pipeline(made, config))
+    return RelaxBuilt(workload, target, executable, watch)
+
+
+def _pipeline(target: tvm.target.Target, config: Mapping[str, Any]) -> Any:
+    if not config.get("schedules"):
+        return relax.get_default_pipeline(target)
+    from workbench.dialects.relax.tuning import pipeline
+
+    return pipeline(target)
+
+
+def running(workload: Workload, library: Any, device: Any, seed: int) -> Running:
+    """Return a library, built or loaded, on a device of this machine or of an RPC session, with random inputs."""
+    return Running(workload, library, device, seed)
+
+
+class RelaxBuilt:
+    """An executable for Relax's virtual machine."""
+
+    def __init__(self, workload: Workload, target: str, executable: Any, watch: Watch) -> None:
+        self.workload = workload
+        self.target = target
+        self.executable = executable
+        self.watch = watch
+        self.tvm = tvm.__version__
+        self.threads = int(tvm.runtime.num_threads())
+
+    def program(self) -> Program:
+        refuse_without_main(self.workload, MeasureError)
+        # a build always comes past this pass
+        return program_of_module(run_alone(self.watch.first(CALLS), self.workload), self.workload.name)
+
+    def module(self) -> tvm.IRModule:
+        return run_alone(self.watch.first(FUSED, CALLS), self.workload)
+
+    def calls(self) -> list[dict[str, Any]]:
+        return self.program().rows(
+            None if make_target(self.target).kind.name in ("llvm", "c") else launches_of(self.watch.split)
+        )
+
+    def forms(self) -> tuple[str, ...]:
+        return forms(make_target(self.target).kind.name)
+
+    def code(self, form: str) -> str:
+        return code(self.executable.mod, self.watch.first(CALLS), form)
+
+    def source(self) -> str:
+        return self.code(self.forms()[0])
+
+    def export(self, path: Path) -> None:
+        self.executable.export_library(str(path))
+
+    def load(self, seed: int) -> Running:
+        return Running(self.workload, self.executable, device_of(self.target), seed)
+
+
+_OF_KIND = {"llvm": ("llvm", "asm", "tir"), "c": ("c", "tir"), "cuda": ("cuda", "ptx", "llvm", "asm", "tir")}
+_ASKED = {"llvm": "ll", "asm": "s"}
+
+
+def forms(kind: str) -> tuple[str, ...]:
+    """The forms there are for a kind of target, its own first."""
+    return _OF_KIND.get(kind, ("tir",))
+
+
+def code(library: Any, lowered: tvm.IRModule, form: str) -> str:
+    """The generated code of the whole library in that form; of `llvm` and `asm` the host's part."""
+    if form == "tir":
+        return "\n\n".join(function.script() for _, function in _kernels(lowered))
+    parts = list(_with_imports(library))
+    if form in _ASKED:
+        return "\n".join(str(part.inspect_source(_ASKED[form])) for part in parts if part.kind == "llvm")
+    return "\n".join(str(part.inspect_source()) for part in parts if part.kind in (form, "c"))
+
+
+def _with_imports(module: Any) -> Iterable[Any]:
+    """A library and all that it imports: the VM's bytecode, constants, the host's code, the device's."""
+    yield module
+    for imported in getattr(module, "imports", ()):
+        yield from _with_imports(imported)
+
+
+def _kernels(lowered: tvm.IRModule) -> list[tuple[str, Any]]:
+    named = [(variable.name_hint, function) for variable, function in lowered.functions_items()]
+    kernels = [(name, function) for name, function in named if isinstance(function, tvm.tirx.PrimFunc)]
+    return sorted(((n, f.with_attr("global_symbol", n)) for n, f in kernels), key=lambda pair: pair[0])
+
+
+def fingerprint(workload: Workload, target: str, config: Mapping[str, Any]) -> str:
+    """TVM's structural hash of the module after the whole default pipeline, values of constants included.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits, the same in every process.
+    """
+    made = make_target(target)
+    with made, pass_context(config, []):
+        module = relax.get_default_pipeline(made)(workload.module)
+    return f"{compat.structural_hash(module) & (1 << 64) - 1:016x}"

@@ -1,0 +1,164 @@
+"""The calls of a Relax build: read from the module in which its calls are decided, whether code is generated after it or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from workbench.analysis.tensors import Tensor, tensors
+from workbench.dialects.base import Workload
+from workbench.dialects.capture import pass_context
+from workbench.dialects.counted import OUTSIDE, Call, Program
+from workbench.dialects.entries import refuse_without_main
+from workbench.dialects.relax.entries import run_alone
+from workbench.dialects.relax.expressions import sort_of
+from workbench.dialects.relax.graph import build_graph
+from workbench.dialects.target import make_target
+from workbench.errors import MeasureError
+from workbench.graph.model import Graph, Node
+
+_KINDS = {
+    # the VM passes the same memory on
+    "relax.reshape": "noop",
+    "relax.to_vdevice": "copy",
+    "relax.hint_on_device": "noop",
+}
+_KEPT = ("relax.reshape", "relax.shape_of", "relax.tensor_to_shape", "relax.to_vdevice", "relax.hint_on_device")
+"operators that the virtual machine runs itself"
+FUSED, CALLS = "FuseTIR", "CallTIRRewrite"
+"passes that get a kernel as a function of its operators, and the last module with calls in place of packed functions"
+_SCHEDULES = "ApplyDefaultSchedule"
+"it changes how a kernel computes, and not what is called"
+
+
+def count(workload: Workload, target: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """What `wb.count` says, from the graph-level passes alone."""
+    refuse_without_main(workload, MeasureError)
+    made = make_target(target)
+    watch = Watch(quick=True)
+    with made, pass_context(config, [watch]):
+        relax.get_default_pipeline(made)(workload.module)
+    return program_of_module(run_alone(watch.first(CALLS), workload), workload.name).counts()
+
+
+@tvm.ir.instrument.pass_instrument
+class Watch:
+    """Keeps what a build decides on its way.
+
+    Parameters
+    ----------
+    quick
+        Whether to leave schedules out, and every pass after the calls are known.
+    """
+
+    def __init__(self, quick: bool = False) -> None:
+        self.quick = quick
+        self.kept: dict[str, tvm.IRModule] = {}
+        "name of a pass -> the module that it got first"
+        self.split: list[tvm.IRModule] = []
+        "host parts and device kernels apart"
+
+    def should_run(self, module: tvm.IRModule, info: Any) -> bool:
+        name = str(info.name)
+        if self.quick and name == CALLS:
+            self.kept.setdefault(name, module)
+        return not (self.quick and (CALLS in self.kept or name == _SCHEDULES))
+
+    def run_before_pass(self, module: tvm.IRModule, info: Any) -> None:
+        name = str(info.name)
+        if name in (FUSED, CALLS):
+            self.kept.setdefault(name, module)
+
+    def run_after_pass(self, module: tvm.IRModule, info: Any) -> None:
+        if str(info.name).endswith(".SplitHostDevice"):
+            self.split.append(module)
+
+    def first(self, *passes: str) -> tvm.IRModule:
+        """The module that the first of these passes got of which one ran."""
+        return next(self.kept[name] for name in passes if name in self.kept)
+
+
+def program_of_module(module: tvm.IRModule, name: str) -> Program:
+    """The calls that the virtual machine makes of a module before CallTIRRewrite, in order.
+
+    Both arms of an `if` are there. A tensor of symbolic shape counts no bytes: how many it has is known when it runs.
+    """
+    ours = {variable.name_hint for variable in module.get_global_vars()}
+    program = _Walk(build_graph(module, name), ours).program()
+    return replace(program, failing=_failing(module, program))
+
+
+def _failing(module: tvm.IRModule, program: Program) -> str:
+    """Return the reason why code of the module cannot run; empty where none is known."""
+    for name in sorted({name for each in module.functions.values() for name in _operators(each)}):
+        attribute = tvm.ir.Op.get(name).get_attr
+        if attribute("FLegalize") and not attribute("FCallPacked") and name not in _KEPT:
+            return f"LegalizeOps made no kernel of {name}, as where a shape is unknown, so no build runs"
+    given = "external_mods" in (module.attrs or {})
+    for call in program.calls:
+        if call.kind == "external" and not given and tvm.get_global_func(call.function, allow_missing=True) is None:
+            return f"it calls {call.function}, and this TVM has no function of that name, so no build runs"
+    return ""
+
+
+def _operators(function: Any) -> set[str]:
+    """Return the names of the operators that a Relax function calls, those of functions within it too."""
+    names: set[str] = set()
+
+    def visit(expr: Any) -> None:
+        if isinstance(expr, relax.Call) and sort_of(expr.op) == "op":
+            names.add(str(expr.op.name))
+
+    if isinstance(function, relax.Function):
+        relax.analysis.post_order_visit(function, visit)
+    return names
+
+
+class _Walk:
+    def __init__(self, graph: Graph, ours: set[str]) -> None:
+        self.graph = graph
+        self.ours = ours
+        "names of the module's own functions: what else is called, another compiler or a library made"
+        self.number: dict[int, int] = {}
+        "node -> the call that it is"
+
+    def program(self) -> Program:
+        calls = []
+        for node in self.graph.nodes:
+            kind = self.kind(node)
+            if kind:
+                self.number[node.id] = len(calls)
+                calls.append(self.call(node, kind))
+        results = [given for output in self.graph.outputs for given in self.given(output)]
+        return Program(tuple(calls), tuple(results))
+
+    def kind(self, node: Node) -> str:
+        """What kind of call a node is; empty if it is none."""
+        if node.kind != "op":
+            return ""
+        other = "" if node.op.startswith("relax.") else "kernel" if node.op in self.ours else "external"
+        return _KINDS.get(node.op, other)
+
+    def call(self, node: Node, kind: str) -> Call:
+        read = [given for source in self.graph.inputs[node.id] for given in self.given(source)]
+        function = {"noop": "__nop", "copy": "__copy"}.get(kind, node.op)
+        inputs, sources = tuple(tensor for _, tensor in read), tuple(source for source, _ in read)
+        return Call(node.name, function, kind, inputs, sources, tuple(tensors(node.type)))
+
+    def given(self, id: int) -> list[tuple[int, Tensor]]:
+        """The tensors of a node's value, each with the call that gives it."""
+        node = self.graph.nodes[id]
+        if id in self.number or not self.graph.inputs[id]:
+            return [(self.number.get(id, OUTSIDE), tensor) for tensor in tensors(node.type)]
+        if node.kind == "tuple":
+            return [given for source in self.graph.inputs[id] for given in self.given(source)]
+        if node.kind in ("get_item", "match"):
+            source = self.given(self.graph.inputs[id][0])[0][0]
+            return [(source, tensor) for tensor in tensors(node.type)]
+        # an `if` gives what either of its arms gives: the last call in it stands for them
+        writers = [source for part in self.graph.inputs[id] for source, _ in self.given(part)]
+        return [(max(writers, default=OUTSIDE), tensor) for tensor in tensors(node.type)]

@@ -1,0 +1,153 @@
+"""Running a Relax executable on a device: the virtual machine filled with random inputs, timed whole and call by call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import tvm
+import tvm_ffi
+from tvm import relax
+
+from workbench.dialects import compat
+from workbench.dialects.base import Workload
+from workbench.dialects.entries import refuse_without_main
+from workbench.dialects.facets import KernelTime
+from workbench.dialects.inputs import limit_of, random_values
+from workbench.dialects.launches import evaluated
+from workbench.dialects.relax.entries import with_values
+from workbench.dialects.target import make_target
+from workbench.errors import MeasureError, NoDevice
+
+
+def device_of(target: str) -> Any:
+    """The device of this machine that code for a target runs on.
+
+    Raises
+    ------
+    NoDevice
+        There is none.
+    """
+    kind = make_target(target).kind.name
+    device = tvm.device("cpu" if kind in ("llvm", "c") else kind, 0)
+    if not device.exist:
+        raise NoDevice(f"there is no {kind} device here, so nothing was run")
+    return device
+
+
+class Running:
+    """An executable in a virtual machine, with its arguments.
+
+    Parameters
+    ----------
+    library
+        What tvm.compile made, or a module loaded from a file, here or in an RPC session.
+    device
+        Where it runs: this machine's or an RPC session's.
+    """
+
+    method = "Relax VM, time_evaluator"
+    kernel_method = "each call by itself when its turn comes in a run (VM.set_instrument), repeated by time_evaluator"
+
+    def __init__(self, workload: Workload, library: Any, device: Any, seed: int) -> None:
+        self.device = device
+        self.machine = relax.VirtualMachine(library, device)
+        self.modules = list(_with_imports(getattr(library, "mod", library)))
+        values = {**random_inputs(workload, seed), **workload.params}
+        names = [compat.name_of(variable) for variable in _entry(workload).params]
+        self.arguments = [_argument(values[name], device) for name in names]
+
+    def run(self, number: int) -> float:
+        timed = self.machine.time_evaluator("main", self.device, number=number, repeat=1)
+        return float(timed(*self.arguments).results[0])
+
+    def outputs(self) -> list[np.ndarray]:
+        return list(_flat(self.machine["main"](*self.arguments)))
+
+    def kernels(self, budget: float) -> list[KernelTime]:
+        found: list[KernelTime] = []
+        seconds = budget / max(1, self._calls())
+
+        def timed(_function: Any, name: str, before: bool, _result: Any, *arguments: Any) -> int:
+            # when its turn comes its inputs are what they should be; later they may lie under something else
+            home = self._home(name) if before else None
+            if home is not None:
+                found.append(KernelTime(name, evaluated(home, name, arguments, self.device, seconds)))
+            return relax.VMInstrumentReturnKind.NO_OP
+
+        self._instrumented(timed)
+        return found
+
+    def _calls(self) -> int:
+        """How many calls of compiled functions one run makes."""
+        names: list[str] = []
+
+        def listed(_function: Any, name: str, before: bool, _result: Any, *_arguments: Any) -> int:
+            if before:
+                names.append(name)
+            return relax.VMInstrumentReturnKind.NO_OP
+
+        self._instrumented(listed)
+        return sum(self._home(name) is not None for name in names)
+
+    def _instrumented(self, instrument: Any) -> None:
+        """Run once with an instrument, on a machine that is let go of then: an instrument cannot be taken off."""
+        machine = relax.VirtualMachine(self.modules[0], self.device)
+        machine.set_instrument(instrument)
+        machine["main"](*self.arguments)
+
+    def _home(self, name: str) -> Any | None:
+        """The module with the compiled function of that name; the machine's own functions have none."""
+        return next((m for m in self.modules[1:] if m.implements_function(name)), None)
+
+
+def random_inputs(workload: Workload, seed: int) -> dict[str, Any]:
+    """Seeded values for every parameter of `main` that has no array (dialects/inputs.py); for one that is a shape, its numbers."""
+    found = {}
+    for variable in _entry(workload).params:
+        name, type = compat.name_of(variable), compat.type_of(variable)
+        if name in workload.params:
+            continue
+        sizes, shape = compat.shape_of(type), compat.fixed_shape(type)
+        open = compat.symbols_of(type)
+        if open:
+            raise MeasureError(
+                f"the input {name} of type {type} leaves {', '.join(open)} open; give values, shapes={{{open[0]!r}: 128}}"
+            )
+        if sizes is None and shape is None:
+            raise MeasureError(f"the input {name} has type {type}; only tensors of known shape can be filled and timed")
+        found[name] = (
+            sizes
+            if shape is None
+            else random_values(
+                name, shape, compat.dtype_of(type), seed, limit_of(workload, name, compat.dtype_of(type))
+            )
+        )
+    return found
+
+
+def _entry(workload: Workload) -> relax.Function:
+    refuse_without_main(workload, MeasureError)
+    return with_values(workload.module, workload.shapes)["main"]
+
+
+def _with_imports(module: Any) -> Iterable[Any]:
+    yield module
+    for imported in getattr(module, "imports", ()):
+        yield from _with_imports(imported)
+
+
+def _flat(value: Any) -> Iterable[np.ndarray]:
+    """The arrays of a result, nested tuples opened."""
+    if hasattr(value, "numpy"):
+        yield value.numpy()
+        return
+    for part in value:
+        yield from _flat(part)
+
+
+def _argument(value: Any, device: Any) -> Any:
+    if isinstance(value, list):
+        return tvm_ffi.Shape(tuple(value))
+    return tvm.runtime.tensor(value if isinstance(value, np.ndarray) else value.numpy(), device)

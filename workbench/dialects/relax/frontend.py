@@ -1,0 +1,235 @@
+"""Relax modules: made of objects, text and files, looked at, and written for another process."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.relax.frontend.nn import Parameter
+
+from workbench.dialects import arrays, compat
+from workbench.dialects.base import Workload, runnable
+from workbench.dialects.compat import name_of
+from workbench.dialects.nesting import refuse_large_types
+from workbench.dialects.relax import constants
+from workbench.dialects.relax.answers import SAFE_NESTING, Drawn, fusion_failure, merged_nodes, nested_depth
+from workbench.dialects.relax.entries import entries as entries
+from workbench.dialects.relax.entries import with_entry as with_entry
+from workbench.dialects.relax.entries import with_sizes as with_sizes
+from workbench.dialects.relax.expressions import callee_name, sort_of
+from workbench.dialects.relax.graph import build_graph
+from workbench.dialects.relax.products import joined_products
+from workbench.dialects.relax.saved import load_json, load_metadata
+from workbench.dialects.relax.text import vocabulary
+from workbench.dialects.relax.text.source import Source, find_program
+from workbench.dialects.relax.types import type_parts
+from workbench.errors import LoadError, first_line
+from workbench.graph.model import Graph
+from workbench.graph.nodes import Answers, Products
+
+NAME = "relax"
+
+
+def load(source: Any, params: Mapping[str, Any] | None, name: str) -> Workload | None:
+    """Return a Workload of a module or an expression; None for anything else."""
+    if isinstance(source, relax.Function):
+        source = _module_of(source)
+    if not isinstance(source, tvm.IRModule):
+        return None
+    compat.warn_of_unknown()
+    if not any(isinstance(function, relax.Function) for function in source.functions.values()):
+        raise LoadError(
+            "this module holds no Relax function, so there is no graph to show; load the module from before lowering"
+        )
+    return Workload(source, _arrays(source, params or {}), name, NAME, noted(source))
+
+
+def read(text: str, is_json: bool, name: str) -> Workload:
+    """Return a Workload of printed text or of TVM's JSON."""
+    if is_json:
+        return _loaded(load_json(text), name)
+    source = find_program(text, vocabulary.vocabulary())
+    workload = _loaded(_from_script(source), name)
+    if source.left_out:
+        workload.notes.append(
+            f"{source.left_out} statements around the program were left out: a workload is read, not run"
+        )
+    return workload
+
+
+def _loaded(thing: Any, name: str) -> Workload:
+    workload = load(thing, None, name)
+    if workload is None:
+        raise LoadError(
+            f"this holds a {type(thing).__name__}, not an IRModule; save the whole module with tvm.ir.save_json"
+        )
+    return workload
+
+
+def check_types(module: tvm.IRModule) -> None:
+    """Refuse a module whose types are too large to be printed."""
+    types: list[Any] = []
+
+    def note(expr: Any) -> None:
+        found = compat.type_of(expr)
+        if found is not None:
+            types.append(found)
+
+    for function in module.functions.values():
+        if isinstance(function, relax.Function):
+            relax.analysis.post_order_visit(function, note)
+    refuse_large_types(types, type_parts, compat.identity)
+
+
+def text(module: tvm.IRModule) -> str:
+    """Return the module as TVM prints it."""
+    return str(module.script())
+
+
+def graph(module: tvm.IRModule, name: str) -> Graph:
+    """Return the neutral graph of the module."""
+    drawn: dict[int, list[Drawn]] = {}
+    found = build_graph(module, name, drawn=drawn)
+
+    def ask() -> Answers:
+        if nested_depth(found) > SAFE_NESTING:
+            return Answers()
+        return Answers(merged_nodes(module, found, drawn), fusion_failure(module))
+
+    def ask_products() -> Products | None:
+        return None if nested_depth(found) > SAFE_NESTING else joined_products(module, found, drawn)
+
+    asked = replace(found, ask=cache(ask), ask_products=cache(ask_products))
+    return runnable(asked, NAME, module)
+
+
+def copy(module: tvm.IRModule) -> tvm.IRModule:
+    """Return the same functions in a module of their own."""
+    return module.clone()
+
+
+def same(first: tvm.IRModule, second: tvm.IRModule) -> bool:
+    """Return whether two modules are structurally equal."""
+    return compat.structural_equal(first, second)
+
+
+def infer_types(module: tvm.IRModule) -> tvm.IRModule:
+    """Return the module with its types inferred."""
+    # Relax infers types where a binding is made, so putting the module into normal form is enough
+    try:
+        return relax.transform.Normalize()(module)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise LoadError(f"the module does not type-check: {first_line(error)}") from None
+
+
+def bind(module: tvm.IRModule, params: Mapping[str, Any]) -> tvm.IRModule:
+    """Return the module with its parameters as constants."""
+    return relax.transform.BindParams("main", dict(params))(module)
+
+
+def is_module(thing: Any) -> bool:
+    """Return whether a thing is an IRModule."""
+    return isinstance(thing, tvm.IRModule)
+
+
+def dump(workload: Workload, folder: Path) -> None:
+    """Write module and parameters into a folder, for another process."""
+    thin, numbers = constants.lifted(workload.module)
+    (folder / "module.json").write_text(compat.save_json(thin))
+    arrays.write(folder / "constants", numbers)
+    arrays.write(folder, workload.params)
+
+
+def restore(folder: Path) -> Workload:
+    """Read the workload that `dump` wrote."""
+    compat.warn_of_unknown()
+    thin = tvm.ir.load_json((folder / "module.json").read_text())
+    module = constants.bound(thin, arrays.read(folder / "constants", _tensor))
+    return Workload(module, arrays.read(folder, _tensor), folder.name, NAME)
+
+
+def _module_of(function: relax.Function) -> tvm.IRModule:
+    free = [compat.name_of(v) for v in relax.analysis.free_vars(function)]
+    if free:
+        raise LoadError(
+            f"the function uses {', '.join(free)} without binding them; make them parameters of the function"
+        )
+    return tvm.IRModule.from_expr(function)
+
+
+def _from_script(source: Source) -> Any:
+    metadata = {} if source.metadata is None else {"metadata": load_metadata(source.metadata)}
+    try:
+        return tvm.script.from_source(source.program, extra_vars={**vocabulary.environment(), **metadata})
+    except (tvm.error.DiagnosticError, ValueError, AttributeError, KeyError, TypeError, RuntimeError) as error:
+        said = re.sub(r"^line (\d+)", lambda line: f"line {source.original_line(int(line[1]))}", first_line(error))
+        raise LoadError(f"TVM cannot read this Relax text: {said}") from None
+
+
+def _arrays(module: tvm.IRModule, params: Mapping[str, Any]) -> dict[str, tvm.runtime.Tensor]:
+    """Parameters by name, also as `relax.frontend.detach_params` gives them: a list for each function.
+
+    Those of relax.frontend.nn that have no values are left out.
+    """
+    named: dict[str, Any] = {}
+    for name, given in params.items():
+        value: Any = given.data if isinstance(given, Parameter) else given
+        if value is None:
+            continue
+        if isinstance(value, (list, tuple, tvm.ir.Array)):
+            takes = module[name].params
+            named.update(zip([compat.name_of(p) for p in takes[len(takes) - len(value) :]], value, strict=True))
+        else:
+            named[name] = value
+    return {
+        name: value if isinstance(value, tvm.runtime.Tensor) else tvm.runtime.tensor(value)
+        for name, value in named.items()
+    }
+
+
+def _tensor(numbers: np.ndarray, shape: list[int], dtype: str) -> tvm.runtime.Tensor:
+    made = tvm.runtime.empty(tuple(shape), dtype)
+    if hasattr(made, "data_ptr"):
+        arrays.copy_into(made.data_ptr(), numbers)
+    else:  # the apache-tvm-ffi of TVM 0.25
+        made.copyfrom(numbers.view(dtype).reshape(shape))
+    return made
+
+
+def noted(module: tvm.IRModule) -> list[str]:
+    """A sentence for each trap that the module steps into."""
+    trained = [binding for binding in _bindings(module) if _trains(binding.value)]
+    if not trained:
+        return []
+    first = name_of(trained[0].var)
+    many = (
+        f"{len(trained)} calls of batch_norm, the first {first}, use"
+        if len(trained) > 1
+        else f"batch_norm {first} uses"
+    )
+    told = (
+        f"{many} the statistics of the batch (training=True, the default of relax.op.nn.batch_norm); a pass for inference, as "
+        "DecomposeOpsForInference, takes the moving ones, and the outputs change: say training=False where the model is meant to infer"
+    )
+    return [told]
+
+
+def _bindings(module: tvm.IRModule) -> Iterator[Any]:
+    """The bindings of the module's functions, those inside branches and local functions left out."""
+    for function in module.functions.values():
+        if isinstance(function, relax.Function) and isinstance(function.body, relax.SeqExpr):
+            for block in function.body.blocks:
+                yield from block.bindings
+
+
+def _trains(value: Any) -> bool:
+    if sort_of(value) != "call" or callee_name(value.op) != "relax.nn.batch_norm":
+        return False
+    return bool(getattr(value.attrs, "training", False))

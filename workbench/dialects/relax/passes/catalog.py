@@ -1,0 +1,212 @@
+"""Relax's passes with their options, found by looking at the running TVM."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from workbench.dialects.base import Option, PassInfo, Preset
+from workbench.dialects.relax.passes import OURS
+from workbench.errors import PipelineError, UnknownName, first_line
+
+LOCKED = {
+    "LegalizeOps": "an operator without a PrimFunc has no code generator",
+    "FuseTIR": "what FuseOps grouped would be called operator by operator; to fuse nothing, switch FuseOps off",
+    "CallTIRRewrite": "the virtual machine calls a PrimFunc with its output already allocated",
+    "LowerAllocTensor": "the virtual machine allocates storage, not tensors",
+    "LowerRuntimeBuiltin": "the virtual machine knows memory and shapes by their runtime functions only",
+    "VMShapeLower": "the virtual machine computes symbolic shapes in a heap of its own",
+    "AttachGlobalSymbol": "a PrimFunc without a symbol is not compiled",
+}
+_OBJECTS = "it takes {}, which only Python can give; use the Pass object in the pipeline"
+# What a name and literals cannot say.
+REASONS = {
+    "AlterOpImpl": _OBJECTS.format("PrimFuncs and functions"),
+    "AttachExternModules": _OBJECTS.format("external modules"),
+    "BindSymbolicVars": "it takes the symbolic variables of one module and their values",
+    "FuseOpsByPattern": _OBJECTS.format("patterns"),
+    "MetaScheduleApplyDatabase": "it takes a tuning database, and can be made only where a target is current",
+    "MetaScheduleTuneIRMod": "it tunes, which takes hours, and writes a database into a folder",
+    "MetaScheduleTuneTIR": "it tunes, which takes hours, and writes a database into a folder",
+    "SplitCallTIRByPattern": _OBJECTS.format("PrimFuncs and a code generator"),
+    "UpdateParamType": _OBJECTS.format("a function of a parameter"),
+    "UpdateVDevice": _OBJECTS.format("a VDevice"),
+}
+CAUTIONS = {
+    "FoldConstant": "It compiles a kernel with LLVM for each constant expression: seconds for a model with many weights to fold.",
+    "FuseOps": "It reads the context's opt_level too: at 0 it fuses nothing, required or not, unless fuse_opt_level is given.",
+    "DecomposeOpsForInference": "It takes batch_norm's moving statistics, also where training=True, TVM's default, used the batch's.",
+}
+# Options that any module will do for, for passes that have no default.
+EXAMPLES = {
+    "ConvertLayout": {"desired_layouts": {"relax.nn.conv2d": ["NHWC", "OHWI"]}},
+    "Gradient": {"func_name": "main"},
+    "IPCAllReduceRewrite": {"allreduce_strategy": 0},
+}
+# The classes that a person derives a pass from, not passes.
+_BASES = (relax.transform.FunctionPass, relax.transform.DataflowBlockPass)
+
+
+@lru_cache
+def catalog() -> tuple[PassInfo, ...]:
+    """Every public pass constructor of relax.transform, and ours, in alphabetical order."""
+    ours = {made.__name__ for made in OURS}
+    found = [replace(_describe(name, made), ours=name in ours) for name, made in constructors().items()]
+    return tuple(sorted(found, key=lambda info: info.name.lower()))
+
+
+@lru_cache
+def constructors() -> dict[str, Any]:
+    """Pass name -> the function or class that makes the pass."""
+    theirs = {
+        name: thing for name, thing in inspect.getmembers(relax.transform) if name[0].isupper() and _makes_a_pass(thing)
+    }
+    return {**theirs, **{made.__name__: made for made in OURS}}
+
+
+def _makes_a_pass(thing: Any) -> bool:
+    if inspect.isclass(thing):
+        return issubclass(thing, tvm.transform.Pass) and thing not in _BASES
+    return inspect.isfunction(thing)
+
+
+def _describe(name: str, constructor: Any) -> PassInfo:
+    options = tuple(
+        _option(p)
+        for p in inspect.signature(constructor).parameters.values()
+        if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+    )
+    doc = (inspect.getdoc(constructor) or "").split("\n\n")[0].replace("\n", " ")
+    if name in CAUTIONS:
+        doc = f"{doc} {CAUTIONS[name]}".strip()
+    example = EXAMPLES.get(name, {})
+    level, requires = _level(constructor, options, example)
+    return PassInfo(
+        name,
+        "relax",
+        doc,
+        options,
+        level,
+        LOCKED.get(name, ""),
+        requires=requires,
+        example=example,
+        reason=REASONS.get(name, ""),
+    )
+
+
+def _level(
+    constructor: Any, options: tuple[Option, ...], example: Mapping[str, Any]
+) -> tuple[int | None, tuple[str, ...]]:
+    """The opt_level from which a Sequential runs the pass, and the passes that it runs before it."""
+    if not {option.name for option in options if option.required} <= set(example):
+        return None, ()
+    try:
+        with warnings.catch_warnings():
+            # a pass under its former name warns, and is listed all the same
+            warnings.simplefilter("ignore")
+            info = constructor(**example).info
+    except RuntimeError:
+        # MetaScheduleApplyDatabase can be made only where a target is current
+        return None, ()
+    return int(info.opt_level), tuple(map(str, info.required))
+
+
+def _option(parameter: inspect.Parameter) -> Option:
+    required = parameter.default is parameter.empty
+    default = None if required else parameter.default
+    if parameter.annotation is not parameter.empty:
+        annotation = parameter.annotation
+        type = annotation.__name__ if inspect.isclass(annotation) else str(annotation)
+    else:
+        type = "any" if default is None else default.__class__.__name__
+    return Option(parameter.name, type, default, required)
+
+
+_LEGAL = "LegalizeOps,AnnotateTIROpPattern,FoldConstant"
+_FUSED = f"{_LEGAL},FuseOps{{fuse_opt_level=2}}"
+_TIDY = "CanonicalizeBindings,EliminateCommonSubexpr,DeadCodeElimination"
+
+PRESETS = (
+    Preset(
+        "build",
+        _FUSED,
+        "what tvm.compile does to the graph, with fusion; FuseTIR then makes one function of each kernel",
+    ),
+    Preset("no fusion", _LEGAL, "every operator is a kernel of its own, as the CPU's default pipeline leaves it"),
+    Preset("one function a kernel", f"{_FUSED},FuseTIR", "fused, each kernel one PrimFunc"),
+    Preset(
+        "inference",
+        f"FoldBatchnormToConv2D,DecomposeOpsForInference,{_TIDY},{_FUSED}",
+        "batch_norm into its conv2d where it can go, the rest to primitive operators; equal values once",
+    ),
+    Preset("combine branches", f"CombineParallelMatmul,{_TIDY},{_FUSED}", "sibling matmuls of one input become one"),
+)
+
+TOGGLES = (
+    "LegalizeOps",
+    "AnnotateTIROpPattern",
+    "FoldConstant",
+    "FuseOps",
+    "FuseTIR",
+    "RewriteDataflowReshape",
+    "StaticPlanBlockMemory",
+    "KillAfterLastUse",
+    "ComputePrimValue",
+)
+
+
+def fusing() -> str:
+    """Return the pipeline that makes kernels of any module."""
+    return "DecomposeOpsForInference,LegalizeOps,AnnotateTIROpPattern,FuseOps{fuse_opt_level=2}"
+
+
+def presets() -> tuple[Preset, ...]:
+    """Return pipelines to start from, the best first."""
+    return PRESETS
+
+
+def toggles() -> tuple[str, ...]:
+    """Return the passes of the compiler's pipeline that a PassContext switches."""
+    return TOGGLES
+
+
+def make(name: str, options: Mapping[str, Any]) -> tvm.transform.Pass:
+    """Return the pass of a name with these options."""
+    known = constructors()
+    if name not in known:
+        raise UnknownName("Relax pass", name, known)
+    try:
+        return known[name](**options)
+    except (TypeError, ValueError, AttributeError, RuntimeError) as error:
+        raise PipelineError(f"{name} cannot be made with {dict(options)}: {first_line(error)}") from None
+
+
+def apply(compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
+    """Run one pass as a Sequential does at this opt_level."""
+    # called by itself a pass ignores opt_level; only a Sequential asks for it
+    with tvm.transform.PassContext(opt_level=opt_level):
+        return tvm.transform.Sequential([compiled])(module)
+
+
+def opt_level_of(compiled: tvm.transform.Pass) -> int:
+    """Return the lowest opt_level at which a Sequential runs the pass."""
+    return int(compiled.info.opt_level)
+
+
+def rewrite(callback: Any, module: tvm.IRModule) -> tvm.IRModule:  # noqa: ARG001
+    """Refuse a DFPatternCallback: Relax rewrites with other objects."""
+    raise PipelineError(
+        f"{type(callback).__name__} is Relay's way to rewrite; give a relax.dpl.PatternMatchingRewriter"
+    )
+
+
+def is_pass(thing: Any) -> bool:
+    """Return whether a thing is one of TVM's Pass objects."""
+    return isinstance(thing, tvm.transform.Pass)

@@ -1,0 +1,191 @@
+"""A DPL pattern tried at every expression: TVM's own matcher decides, and where it says no, ours says what stopped it.
+
+Which matches are taken is what FuseOpsByPattern does with them (PatternBasedPartitioner in src/relax/transform/fuse_ops.cc): it
+goes through the calls in the order of their bindings; a match that holds a value which an earlier one ends in, and not all that
+the earlier one has, is left; any other takes what it holds, from an earlier match too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tvm.relax import dpl
+
+from workbench.analysis.patterns.groups import Attempt
+from workbench.analysis.patterns.matcher import Bindings, Failure, Matcher
+from workbench.analysis.patterns.pattern import Pattern, PatternError
+from workbench.analysis.patterns.program import Program
+from workbench.dialects.compat import identity
+from workbench.dialects.relax.patterns.program import RelaxProgram
+from workbench.errors import last_line
+
+
+def tried(program: Program, pattern: Pattern) -> tuple[list[Attempt], Matcher]:
+    """Try the pattern that the program was told of, at its expressions in their order."""
+    assert isinstance(program, RelaxProgram)
+    assert program.paired is not None
+    matcher = Matcher(program, pattern)
+    if program.paired.chained:
+        return _chains(program, matcher), matcher
+    groups = _Groups(program, pattern)
+    made = [_attempt(program, matcher, row) for row in range(len(program.rows)) if program.nodes[row]]
+    program.said = _said(program, made)
+    refused = {attempt.row: groups.take(attempt.row, attempt.held) for attempt in made if attempt.held is not None}
+    return [_decided(attempt, groups, refused.get(attempt.row)) for attempt in made], matcher
+
+
+def _said(program: RelaxProgram, made: list[Attempt]) -> tuple[str, ...]:
+    failing = [attempt for attempt in made if attempt.failure is not None and attempt.failure.reason == "tvm-fails"]
+    if not failing or failing[0].failure is None:
+        return ()
+    first = failing[0]
+    told = (
+        f"in @{program.name} TVM's matcher ends with an error at {len(failing)} expressions, and so may rewrite_call and "
+        f"FuseOpsByPattern; the first is {program.named(first.row)}, which {first.failure.words if first.failure else ''}"
+    )
+    return (told,)
+
+
+def _attempt(program: RelaxProgram, matcher: Matcher, row: int) -> Attempt:
+    paired = program.paired
+    assert paired is not None
+    try:
+        theirs = paired.root.extract_matched_expr(program.expressions[row], program.values)
+    except Exception as error:  # noqa: BLE001  TVM's matcher ends with errors of several kinds; each is an answer
+        words = f"makes TVM's matcher fail: {last_line(error)}"
+        return Attempt(row, None, Failure(paired.pattern.root, row, "tvm-fails", words, {}))
+    if theirs is None:
+        return Attempt(row, None, _failure(matcher, row))
+    held: Bindings = {}
+    for id, each in enumerate(paired.objects):
+        expr = theirs.get(each)
+        found = None if expr is None else program.row_of.get(identity(expr))
+        if found is not None:
+            held[id] = (found,)
+    inside = {r for id in _taking(paired.pattern) for r in held.get(id, ())}
+    return Attempt(row, held, None, frozenset({row, *inside}))
+
+
+def _failure(matcher: Matcher, row: int) -> Failure:
+    """The furthest that an attempt came, by our rules."""
+    try:
+        matched = matcher.match(row)
+    except PatternError as error:
+        return Failure(matcher.root, row, "tvm-fails", f"is not matched: {error}", {})
+    if matched is None and matcher.failure is not None:
+        return matcher.failure
+    return Failure(
+        matcher.root, row, "tvm-differs", "is refused by TVM for a reason that the workbench does not know", {}
+    )
+
+
+def _taking(pattern: Pattern) -> list[int]:
+    """The sub-patterns whose values become part of a kernel: calls, and fields of tuples."""
+    return [node.id for node in pattern.nodes if node.kind in ("call", "get_item")]
+
+
+class _Group:
+    """What TVM keeps for each variable."""
+
+    def __init__(self, row: int) -> None:
+        self.parent: _Group | None = None
+        self.size = 1
+        self.rows = [row]
+
+    def root(self) -> _Group:
+        group = self
+        while group.parent is not None:
+            group = group.parent
+        return group
+
+
+class _Groups:
+    """The groups that FuseOpsByPattern makes of the matches, in the order of the bindings."""
+
+    def __init__(self, program: RelaxProgram, pattern: Pattern) -> None:
+        self.program = program
+        self.taking = _taking(pattern)
+        self.getting = {node.id for node in pattern.nodes if node.kind == "get_item"}
+        self.of: dict[int, _Group] = {row: _Group(row) for row in program.bound_in_dataflow}
+
+    def take(self, row: int, held: Bindings) -> tuple[str, int] | None:
+        """Take a match, or say why it is left."""
+        if row not in self.of or self.program.rows[row].kind != "call":
+            return "not-in-dataflow", row
+        all_held = {held[id][0] for id in self.taking if id in held}
+        inner = [held[id][0] for id in self.taking if id in held and (held[id][0] != row or id in self.getting)]
+        for each in inner:
+            group = self.of.get(each)
+            if group is not None and group.root().size > 1 and not set(group.rows) <= all_held:
+                return "in-an-earlier-match", each
+        whole = self.of[row].root()
+        for each in inner:
+            group = self.of.get(each)
+            if group is not None and group is not whole:
+                group.size -= 1
+                group.parent = whole
+                whole.rows.append(each)
+                whole.size += 1
+        return None
+
+    def root_of(self, row: int) -> int:
+        return self.of[row].root().rows[0]
+
+
+def _decided(attempt: Attempt, groups: _Groups, refused: tuple[str, int] | None) -> Attempt:
+    if attempt.held is None:
+        return attempt
+    if refused is None and groups.root_of(attempt.row) != attempt.row:
+        refused = ("overlaps", groups.root_of(attempt.row))
+    return replace(attempt, taken=refused is None, refused=refused)
+
+
+# -- chains of used_by, which TVM matches in a PatternContext, once for each dataflow block
+
+
+def _chains(program: RelaxProgram, matcher: Matcher) -> list[Attempt]:
+    paired = program.paired
+    assert paired is not None
+    found = _first_matches(program)
+    made: list[Attempt] = []
+    for row in range(len(program.rows)):
+        if not program.nodes[row]:
+            continue
+        held = matcher.match(row)
+        if held is None:
+            made.append(Attempt(row, None, matcher.failure))
+            continue
+        block = program.bound_in_dataflow.get(row)
+        first = None if block is None else found.get(block)
+        refused = ("not-in-dataflow", row) if block is None else ("first-only", row)
+        inside = frozenset({row, *(r for id in _taking(paired.pattern) for r in held.get(id, ()))})
+        taken = first is not None and first == row
+        made.append(Attempt(row, held, None, inside, taken, None if taken else refused))
+    return made
+
+
+def _first_matches(program: RelaxProgram) -> dict[int, int]:
+    """Dataflow block -> the row of the last value of the match that TVM gives for it."""
+    paired = program.paired
+    assert paired is not None
+    found: dict[int, int] = {}
+    with dpl.PatternContext() as context:
+        _joined(paired.pattern, paired.objects, paired.pattern.root)
+        last = paired.objects[paired.pattern.nodes[paired.pattern.root].children[1]]
+        for place, block in enumerate(program.blocks):
+            matched = context.match_dfb(block)
+            variable = None if matched is None else matched.get(last)
+            if variable is not None:
+                found[place] = program.row_of[identity(variable)]
+    return found
+
+
+def _joined(pattern: Pattern, objects: tuple[Any, ...], id: int) -> Any:
+    """The chain as TVM's object, which tells the context of the constraints by being made."""
+    node = pattern.nodes[id]
+    if node.kind != "used_by":
+        return objects[id]
+    producer, consumer = (_joined(pattern, objects, child) for child in node.children)
+    index = node.fields["index"]
+    return producer.only_used_by(consumer, index) if node.fields["only"] else producer.used_by(consumer, index)

@@ -1,0 +1,42 @@
+"""The matches of a pattern in a Relax workload, as TVM finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.analysis.patterns import Pattern
+from workbench.analysis.patterns.program import of_graph
+from workbench.analysis.patterns.report import PatternReport, report
+from workbench.dialects.base import Workload
+from workbench.dialects.relax.patterns.attempts import tried
+from workbench.dialects.relax.patterns.pairs import paired
+from workbench.dialects.relax.patterns.program import RelaxProgram, programs
+from workbench.graph.model import Graph
+
+
+@dataclass(frozen=True)
+class RelaxMatcher:
+    """Matches with TVM's matcher; `dominates`, which Relax's language does not have, on the graph."""
+
+    graph: Graph
+    programs: Sequence[RelaxProgram]
+
+    def match(self, pattern: Any) -> PatternReport:
+        both = paired(pattern)
+        if both.ours:
+            return report(of_graph(self.graph), both.pattern, self.graph)
+        for program in self.programs:
+            program.ask(both)
+        return report(self.programs, both.pattern, self.graph, tried)
+
+
+def matcher(workload: Workload) -> RelaxMatcher:
+    """Return a matcher that asks TVM, for every function of the workload's module."""
+    return RelaxMatcher(workload.graph, programs(workload.module, workload.name))
+
+
+def read(pattern: Any) -> Pattern:
+    """Return the Pattern that one of TVM's pattern objects describes."""
+    return paired(pattern).pattern

@@ -1,0 +1,288 @@
+"""The grammar of the Relax text that TVM prints, as a check of Python's syntax tree.
+
+TVM's parser hands the expressions of a text, and the strings in its shapes, to Python's `eval`. So each kind of node is
+accepted here only in the places where TVM prints it, each name only if the vocabulary or the text itself has it, and
+everything else is refused. Shape strings are replaced by what was read in them, docstrings are left out: the tree that
+is left holds nothing that was not looked at.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from workbench.dialects.relax.text.expressions import Values, Vocabulary
+from workbench.dialects.relax.text.nodes import (
+    PYTHON,
+    RESERVED,
+    Refused,
+    called,
+    declared_dimension,
+    dotted,
+    is_hidden,
+    is_literal,
+    kind,
+    leaves,
+    names_in_shapes,
+    shown,
+    type_parameter_names,
+    type_parameters,
+    without_docstrings,
+)
+
+_FUNCTIONS = {"R.function": ("pure", "private", "check_well_formed"),
+              "T.prim_func": ("private", "s_tir", "persistent", "check_well_formed")}  # fmt: skip
+_MODULE = {"I.ir_module": ("check_well_formed", "s_tir")}
+_MODULE_STATEMENTS = frozenset({"I.module_attrs", "I.module_global_infos"})
+_LOOPS = frozenset({"T.grid", "T.parallel", "T.serial", "T.thread_binding", "T.unroll", "T.vectorized", "range"})
+_SCOPES = frozenset(
+    {
+        "T.allocate", "T.allocate_const", "T.attr", "T.block", "T.decl_buffer", "T.init", "T.launch_thread", "T.realize",
+        "T.sblock",
+    }
+)  # fmt: skip
+_RELAX_STATEMENTS: tuple[type[ast.stmt], ...] = (
+    ast.AnnAssign, ast.Assign, ast.Expr, ast.FunctionDef, ast.If, ast.Pass, ast.Return, ast.With,
+)  # fmt: skip
+_TIR_STATEMENTS: tuple[type[ast.stmt], ...] = (
+    ast.AnnAssign, ast.Assert, ast.Assign, ast.Break, ast.Continue, ast.Expr, ast.For, ast.If, ast.Pass, ast.Return,
+    ast.While, ast.With,
+)  # fmt: skip
+_STATEMENTS = {"R.function": _RELAX_STATEMENTS, "T.prim_func": _TIR_STATEMENTS}
+
+
+def _declares_each(target: ast.expr, value: ast.expr) -> bool:
+    """Return whether this is `m, n = T.int32(), T.int64()`: a name for each new variable."""
+    return (
+        isinstance(target, ast.Tuple)
+        and isinstance(value, ast.Tuple)
+        and len(target.elts) == len(value.elts)
+        and all(isinstance(name, ast.Name) for name in target.elts)
+        and all(isinstance(new, ast.Call) and not (new.args or new.keywords) for new in value.elts)
+    )
+
+
+class Grammar(Values):
+    """Checks the parts of one text.
+
+    Parameters
+    ----------
+    program : ast.ClassDef or ast.FunctionDef
+        The module or function of the text.
+    dimensions : iterable of str
+        The symbolic dimensions declared before it.
+    """
+
+    def __init__(
+        self, words: Vocabulary, program: ast.ClassDef | ast.FunctionDef, dimensions: Iterable[str], metadata: bool
+    ) -> None:
+        inside = program.body if isinstance(program, ast.ClassDef) else ()
+        functions = {statement.name for statement in inside if isinstance(statement, ast.FunctionDef)}
+        targets = [each for statement in inside if isinstance(statement, ast.Assign) for each in statement.targets]
+        modules = {program.name, "cls"} if isinstance(program, ast.ClassDef) else set[str]()
+        members = functions | {each.id for each in targets if isinstance(each, ast.Name)}
+        super().__init__(words, frozenset(modules), frozenset(members), metadata)
+        self.program = program
+        self.bound = frozenset(dimensions)
+        self.statements: tuple[type[ast.stmt], ...] = ()
+
+    def check(self) -> None:
+        """Look at everything in the program.
+
+        Raises
+        ------
+        Refused
+            Something in it is not what TVM prints.
+        """
+        if isinstance(self.program, ast.ClassDef):
+            self.module(self.program)
+        else:
+            self.function(self.program)
+
+    # --- definitions ------------------------------------------------------------------------------------------------
+
+    def module(self, node: ast.ClassDef) -> None:
+        self.decorated(node, _MODULE)
+        for extra in (*node.bases, *node.keywords, *type_parameters(node)):
+            raise Refused(extra, "a class with anything in its brackets")
+        node.body = without_docstrings(node.body)
+        for statement in node.body:
+            self.member(statement)
+
+    def member(self, node: ast.stmt) -> None:
+        if isinstance(node, ast.FunctionDef):
+            self.function(node)
+        elif isinstance(node, ast.Expr) and called(node.value) in _MODULE_STATEMENTS:
+            self.argument(node.value)
+        elif isinstance(node, ast.Assign) and called(node.value) == "R.ExternFunc":
+            for target in node.targets:
+                self.new_name(target)
+            self.value(node.value)
+        elif not isinstance(node, ast.Pass):
+            raise Refused(node, f"{kind(node)} in a module")
+
+    def decorated(self, node: ast.ClassDef | ast.FunctionDef, known: dict[str, tuple[str, ...]]) -> str:
+        if node.name in RESERVED or is_hidden(node.name) or (node.name in self.modules and node is not self.program):
+            raise Refused(node, f"a function named {node.name}")
+        if len(node.decorator_list) != 1:
+            raise Refused((node.decorator_list or [node])[-1], f"{len(node.decorator_list)} decorators")
+        decorator = node.decorator_list[0]
+        function = decorator.func if isinstance(decorator, ast.Call) else decorator
+        name = dotted(function)
+        if name not in known:
+            raise Refused(decorator, f"the decorator {shown(function)}")
+        if isinstance(decorator, ast.Call):
+            for extra in decorator.args:
+                raise Refused(extra, f"a decorator that is given {shown(extra)}")
+            for each in decorator.keywords:
+                if each.arg not in known[name] or not is_literal(each.value, bool):
+                    raise Refused(each, f"a decorator that is given {shown(each)}")
+        return name
+
+    def function(self, node: ast.FunctionDef) -> None:
+        dialect = self.decorated(node, _FUNCTIONS)
+        arguments = self.parameters(node.args)
+        declared = {*type_parameter_names(node), *names_in_shapes(node.args)}
+        with self.scope({*arguments, *declared}, self.callable | {*arguments} - PYTHON):
+            for argument in node.args.args:
+                self.annotation(argument.annotation, argument)
+            if node.returns is not None:
+                self.annotation(node.returns, node)
+            node.body = without_docstrings(node.body)
+            before, self.statements = self.statements, _STATEMENTS[dialect]
+            self.body(node.body)
+            self.statements = before
+
+    # --- statements -------------------------------------------------------------------------------------------------
+
+    def body(self, statements: list[ast.stmt]) -> None:
+        for statement in statements:
+            if not isinstance(statement, self.statements):
+                raise Refused(statement, f"{kind(statement)} here")
+            _CHECKS[type(statement)](self, statement)
+
+    def statement_functiondef(self, node: ast.FunctionDef) -> None:
+        self.bind(node.name)
+        self.function(node)
+
+    def statement_assign(self, node: ast.Assign) -> None:
+        if self.is_alias(node):
+            return
+        if (dimension := declared_dimension(node)) is not None and self.statements is _RELAX_STATEMENTS:
+            self.bind(dimension)
+            return
+        self.value(node.value)
+        for target in node.targets:
+            self.one_value(target, node.value)
+            self.target(target)
+
+    def one_value(self, target: ast.expr, value: ast.expr) -> None:
+        """Refuse a name for several values in a kernel: TVM's parser keeps Python's own list or tuple under it."""
+        if self.statements is _RELAX_STATEMENTS or _declares_each(target, value):
+            return
+        inner = value
+        while isinstance(inner, ast.Subscript):
+            inner = inner.value
+        several = called(inner) in ("T.axis.remap", "T.grid") and isinstance(target, ast.Name)
+        if isinstance(inner, ast.Tuple) or several:
+            raise Refused(value, f"several values, {shown(value)}, for {shown(target)}")
+
+    def is_alias(self, node: ast.Assign) -> bool:
+        """Return whether this is `cls = Module`, with which a function begins that calls others."""
+        return (
+            bool(self.modules)
+            and [dotted(target) for target in node.targets] == ["cls"]
+            and dotted(node.value) == self.program.name
+        )
+
+    def statement_annassign(self, node: ast.AnnAssign) -> None:
+        self.annotation(node.annotation, node)
+        if node.value is not None:
+            self.value(node.value)
+            self.one_value(node.target, node.value)
+        self.target(node.target)
+
+    def statement_expr(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Call):
+            raise Refused(node, f"{kind(node.value)} as a statement")
+        self.value(node.value)
+
+    def statement_return(self, node: ast.Return) -> None:
+        if node.value is not None:
+            self.value(node.value)
+
+    def statement_with(self, node: ast.With) -> None:
+        scopes = frozenset({"R.dataflow"}) if self.statements is _RELAX_STATEMENTS else _SCOPES
+        for item in node.items:
+            if called(item.context_expr) not in scopes:
+                raise Refused(item.context_expr, f"with {shown(item.context_expr)}")
+            self.value(item.context_expr)
+            if item.optional_vars is not None:
+                self.new_name(item.optional_vars)
+        self.body(node.body)
+
+    def statement_for(self, node: ast.For) -> None:
+        if node.orelse or called(node.iter) not in _LOOPS:
+            raise Refused(node.iter, f"for ... in {shown(node.iter)}")
+        assert isinstance(node.iter, ast.Call)
+        self.arguments(node.iter)
+        if len(node.iter.args) > 1:
+            self.one_value(node.target, node.iter)
+        self.new_name(node.target)
+        self.body(node.body)
+
+    def statement_while(self, node: ast.While) -> None:
+        if node.orelse:
+            raise Refused(node, "while ... else")
+        self.value(node.test)
+        self.body(node.body)
+
+    def statement_if(self, node: ast.If) -> None:
+        self.value(node.test)
+        self.body(node.body)
+        self.body(node.orelse)
+
+    def statement_assert(self, node: ast.Assert) -> None:
+        self.value(node.test)
+        for message in leaves(node.msg):
+            if not is_literal(message, str):
+                raise Refused(message, f"the message {shown(message)}")
+
+    def statement_pass(self, node: ast.Pass) -> None:
+        pass
+
+    def target(self, node: ast.expr) -> None:
+        if isinstance(node, ast.Subscript):
+            self.value(node)
+        else:
+            self.new_name(node)
+
+    def new_name(self, node: ast.expr) -> None:
+        if isinstance(node, ast.Tuple):
+            for element in node.elts:
+                self.new_name(element)
+        elif not isinstance(node, ast.Name):
+            raise Refused(node, f"a value given to {shown(node)}")
+        elif self.reserved(node.id):
+            raise Refused(node, f"a value named {node.id}")
+        else:
+            self.bind(node.id)
+
+
+_CHECKS: dict[type[ast.stmt], Callable[[Grammar, Any], None]] = {
+    ast.FunctionDef: Grammar.statement_functiondef,
+    ast.Assign: Grammar.statement_assign,
+    ast.AnnAssign: Grammar.statement_annassign,
+    ast.Expr: Grammar.statement_expr,
+    ast.Return: Grammar.statement_return,
+    ast.With: Grammar.statement_with,
+    ast.For: Grammar.statement_for,
+    ast.While: Grammar.statement_while,
+    ast.If: Grammar.statement_if,
+    ast.Assert: Grammar.statement_assert,
+    ast.Pass: Grammar.statement_pass,
+    ast.Break: Grammar.statement_pass,
+    ast.Continue: Grammar.statement_pass,
+}
+"kinds of statements -> the method that checks them"

@@ -1,0 +1,70 @@
+"""MetaSchedule in the TVM that has Relax: where its parts are."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import relax
+from tvm.ir.utils import derived_object
+from tvm.s_tir import Schedule
+from tvm.s_tir import meta_schedule as ms
+from tvm.support.popen_pool import MapResult, PopenPoolExecutor, StatusKind
+from tvm.support.tar import tar
+
+from workbench.dialects.target import make_target
+from workbench.targets import target_fields, with_option
+
+__all__ = ["MapResult", "PopenPoolExecutor", "StatusKind", "derived_object", "ms", "tar"]
+
+INTRINSICS: str = "tvm.s_tir.tensor_intrin"
+"registers the tensor intrinsics that schedules may name"
+
+
+def key_of(module: Any) -> str:
+    """The same for the same module in every process."""
+    return f"{tvm_ffi.structural_hash(module) & (2**64 - 1):016x}"
+
+
+def target_of(text: str, cores: int) -> Any:
+    """The target to tune for: MetaSchedule wants to know how many cores there are."""
+    fields = target_fields(text)
+    wanted = fields["kind"] == "llvm" and "num-cores" not in fields
+    return make_target(with_option(text, "num-cores", cores) if wanted else text)
+
+
+def unscheduled(module: Any) -> Any:
+    """The module with a schedule that changes nothing. It has one step, since a database finds none that has no step."""
+    schedule = Schedule(module)
+    schedule.get_sblock("root")
+    return schedule
+
+
+def library(module: Any, target: Any) -> Any:
+    """A candidate, compiled; TVM's own function for it would import every machine's tensor intrinsics first."""
+    module = tvm.s_tir.transform.RemoveWeightLayoutRewriteBlock(skip_tensor_rewrite=True)(module)
+    return tvm.driver.build(module, target=target)
+
+
+def pipeline(target: Any) -> Any:
+    """TVM's own pipeline, with the schedules of the database in scope as soon as there are kernels.
+
+    What has no schedule there is compiled as it always is.
+    """
+    # TVM gives these four lists by target, but for a CPU two of them only where they are written
+    cpu = target.kind.name in ("llvm", "c")
+    parts = importlib.import_module("tvm.relax.backend.cpu_generic.pipeline" if cpu else "tvm.relax.pipeline")
+    legalize = list(parts.legalize_passes(target))
+    place = next(i for i, step in enumerate(legalize) if step.info.name == "FuseTIR") + 1
+    with target:
+        legalize.insert(place, relax.transform.MetaScheduleApplyDatabase())
+    rest = [*parts.dataflow_lower_passes(target), *parts.finalize_passes(target)]
+
+    @tvm.transform.module_pass(opt_level=0, name="tuned_pipeline")
+    def tuned(module: tvm.IRModule, _context: Any) -> tvm.IRModule:
+        with target:
+            return tvm.transform.Sequential([*parts.library_dispatch_passes(target), *legalize, *rest])(module)
+
+    return tuned

@@ -1,0 +1,189 @@
+"""Building and running Relay workloads. Used in the child process only: a build can end the process it runs in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import tvm
+from tvm import relay
+
+from workbench.dialects.base import Workload
+from workbench.dialects.capture import pass_context
+from workbench.dialects.counted import Program
+from workbench.dialects.cuda_code import compiled_where_it_runs
+from workbench.dialects.entries import refuse_without_main
+from workbench.dialects.facets import Built
+from workbench.dialects.launches import launches_of
+from workbench.dialects.relay.compiler.fields import read_by_hash
+from workbench.dialects.relay.compiler.kernels import Watch, external_functions, program_of_json
+from workbench.dialects.relay.compiler.kernels import count as count
+from workbench.dialects.relay.compiler.optimization import devices_in_words, optimize
+from workbench.dialects.relay.compiler.probes import probed as probed
+from workbench.dialects.relay.compiler.running import Running
+from workbench.dialects.relay.compiler.running import device_of as device_of
+from workbench.dialects.relay.entries import open_dimensions
+from workbench.dialects.scheduling import scheduled
+from workbench.dialects.target import make_target
+from workbench.errors import MeasureError
+
+_SMALL_INTEGERS = {"int8", "uint8"}
+
+
+def llvm_host_cpu() -> str:
+    """What this TVM's LLVM takes the host's CPU for."""
+    return str(tvm.target.codegen.llvm_get_system_cpu())
+
+
+def cuda_compute() -> str:
+    """The compute capability of the first GPU, `9.0`; empty where TVM sees none."""
+    device = tvm.cuda(0)
+    return str(device.compute_version) if device.exist else ""
+
+
+def optimized(
+    workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
+) -> tvm.IRModule:
+    """The module after the graph-level part of relay.build."""
+    with scheduled(config, "relay", empty=True), pass_context(config, instruments):
+        module = optimize(workload, make_target(target))
+    return relay.transform.InferType()(module)
+
+
+def unoptimized(workload: Workload, target: str) -> tuple[Workload, str]:
+    """What opt level 0 can compile in the place of a workload, and for which target, to have the values it should give.
+
+    There are no kernels for `qnn` operators there, so they are written by others, as TVM defines them; and those for a CPU
+    with instructions for int8 count on Legalize to have made their shapes fit, so it is taken for one without.
+    """
+    refuse_without_main(workload, MeasureError)
+    if not _SMALL_INTEGERS & {str(dtype) for dtype in relay.analysis.all_dtypes(workload.module["main"])}:
+        return workload, target
+    plain = "llvm"
+    with make_target(plain), tvm.transform.PassContext():
+        lower = tvm.transform.Sequential([relay.qnn.transform.Legalize(), relay.qnn.transform.CanonicalizeOps()])
+        module = lower(workload.module)
+    return workload.of(module), plain
+
+
+def compiled(workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()) -> Built:
+    """Build for the graph executor.
+
+    Raises
+    ------
+    MeasureError
+        An input leaves a dimension open; the graph executor plans its memory before it runs.
+    """
+    refuse_without_main(workload, MeasureError)
+    _refuse_open(workload)
+    made = make_target(target)
+    watch = Watch()
+    context = pass_context(config, [watch, *instruments])
+    with compiled_where_it_runs(target), scheduled(config, "relay"), context, devices_in_words():
+        library = relay.build(workload.module, target=made, params=workload.params)
+    return RelayBuilt(workload, target, library, watch)
+
+
+def _refuse_open(workload: Workload) -> None:
+    for parameter in workload.module["main"].params:
+        if parameter.name_hint not in workload.params and open_dimensions(parameter.checked_type):
+            name = parameter.name_hint
+            raise MeasureError(
+                f"the input {name} leaves a dimension open, and relay.build takes none; give its shape, shapes={{{name!r}: (1, ...)}}, or `--input {quote(f'{name}=1,...')}` in a shell"
+            )
+
+
+def running(workload: Workload, library: Any, device: Any, seed: int) -> Running:
+    """Return a library, built or loaded, on a device of this machine or of an RPC session, with random inputs."""
+    return Running(workload, library, device, seed)
+
+
+class RelayBuilt:
+    """A library for the graph executor."""
+
+    def __init__(self, workload: Workload, target: str, library: Any, watch: Watch) -> None:
+        self.workload = workload
+        self.target = target
+        self.library = library
+        self.watch = watch
+        self.tvm = tvm.__version__
+        self.threads = int(tvm.runtime.num_threads())
+
+    def program(self) -> Program:
+        module = self.module()
+        graph = json.loads(
+            self.library.get_graph_json(), strict=False
+        )  # TVM leaves control characters in names as they are
+        return program_of_json(graph, external_functions(module), read_by_hash(module))
+
+    def module(self) -> tvm.IRModule:
+        if self.watch.fused is None:
+            raise MeasureError("the build did not lower any module, so nothing of it can be counted")
+        return self.watch.fused
+
+    def calls(self) -> list[dict[str, Any]]:
+        return self.program().rows(
+            None if make_target(self.target).kind.name in ("llvm", "c") else launches_of(self.watch.split)
+        )
+
+    def forms(self) -> tuple[str, ...]:
+        return forms(make_target(self.target).kind.name)
+
+    def code(self, form: str) -> str:
+        return code(self.library.get_lib(), self.watch.lowered or tvm.IRModule(), form)
+
+    def source(self) -> str:
+        return self.code(self.forms()[0])
+
+    def export(self, path: Path) -> None:
+        self.library.export_library(str(path))
+
+    def load(self, seed: int) -> Running:
+        return Running(self.workload, self.library, device_of(self.target), seed)
+
+
+_OF_KIND = {"llvm": ("llvm", "asm", "tir"), "c": ("c", "tir"), "cuda": ("cuda", "ptx", "llvm", "asm", "tir")}
+_ASKED = {"llvm": "ll", "asm": "s"}
+
+
+def forms(kind: str) -> tuple[str, ...]:
+    """The forms there are for a kind of target, its own first."""
+    return _OF_KIND.get(kind, ("tir",))
+
+
+def code(library: Any, lowered: tvm.IRModule, form: str) -> str:
+    """The generated code of the whole library in that form; of `llvm` and `asm` the host's part."""
+    if form == "tir":
+        return "\n\n".join(_script(name, function) for name, function in _kernels(lowered))
+    if form in _ASKED:
+        return str(library.get_source(_ASKED[form]))
+    return "\n".join(str(part.get_source()) for part in _parts(library) if part.type_key in (form, "c"))
+
+
+def _parts(module: Any) -> list[Any]:
+    return [module, *(part for imported in module.imported_modules for part in _parts(imported))]
+
+
+def _kernels(lowered: tvm.IRModule) -> list[tuple[str, Any]]:
+    named = [(variable.name_hint, function) for variable, function in lowered.functions.items()]
+    return sorted((name, function) for name, function in named if isinstance(function, tvm.tir.PrimFunc))
+
+
+def _script(name: str, function: Any) -> str:
+    """A function's TVMScript under the name that it is called by."""
+    return function.with_attr("global_symbol", name).script()
+
+
+def fingerprint(workload: Workload, target: str, config: Mapping[str, Any]) -> str:
+    """TVM's structural hash of the module after all graph-level passes, values of constants included.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits, the same in every process.
+    """
+    module = optimized(workload, target, config)
+    return f"{tvm.ir.structural_hash(module, map_free_vars=True) & (1 << 64) - 1:016x}"

@@ -1,0 +1,288 @@
+"""The calls of a Relay build: read from the graph executor's own JSON, or, before anything is built, from the fused module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress
+from typing import Any
+
+import tvm
+from tvm import relay
+
+from workbench.analysis.tensors import Tensor
+from workbench.dialects.base import Workload
+from workbench.dialects.counted import GIVE_SIZES, OUTSIDE, Call, Program
+from workbench.dialects.entries import refuse_without_main
+from workbench.dialects.relay.compiler.fields import foreign, has, tensors_read
+from workbench.dialects.relay.folding import at
+from workbench.dialects.relay.shortcuts import quickly_optimized
+from workbench.errors import MeasureError
+
+_RESHAPE_ONLY = "relay.reshape_only"
+"the attribute that FuseOps gives a function that only reshapes: the executor passes the same memory on"
+_KINDS = {"__nop": "noop", "__copy": "copy"}
+
+Values = list[tuple[int, Tensor]]
+"what an expression gives, tuples opened: the call that makes each tensor, and its type"
+
+
+def count(workload: Workload, target: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """What `wb.count` says, from the graph-level passes alone."""
+    refuse_without_main(workload, MeasureError)
+    return program_of_module(quickly_optimized(workload, target, config), target).counts()
+
+
+@tvm.ir.instrument.pass_instrument
+class Watch:
+    """Keeps what a build decides on its way: the module that is lowered, its kernels, and their host parts."""
+
+    def __init__(self) -> None:
+        self.fused: tvm.IRModule | None = None
+        "kernels as functions of operators"
+        self.lowered: tvm.IRModule | None = None
+        "kernels in TIR"
+        self.split: list[tvm.IRModule] = []
+        "host parts and device kernels apart"
+
+    def run_before_pass(self, module: tvm.IRModule, info: Any) -> None:
+        if info.name == "LowerTE":
+            self.fused = module
+
+    def run_after_pass(self, module: tvm.IRModule, info: Any) -> None:
+        if info.name == "LowerTE":
+            self.lowered = module
+        elif info.name == "tir.SplitHostDevice":
+            self.split.append(module)
+
+
+def program_of_json(
+    graph: Mapping[str, Any], external: Sequence[str] = (), read: Mapping[str, Sequence[bool]] | None = None
+) -> Program:
+    """The calls of the executor's graph JSON.
+
+    Parameters
+    ----------
+    external
+        Names of the functions that another compiler made.
+    read
+        Hash of a kernel -> whether it reads each of the tensors that it is given. One that is not there reads all.
+    """
+    shapes, types = graph["attrs"]["shape"][1], graph["attrs"]["dltype"][1]
+    first = graph["node_row_ptr"]
+    number: dict[int, int] = {}
+    calls: list[Call] = []
+
+    def tensor(node: int, output: int) -> Tensor:
+        entry = first[node] + output
+        return Tensor(tuple(shapes[entry]), _dtype(types[entry]))
+
+    for place, node in enumerate(graph["nodes"]):
+        if node["op"] != "tvm_op":
+            continue
+        number[place] = len(calls)
+        function = node["attrs"]["func_name"]
+        taken = (read or {}).get(node["attrs"].get("hash", ""), (True,) * len(node["inputs"]))
+        inputs = [(source, output) for source, output, _ in compress(node["inputs"], taken)]
+        calls.append(
+            Call(
+                node["name"],
+                function,
+                _KINDS.get(function, "external" if function in external else "kernel"),
+                tuple(tensor(source, output) for source, output in inputs),
+                tuple(number.get(source, OUTSIDE) for source, _ in inputs),
+                tuple(tensor(place, output) for output in range(int(node["attrs"]["num_outputs"]))),
+            )
+        )
+    heads = tuple((number.get(node, OUTSIDE), tensor(node, output)) for node, output, _ in graph["heads"])
+    return Program(tuple(calls), heads)
+
+
+def program_of_module(module: tvm.IRModule, target: str = "llvm") -> Program:
+    """The calls that the graph executor will make of a fused module; functions are named by what they compute."""
+    return _Walk(_typed(module), "hexagon" in target).program()
+
+
+def external_functions(module: tvm.IRModule) -> list[str]:
+    """Names of the functions that another compiler makes: in a module that is fused, whatever `main` calls by name."""
+    found: set[str] = set()
+
+    def look(expr: Any) -> None:
+        if not isinstance(expr, relay.Call):
+            return
+        if isinstance(expr.op, tvm.ir.GlobalVar):
+            found.add(expr.op.name_hint)
+        elif isinstance(expr.op, relay.Function) and foreign(expr.op):
+            found.add(str(expr.op.attrs["global_symbol"]))
+
+    relay.analysis.post_order_visit(module["main"], look)
+    return sorted(found)
+
+
+class _Walk:
+    """Visits `main` as the executor's code generator does: arguments first, from left to right, each expression once."""
+
+    def __init__(self, module: tvm.IRModule, has_qnn: bool) -> None:
+        self.module = module
+        self.has_qnn = has_qnn
+        "whether the target has kernels of `qnn` operators: Hexagon's alone has"
+        self.calls: list[Call] = []
+        self.known: dict[int, Values] = {}
+        "by place in memory"
+        self.kernels: dict[int, list[tuple[Any, str]]] = {}
+        "structural hash -> the functions that have it, and their names"
+        self.failing: list[str] = []
+        "the reasons why the graph executor does not run it"
+
+    def program(self) -> Program:
+        body = self.module["main"].body
+        waiting: list[Any] = [body]
+        while waiting:
+            expr = waiting[-1]
+            here = at(expr)
+            missing = [] if here in self.known else [part for part in self.parts(expr) if at(part) not in self.known]
+            if missing:
+                waiting.extend(reversed(missing))
+                continue
+            waiting.pop()
+            if here not in self.known:
+                self.known[here] = self.value(expr)
+        values = [*self.known[at(body)], *((0, tensor) for call in self.calls for tensor in call.outputs)]
+        values += [(0, tensor) for variable in self.module["main"].params for tensor in _tensors(variable.checked_type)]
+        if not all(tensor.known for _, tensor in values):
+            self.failing.append(f"a tensor has an open dimension, and the graph executor takes none; {GIVE_SIZES}")
+        return Program(tuple(self.calls), tuple(self.known[at(body)]), next(iter(self.failing), ""))
+
+    def parts(self, expr: Any) -> Iterator[Any]:
+        """What is to be visited before an expression."""
+        if isinstance(expr, relay.Call):
+            yield from expr.args
+        elif isinstance(expr, relay.Tuple):
+            yield from expr.fields
+        elif isinstance(expr, relay.TupleGetItem):
+            yield expr.tuple_value
+        elif isinstance(expr, relay.Let):
+            yield expr.value
+            if at(expr.value) in self.known:
+                self.known[at(expr.var)] = self.known[at(expr.value)]
+                yield expr.body
+
+    def value(self, expr: Any) -> Values:
+        if isinstance(expr, relay.Tuple):
+            return [value for field in expr.fields for value in self.known[at(field)]]
+        if isinstance(expr, relay.TupleGetItem):
+            fields = self.known[at(expr.tuple_value)]
+            if expr.index >= len(fields):
+                raise MeasureError("a tuple of the module holds functions, and the graph executor takes tensors only")
+            return [fields[expr.index]]
+        if isinstance(expr, relay.Let):
+            return self.known[at(expr.body)]
+        if isinstance(expr, relay.Call) and not _is(expr.op, "on_device"):
+            return self.call(expr)
+        if isinstance(expr, relay.Call):
+            return self.known[at(expr.args[0])]
+        if not isinstance(expr, (relay.Var, relay.Constant)):
+            self.failing.append(f"relay.build takes no {type(expr).__name__}; it needs Relay's virtual machine")
+        return [(OUTSIDE, tensor) for tensor in _tensors(expr.checked_type)]
+
+    def call(self, call: relay.Call) -> Values:
+        read = [value for argument in call.args for value in self.known[at(argument)]]
+        if isinstance(call.op, relay.Function) and not foreign(call.op):
+            read = list(compress(read, tensors_read(call.op)))
+        made = tuple(_tensors(call.checked_type))
+        function, kind = self.callee(call.op)
+        sources, inputs = tuple(source for source, _ in read), tuple(tensor for _, tensor in read)
+        self.calls.append(Call(function, function, kind, inputs, sources, made))
+        return [(len(self.calls) - 1, tensor) for tensor in made]
+
+    def callee(self, op: Any) -> tuple[str, str]:
+        """The compiled function's name and the kind of a call of `op`."""
+        if _is(op, "device_copy") or _copies(op):
+            return "__copy", "copy"
+        if isinstance(op, tvm.ir.GlobalVar):
+            self.check_global(op)
+            return op.name_hint, "external"
+        if foreign(op):
+            self.check_compiler(op)
+            return str(op.attrs["global_symbol"]), "external"
+        if has(op, _RESHAPE_ONLY) and int(op.attrs[_RESHAPE_ONLY]):
+            return "__nop", "noop"
+        if not isinstance(op, relay.Function):
+            self.failing.append("it calls a function that is a value, which the graph executor does not")
+        return self.kernel(op), "kernel"
+
+    def check_global(self, variable: Any) -> None:
+        """Note why the call of a function of the module cannot be built: relay.build makes no code for the function."""
+        function = self.module[variable]
+        if foreign(function):
+            self.check_compiler(function)
+        else:
+            self.failing.append(f"`main` calls @{variable.name_hint}, which relay.build does not inline")
+
+    def check_compiler(self, function: Any) -> None:
+        """Note a compiler that this TVM was built without."""
+        name = str(function.attrs["Compiler"])
+        if tvm.get_global_func(f"relay.ext.{name}", allow_missing=True) is None and not _lowers(name):
+            self.failing.append(f"this TVM has no code generation for the compiler {name}, so no build of it runs")
+
+    def check_operators(self, function: Any) -> None:
+        """Note operators that relay.build has no kernels of."""
+
+        def look(expr: Any) -> None:
+            name = expr.op.name if isinstance(expr, relay.Call) and isinstance(expr.op, tvm.ir.Op) else ""
+            if name.startswith("qnn.") and not self.has_qnn:
+                self.failing.append(
+                    f"{name} has no kernel at this opt level; run qnn.CanonicalizeOps, or build at level 3"
+                )
+            elif name and tvm.ir.Op.get(name).get_attr("FTVMStrategy") is None:
+                self.failing.append(f"the operator {name} has no kernel, so no build of it runs")
+
+        relay.analysis.post_order_visit(function, look)
+
+    def kernel(self, function: Any) -> str:
+        """One name for all functions that compute the same: the compiler lowers those once."""
+        alike = self.kernels.setdefault(tvm.ir.structural_hash(function), [])
+        for other, name in alike:
+            if tvm.ir.structural_equal(other, function):
+                return name
+        self.check_operators(function)
+        alike.append((function, f"kernel_{sum(map(len, self.kernels.values()))}"))
+        return alike[-1][1]
+
+
+def _lowers(compiler: str) -> bool:
+    """Return whether a target of that name turns functions into TIR or code."""
+    if compiler not in tvm.target.Target.list_kinds():
+        return False
+    kind = tvm.target.Target(compiler)
+    return any(kind.get_kind_attr(hook) is not None for hook in ("RelayToTIR", "TIRToRuntime"))
+
+
+def _is(op: Any, name: str) -> bool:
+    return isinstance(op, tvm.ir.Op) and op.name == name
+
+
+def _copies(op: Any) -> bool:
+    """Whether a function does nothing but copy: FuseOps puts `device_copy` into one of its own."""
+    return isinstance(op, relay.Function) and isinstance(op.body, relay.Call) and _is(op.body.op, "device_copy")
+
+
+def _typed(module: tvm.IRModule) -> tvm.IRModule:
+    """The module with types: the last passes may have left what they made without."""
+    try:
+        _ = module["main"].body.checked_type
+    except ValueError:
+        return relay.transform.InferType()(module)
+    return module
+
+
+def _tensors(type: Any) -> Iterator[Tensor]:
+    if isinstance(type, relay.TupleType):
+        for field in type.fields:
+            yield from _tensors(field)
+    elif isinstance(type, relay.TensorType):
+        yield Tensor(tuple(int(d) if isinstance(d, tvm.tir.IntImm) else str(d) for d in type.shape), _dtype(type.dtype))
+
+
+def _dtype(name: str) -> str:
+    """The executor's graph calls a truth value an integer of one bit."""
+    return "bool" if name == "uint1" else name

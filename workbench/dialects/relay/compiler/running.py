@@ -1,0 +1,137 @@
+"""Running a Relay library on a device: the graph executor filled with random inputs, timed whole and call by call."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relay
+from tvm.contrib import graph_executor  # pyright: ignore[reportAttributeAccessIssue]  this is Relay's TVM
+
+from workbench.dialects.base import Workload
+from workbench.dialects.facets import KernelTime
+from workbench.dialects.inputs import limit_of, random_values
+from workbench.dialects.launches import evaluated
+from workbench.dialects.target import make_target
+from workbench.errors import MeasureError, NoDevice
+
+METHOD = "each call by itself on the inputs of a real run (debug executor), repeated by time_evaluator"
+
+
+def timed_calls(
+    graph: Mapping[str, Any], debug: Any, compiled: Any, device: Any, budget: float
+) -> Iterator[KernelTime]:
+    """What each call of a run takes, in execution order.
+
+    Parameters
+    ----------
+    graph
+        The executor's graph JSON, read.
+    debug
+        The module of TVM's debug executor, its inputs set.
+    compiled
+        The module with the compiled functions.
+    budget
+        Seconds for all calls together.
+    """
+    calls = sum(node["op"] == "tvm_op" for node in graph["nodes"])
+    for function, arguments in _calls(graph, debug):
+        # a reshape that needs no copy is a call of nothing
+        seconds = [0.0] if function == "__nop" else evaluated(compiled, function, arguments, device, budget / calls)
+        yield KernelTime(function, seconds)
+
+
+def _calls(graph: Mapping[str, Any], debug: Any) -> Iterator[tuple[str, list[Any]]]:
+    """Run node after node: the function of each call, and the tensors that it reads and writes."""
+    held: dict[tuple[int, int], Any] = {}
+    readers = Counter((source, output) for node in graph["nodes"] for source, output, _ in node["inputs"])
+    for place, node in enumerate(graph["nodes"]):
+        debug["execute_node"](place)
+        outputs = [(place, output) for output in range(int(node.get("attrs", {}).get("num_outputs", 1)))]
+        held.update({entry: debug["get_node_output"](*entry) for entry in outputs})
+        inputs = [(source, output) for source, output, _ in node["inputs"]]
+        if node["op"] == "tvm_op":
+            yield node["attrs"]["func_name"], [held[entry] for entry in (*inputs, *outputs)]
+        for entry in inputs:
+            readers[entry] -= 1
+        # tensors that nobody reads any more need no memory
+        for entry in {*inputs, *outputs}:
+            if readers[entry] <= 0:
+                del held[entry]
+
+
+def device_of(target: str) -> Any:
+    """The device of this machine that code for a target runs on.
+
+    Raises
+    ------
+    NoDevice
+        There is none.
+    """
+    kind = make_target(target).kind.name
+    device = tvm.device(kind, 0)
+    if not device.exist:
+        raise NoDevice(f"there is no {kind} device here, so nothing was run")
+    return device
+
+
+class Running:
+    """A library in a graph executor.
+
+    Parameters
+    ----------
+    library
+        What relay.build made, or the same loaded from a file, here or in an RPC session.
+    device
+        Where it runs: this machine's or an RPC session's.
+    """
+
+    method = "graph executor, time_evaluator"
+    kernel_method = METHOD
+
+    def __init__(self, workload: Workload, library: Any, device: Any, seed: int) -> None:
+        self.library = library
+        self.device = device
+        self.inputs = random_inputs(workload, seed)
+        self.executor = graph_executor.GraphModule(library["default"](device))
+        for name, value in self.inputs.items():
+            self.executor.set_input(name, value)
+
+    @property
+    def compiled(self) -> Any:
+        """The module with the compiled functions: of a library that was just built, or of one loaded from a file."""
+        return self.library.get_lib() if hasattr(self.library, "get_lib") else self.library.imported_modules[0]
+
+    def run(self, number: int) -> float:
+        timed = self.executor.module.time_evaluator("run", self.device, number=number, repeat=1)
+        return float(timed().results[0])
+
+    def outputs(self) -> list[np.ndarray]:
+        self.executor.run()
+        return [self.executor.get_output(place).numpy() for place in range(self.executor.get_num_outputs())]
+
+    def kernels(self, budget: float) -> list[KernelTime]:
+        graph = json.loads(self.library["get_graph_json"](), strict=False)  # as in build.py
+        debug = self.library["debug_create"]("default", self.device)
+        for name, value in self.inputs.items():
+            debug["set_input"](name, tvm.nd.array(value, self.device))
+        return list(timed_calls(graph, debug, self.compiled, self.device, budget))
+
+
+def random_inputs(workload: Workload, seed: int) -> dict[str, np.ndarray]:
+    """Seeded values for every parameter of `main` that has no array (dialects/inputs.py)."""
+    found = {}
+    for variable in workload.module["main"].params:
+        name, type = variable.name_hint, variable.checked_type
+        if name in workload.params:
+            continue
+        if not isinstance(type, relay.TensorType) or not all(isinstance(d, tvm.tir.IntImm) for d in type.shape):
+            raise MeasureError(f"the input {name} has type {type}; only tensors of known shape can be filled and timed")
+        found[name] = random_values(
+            name, [int(d) for d in type.shape], type.dtype, seed, limit_of(workload, name, type.dtype)
+        )
+    return found

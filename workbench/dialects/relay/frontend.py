@@ -1,0 +1,292 @@
+"""Relay modules: made of objects, text and files, looked at, and written for another process."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relay
+
+from workbench.dialects import arrays
+from workbench.dialects.base import SAFE_DEPTH, Workload, runnable
+from workbench.dialects.nesting import refuse_large_types
+from workbench.dialects.relay import constants
+from workbench.dialects.relay.compat import give_old_names
+from workbench.dialects.relay.compiler.optimization import copy as copy
+from workbench.dialects.relay.diagnostics import told
+from workbench.dialects.relay.entries import entries as entries
+from workbench.dialects.relay.entries import with_entry as with_entry
+from workbench.dialects.relay.entries import with_shapes
+from workbench.dialects.relay.graph import build_graph
+from workbench.dialects.relay.objects import lacks_types, module_of
+from workbench.dialects.relay.op_patterns import pattern_of
+from workbench.dialects.relay.paste.reading import METADATA, Reading, read_all, text_only
+from workbench.dialects.relay.printed import constant_digests, parameter_names, print_module, share_scalars
+from workbench.dialects.relay.saved import checked, with_checked_metadata
+from workbench.dialects.relay.text import parse
+from workbench.errors import LoadError, TooDeep, WorkbenchError, last_line
+from workbench.graph.model import Graph, depth
+
+_ESCAPED = re.compile(r'[=,\[]\s*"[^"\\]*\\')
+"a string with a backslash, which TVM's parser takes as it is"
+
+give_old_names()
+
+
+NAME = "relay"
+
+
+def load(source: Any, params: Mapping[str, Any] | None, name: str) -> Workload | None:
+    """Return a Workload of a module or an expression; None for anything else."""
+    if isinstance(source, relay.Expr):
+        source = _module_of(source)
+    if not isinstance(source, tvm.IRModule):
+        return None
+    return Workload(infer_types(source), _arrays(params or {}), name, NAME)
+
+
+def read(text: str, is_json: bool, name: str) -> Workload:
+    """Return a Workload of printed text or of TVM's JSON."""
+    return _read_json(text, name) if is_json else from_reading(read_all(text)[0], {}, name)
+
+
+def from_reading(reading: Reading, params: Mapping[str, Any], name: str, refused: str = "") -> Workload:
+    """A Workload of one reading; one without a module where repaired text makes none.
+
+    Parameters
+    ----------
+    refused
+        Why TVM makes no module of it, where the child process found that out.
+    """
+    # Ours read it before: its errors name the place, and TVM's own parser ends the process on very deep text.
+    deep = depth(reading.graph(name, pattern_of))
+    if deep > SAFE_DEPTH:
+        raise TooDeep(
+            f"{name} is {deep} operators and functions deep, and TVM's parser ends the process beyond about {SAFE_DEPTH}; split the graph"
+        )
+    if refused:
+        return _without_module(reading, name, LoadError(refused))
+    try:
+        module, assumed = module_of_reading(reading, params)
+    except LoadError as error:
+        return _without_module(reading, name, error)
+    workload = Workload(module, _arrays(params), name, NAME, [*reading.repairs, *assumed])
+    workload.notes += _contradictions(reading.graph(name), workload.graph)
+    return workload
+
+
+def _read_json(text: str, name: str) -> Workload:
+    try:
+        module = tvm.ir.load_json(checked(text))
+    except (tvm.TVMError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise LoadError(
+            f"this is not a module that tvm.ir.save_json of TVM {tvm.__version__} wrote: {last_line(error)}"
+        ) from None
+    loaded = load(module, None, name)
+    if loaded is None:
+        raise LoadError(
+            f"this JSON holds a {type(module).__name__}, not an IRModule; save the whole module with tvm.ir.save_json"
+        )
+    return loaded
+
+
+def with_sizes(module: tvm.IRModule, shapes: Mapping[str, int | Sequence[int]]) -> tvm.IRModule:
+    """Return the module for these sizes of its inputs."""
+    return infer_types(with_shapes(module, shapes))
+
+
+def check_types(module: tvm.IRModule) -> None:
+    """Refuse a module whose types are too large to be printed."""
+    types: list[Any] = []
+
+    def note(expr: relay.Expr) -> None:
+        # an operator has a type of its own, which no text shows
+        found = None if isinstance(expr, tvm.ir.Op) else getattr(expr, "_checked_type_", None)
+        if found is not None:
+            types.append(found)
+
+    for function in module.functions.values():
+        relay.analysis.post_order_visit(function, note)
+    refuse_large_types(types, _type_parts, lambda type: type.handle.value)
+
+
+def text(module: tvm.IRModule) -> str:
+    """Return the module as TVM prints it."""
+    return print_module(module).text
+
+
+def graph(module: tvm.IRModule, name: str) -> Graph:
+    """Return the neutral graph of the module."""
+    printed = print_module(module)
+    parsed = parse(printed.text)
+    share_scalars(module, parsed)
+    digests = constant_digests(module, parsed) if "meta[relay.Constant]" in printed.text else {}
+    drawn = build_graph(parsed, name, pattern_of, digests, {**printed.names, **parameter_names(printed, parsed)})
+    return runnable(drawn, NAME, module)
+
+
+def same(first: tvm.IRModule, second: tvm.IRModule) -> bool:
+    """Return whether two modules are structurally equal."""
+    return tvm.ir.structural_equal(first, second, map_free_vars=True)
+
+
+def bind(module: tvm.IRModule, params: Mapping[str, Any]) -> tvm.IRModule:
+    """Return the module with its parameters as constants."""
+    bound = tvm.IRModule(module.functions, module.type_definitions, module.attrs)
+    bound["main"] = relay.build_module.bind_params_by_name(module["main"], dict(params))
+    return infer_types(bound)
+
+
+def is_module(thing: Any) -> bool:
+    """Return whether a thing is an IRModule."""
+    return isinstance(thing, tvm.IRModule)
+
+
+def dump(workload: Workload, folder: Path) -> None:
+    """Write module and parameters into a folder, for another process."""
+    thin = constants.lifted(workload.module)
+    (folder / "module.json").write_text(_saved(thin.module))
+    arrays.write(folder / "constants", thin.numbers)
+    (folder / "constants" / "counts.json").write_text(json.dumps(thin.counts))
+    arrays.write(folder, workload.params)
+
+
+def restore(folder: Path) -> Workload:
+    """Read the workload that `dump` wrote."""
+    saved = tvm.ir.load_json((folder / "module.json").read_text())
+    thin = saved if isinstance(saved, tvm.IRModule) else saved[0]
+    numbers = arrays.read(folder / "constants", _tensor)
+    module = constants.bound(thin, numbers, json.loads((folder / "constants" / "counts.json").read_text()))
+    return Workload(infer_types(module), arrays.read(folder, _tensor), folder.name, NAME)
+
+
+def _module_of(expr: relay.Expr) -> tvm.IRModule:
+    free = [v.name_hint for v in relay.analysis.free_vars(expr)] if isinstance(expr, relay.Function) else []
+    if free:
+        raise LoadError(
+            f"the function uses {', '.join(free)} without binding them; make them parameters of the function"
+        )
+    try:
+        return tvm.IRModule.from_expr(expr)
+    except tvm.TVMError:
+        raise LoadError(
+            "the function is not well formed; bind each variable once, and use it only where it is bound"
+        ) from None
+
+
+def _type_parts(type: Any) -> list[Any]:
+    """Return the types inside a tuple's or a function's type."""
+    if isinstance(type, relay.TupleType):
+        return list(type.fields)
+    if isinstance(type, relay.FuncType):
+        return [*type.arg_types, type.ret_type]
+    return []
+
+
+def infer_types(module: tvm.IRModule) -> tvm.IRModule:
+    """Return the module with its types inferred."""
+    try:
+        with told(LoadError, "the module does not type-check: "):
+            return relay.transform.InferType()(module)
+    except tvm.TVMError as error:
+        raise LoadError(f"the module does not type-check: {last_line(error)}") from None
+
+
+def _arrays(params: Mapping[str, Any]) -> dict[str, tvm.nd.NDArray]:
+    return {name: value if isinstance(value, tvm.nd.NDArray) else tvm.nd.array(value) for name, value in params.items()}
+
+
+def _saved(module: tvm.IRModule) -> str:
+    """Return the JSON of the module, or of a list that begins with it.
+
+    TVM 0.17 does not list the device of a `let` for its JSON. A module with `let` that was read from JSON has TVM's own object
+    for "any device" nowhere else, so it needs a new tuple beside it, which holds that object.
+    """
+    try:
+        with suppress(tvm.TVMError):
+            return tvm.ir.save_json(module)
+        return tvm.ir.save_json(tvm.runtime.convert([module, relay.Tuple([])]))
+    except tvm.TVMError as error:
+        raise WorkbenchError(
+            f"TVM {tvm.__version__} cannot write this module for another process: {last_line(error)}"
+        ) from None
+
+
+def _tensor(numbers: np.ndarray, shape: list[int], dtype: str) -> tvm.nd.NDArray:
+    made = tvm.nd.empty(tuple(shape), dtype)
+    arrays.copy_into(made.handle.contents.data, numbers)
+    return made
+
+
+def _without_module(reading: Reading, name: str, error: LoadError) -> Workload:
+    """Return the graph of a repaired text that TVM refuses; raise the error where the text is complete."""
+    if reading.complete:
+        raise error
+    without = text_only(reading, name, str(error))
+    without.notes.append(f"TVM makes no module of it: {error}")
+    return without
+
+
+def module_of_reading(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.IRModule, list[str]]:
+    """Return the typed module of a reading and its assumptions; TVM's own parser reads complete text."""
+    program = reading.text.partition(METADATA)[0]
+    if not reading.complete or _ESCAPED.search(program) or lacks_types(reading.module):
+        return _made(reading, params)
+    try:
+        return _parsed(reading.whole), []
+    except LoadError as refused:
+        try:
+            return _made(reading, params)
+        except LoadError:
+            raise refused from None
+
+
+def _made(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.IRModule, list[str]]:
+    module, assumed = module_of(reading.module, _values(reading.metadata), params)
+    return infer_types(module), assumed
+
+
+def _parsed(text: str) -> tvm.IRModule:
+    """A module as TVM's parser reads it, typed."""
+    try:
+        with told(LoadError, "TVM cannot read this Relay text: "):
+            module = tvm.relay.parse(_with_version(with_checked_metadata(text)))
+    except (tvm.TVMError, AttributeError, ValueError, TypeError) as error:
+        raise LoadError(f"TVM cannot read this Relay text: {last_line(error)}") from None
+    return infer_types(module)
+
+
+def _values(metadata: str) -> dict[str, Any]:
+    """Return the objects that stand behind a text, by the names they have in it."""
+    if not metadata:
+        return {}
+    try:
+        kept = tvm.ir.load_json(checked(metadata))
+        return {f"meta[{kind}][{place}]": one for kind, each in kept.items() for place, one in enumerate(each)}
+    except (tvm.TVMError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+        raise LoadError(f"the text's #[metadata] cannot be read: {last_line(error)}") from None
+
+
+def _contradictions(said: Graph, inferred: Graph) -> list[str]:
+    """Where the text states another type than TVM infers, of two graphs of one program."""
+    if [(node.kind, node.op) for node in said.nodes if node.kind == "op"] != [
+        (node.kind, node.op) for node in inferred.nodes if node.kind == "op"
+    ]:
+        return []
+    other = [(a, b) for a, b in zip(said.ops, inferred.ops, strict=True) if a.type and a.type != b.type]
+    if not other:
+        return []
+    first, told = other[0]
+    return [
+        f"{len(other)} types differ from what the text states; the first is that of {first.op} in line {first.line}: {first.type} there, {told.type} as TVM infers it"
+    ]
+
+
+def _with_version(text: str) -> str:
+    return text if "#[version" in text else '#[version = "0.0.5"]\n' + text

@@ -1,0 +1,238 @@
+"""Relay's passes with their options, found by looking at the running TVM."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import tvm
+from tvm import relay
+
+from workbench.dialects.base import Option, PassInfo, Preset
+from workbench.dialects.relay.diagnostics import told
+from workbench.dialects.relay.passes import OURS
+from workbench.errors import PipelineError, UnknownName, last_line
+
+LOCKED = {
+    "InferType": "later passes and the picture need every type",
+    "FuseOps": "lowering takes kernels, and FuseOps makes them; to fuse less use relay.FuseOps.max_depth",
+    "SimplifyInference": "batch_norm, dropout and the like have no code generator of their own",
+    "ToBasicBlockNormalForm": "later passes rely on its scopes",
+    "LowerTE": "it turns Relay kernels into TIR",
+    "PlanDevices": "lowering needs a device for every value",
+    "Inline": "functions marked for inlining have no code generator of their own",
+}
+# What a name and literals cannot say, or what fails in this TVM whatever the module is.
+_EXPRESSION = "it is a function of an expression, not a pass of a module"
+REASONS = {
+    "CollagePartition": "it takes a CompilationConfig and a cost estimator, objects that only Python can give",
+    "Conv2dToSparse": "it takes the names and shapes that relay.analysis.sparse_conv2d found in the parameters",
+    "Conv2dToSparse2": "it takes a layout, a kernel size and a block size for which the constants are sparse",
+    "Defunctionalization": _EXPRESSION,
+    "DenseToSparse": "it takes the names and shapes that relay.analysis.sparse_dense found in the parameters",
+    "DivToMul": "in a Sequential it raises in TVM 0.17: FoldConstant, which it asks for, is made without its argument",
+    "FoldConstantExpr": _EXPRESSION,
+    "InferTypeLocal": _EXPRESSION,
+    "InlineCompilerFunctionsBoundTo": "it takes the GlobalVars of the module, objects that only Python can give",
+    "MergeComposite": "it takes patterns, objects that only Python can give; use the Pass object in the pipeline",
+    "PlanDevices": (
+        "it takes the CompilationConfig that relay.build makes for a target; give each operator an on_device of its own: "
+        "where two read one of them, TVM 0.17 can end the process"
+    ),
+    "SimplifyFCTranspose": "it takes the names of the transposed weights of one module",
+    "ToANormalFormExpr": _EXPRESSION,
+    "ToCPS": _EXPRESSION,
+}
+# Options that any module will do for, for passes that have no default.
+EXAMPLES = {
+    "AnnotateTarget": {"targets": ["default"]},
+    "CombineParallelOps": {"op": "nn.dense"},
+    "ConvertLayout": {"desired_layouts": {"nn.conv2d": ["NHWC", "default"]}},
+    "EtaExpand": {"expand_global_var": True},
+    "SplitArgs": {"max_function_args": 8},
+}
+_MODULES = (("", relay.transform), ("qnn.", relay.qnn.transform))
+
+
+@lru_cache
+def catalog() -> tuple[PassInfo, ...]:
+    """Every public pass constructor of relay.transform and relay.qnn.transform, in alphabetical order."""
+    found = [
+        _describe(prefix + name, constructor)
+        for prefix, module in _MODULES
+        for name, constructor in inspect.getmembers(module, inspect.isfunction)
+        if name[0].isupper()
+    ]
+    bind = PassInfo(
+        "BindParams", "relay", "Make the parameters constants, as relay.build does before any pass.", (), 0, ours=True
+    )
+    ours = [replace(_describe(made.__name__, made), ours=True) for made in OURS]
+    return tuple(sorted([*found, bind, *ours], key=lambda info: info.name.lower()))
+
+
+@lru_cache
+def constructors() -> dict[str, Any]:
+    """Pass name -> the function that makes the pass."""
+    modules = dict(_MODULES)
+    theirs = {
+        info.name: getattr(modules["qnn." if info.name.startswith("qnn.") else ""], info.name.removeprefix("qnn."))
+        for info in catalog()
+        if not info.ours
+    }
+    return {**theirs, **{made.__name__: made for made in OURS}}
+
+
+def _describe(name: str, constructor: Any) -> PassInfo:
+    options = tuple(
+        _option(p)
+        for p in inspect.signature(constructor).parameters.values()
+        if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+    )
+    doc = (inspect.getdoc(constructor) or "").split("\n\n")[0].replace("\n", " ")
+    example = EXAMPLES.get(name, {})
+    level, requires = None, ()
+    if {option.name for option in options if option.required} <= set(example):
+        made = constructor(**example)
+        if isinstance(made, tvm.transform.Pass):
+            level, requires = int(made.info.opt_level), tuple(map(str, made.info.required))
+    return PassInfo(
+        name,
+        "relay",
+        doc,
+        options,
+        level,
+        LOCKED.get(name, ""),
+        requires=requires,
+        example=example,
+        reason=REASONS.get(name, ""),
+    )
+
+
+def _option(parameter: inspect.Parameter) -> Option:
+    required = parameter.default is parameter.empty
+    default = None if required else parameter.default
+    if parameter.annotation is not parameter.empty:
+        type = getattr(parameter.annotation, "__name__", str(parameter.annotation))
+    else:
+        type = "any" if default is None else default.__class__.__name__
+    return Option(parameter.name, type, default, required)
+
+
+_BUILD = (
+    "RemoveUnusedFunctions,ToBasicBlockNormalForm,SimplifyInference,EliminateCommonSubexpr,FoldConstant,FoldScaleAxis,"
+    "SimplifyExpr,CanonicalizeCast,CanonicalizeOps,FlattenAtrousConv,FoldConstant,FuseOps"
+)
+
+PRESETS = (
+    Preset("opt 3", _BUILD, "what relay.build does to the graph at opt level 3", 3),
+    Preset(
+        "opt 3, weights bound",
+        f"BindParams,{_BUILD}",
+        "the same with the parameters as constants: FoldConstant and FoldScaleAxis fold the weights, which takes longer",
+    ),
+    Preset("opt 2", _BUILD, "at opt level 2: passes of level 3 are skipped", 2),
+    Preset("opt 1", _BUILD, "at opt level 1: only fusion and what lowering needs", 1),
+    Preset("opt 0", _BUILD, "at opt level 0: every operator is a kernel of its own", 0),
+    Preset(
+        "fold two adds",
+        "SimplifyInference,CanonicalizeOps,FoldScaleAxis,SimplifyExpr,FoldConstant,FuseOps",
+        "after FoldScaleAxis two adds with constants follow a conv2d; SimplifyExpr and FoldConstant make them one",
+    ),
+    Preset(
+        "merge equal kernels",
+        "FuseOps{fuse_opt_level=2},DefuseOps,EliminateCommonSubexpr,SimplifyExpr,FuseOps{fuse_opt_level=2}",
+        "take kernels apart, merge what is equal, fuse again",
+    ),
+    Preset(
+        "merge parallel casts",
+        "SimplifyInference,EliminateCommonSubexpr,FoldConstant,FuseOps",
+        "two branches that cast one value in the same way: one cast, and fused with what makes its input",
+    ),
+    Preset(
+        "passes one by one",
+        "RemoveUnusedFunctions,SimplifyInference,Inline,FoldConstant,FoldScaleAxis,CombineParallelConv2D,FuseOps",
+        "what relay.build is made of, in the order in which a reader meets it (opt level 4 lets CombineParallelConv2D run)",
+        4,
+    ),
+    Preset(
+        "quantised attention",
+        "SimplifyInference,EliminateCommonSubexpr,SimplifyExpr,FoldConstant,FuseOps{fuse_opt_level=2}",
+        "many small operators around few large ones: how many kernels are left before a region is made one by OutlineRegion",
+    ),
+    Preset(
+        "combine branches",
+        "SimplifyInference,CombineParallelConv2D,CombineParallelDense,CombineParallelBatchMatmul,FoldConstant,FuseOps",
+        "sibling operators of one input become one (these passes have opt level 4)",
+        4,
+    ),
+)
+
+TOGGLES = (
+    "SimplifyInference",
+    "EliminateCommonSubexpr",
+    "CombineParallelConv2D",
+    "CombineParallelDense",
+    "CombineParallelBatchMatmul",
+    "FoldConstant",
+    "FoldScaleAxis",
+    "SimplifyExpr",
+    "CanonicalizeCast",
+    "CanonicalizeOps",
+    "FlattenAtrousConv",
+    "AlterOpLayout",
+    "FastMath",
+    "FuseOps",
+)
+
+
+def fusing() -> str:
+    """Return the pipeline that makes kernels of any module."""
+    return "SimplifyInference,FuseOps{fuse_opt_level=2}"
+
+
+def presets() -> tuple[Preset, ...]:
+    """Return pipelines to start from, the best first."""
+    return PRESETS
+
+
+def toggles() -> tuple[str, ...]:
+    """Return the passes of the compiler's pipeline that a PassContext switches."""
+    return TOGGLES
+
+
+def make(name: str, options: Mapping[str, Any]) -> tvm.transform.Pass:
+    """Return the pass of a name with these options."""
+    known = constructors()
+    if name not in known:
+        raise UnknownName("Relay pass", name, known)
+    try:
+        return known[name](**options)
+    except (TypeError, tvm.TVMError) as error:
+        raise PipelineError(f"{name} cannot be made with {dict(options)}: {last_line(error)}") from None
+
+
+def apply(compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
+    """Run one pass as a Sequential does at this opt_level."""
+    with told(PipelineError), tvm.transform.PassContext(opt_level=opt_level):
+        return tvm.transform.Sequential([relay.transform.InferType(), compiled, relay.transform.InferType()])(module)
+
+
+def opt_level_of(compiled: tvm.transform.Pass) -> int:
+    """Return the lowest opt_level at which a Sequential runs the pass."""
+    return int(compiled.info.opt_level)
+
+
+def rewrite(callback: Any, module: tvm.IRModule) -> tvm.IRModule:
+    """Return the module with the matches of a DFPatternCallback replaced."""
+    for name, function in module.functions.items():
+        if isinstance(function, relay.Function):
+            module.update_func(name, relay.dataflow_pattern.rewrite(callback, function, module))
+    return module
+
+
+def is_pass(thing: Any) -> bool:
+    """Return whether a thing is one of TVM's Pass objects."""
+    return isinstance(thing, tvm.transform.Pass)

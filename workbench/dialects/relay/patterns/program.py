@@ -1,0 +1,257 @@
+"""A Relay module's expressions as Programs, in the order in which TVM's matcher meets them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import tvm
+from tvm import relay
+from tvm.relay import dataflow_pattern as dfp
+
+from workbench.analysis.patterns import PatternNode
+from workbench.analysis.patterns.pattern import PatternError
+from workbench.analysis.patterns.program import Program, Row, other_type
+from workbench.dialects.relay.passes.nodes import Located, located
+from workbench.dialects.relay.patterns.pairs import Paired, plain, skips_leaves, type_text
+from workbench.errors import last_line
+from workbench.graph.model import Graph
+
+PARTITIONED = "PartitionedFromPattern"
+
+
+def programs(module: tvm.IRModule, name: str) -> list[RelayProgram]:
+    """One for each function of the module, the entry first."""
+    at = located(module, name)
+    shown = shown_as(at)
+    functions = {v.name_hint: f for v, f in module.functions.items() if isinstance(f, relay.Function)}
+    ordered = sorted(functions, key=lambda each: each != "main")
+    return [RelayProgram.of(functions[each], shown, at.graph, each) for each in ordered]
+
+
+def shown_as(at: Located) -> dict[relay.Expr, tuple[int, ...]]:
+    """The nodes of each expression that has any."""
+    shown: dict[relay.Expr, list[int]] = {}
+    for node, expr in enumerate(at.expressions):
+        shown.setdefault(expr, []).append(node)
+    return {expr: tuple(nodes) for expr, nodes in shown.items()}
+
+
+class RelayProgram(Program):
+    """Expressions of a Relay function; what a sub-pattern asks of one is asked of TVM."""
+
+    expressions: tuple[relay.Expr, ...]
+    paired: Paired | None = None
+    "the pattern that is being matched"
+
+    @classmethod
+    def of(cls, root: relay.Expr, shown: Mapping[relay.Expr, tuple[int, ...]], graph: Graph, name: str) -> RelayProgram:
+        """The program of everything that `root` is made of."""
+        order, recursive = expressions_of(root)
+        place = {expr: i for i, expr in enumerate(order)}
+        bound = {e.var: e.value for e in order if isinstance(e, relay.Let)}
+        rows = [_row(expr, place, bound, recursive) for expr in order]
+        program = cls(rows, [_nodes(expr, shown, bound) for expr in order], graph, name)
+        program.expressions = tuple(order)
+        program.skips_leaves = skips_leaves()
+        program.closed = _closed(order, rows)
+        return program
+
+    def ask(self, pattern: Paired) -> None:
+        self.paired, self.asked_operator = pattern, False
+
+    def fault(self, pattern: PatternNode, row: int) -> tuple[str, str] | None:
+        assert self.paired is not None, "a program knows its pattern before it is matched"
+        theirs, expr = self.paired.objects[pattern.id], self.expressions[row]
+        if pattern.kind == "expr":
+            same = tvm.ir.structural_equal(theirs.expr, expr)
+            return None if same else ("expr-differs", f"is not {pattern.fields['text']}")
+        if pattern.kind == "attr":
+            return _attribute_fault(pattern, theirs, expr)
+        self.asked_operator = self.asked_operator or isinstance(expr, tvm.ir.Op)
+        return _type_fault(pattern, theirs, _type_of(expr))
+
+
+def expressions_of(root: relay.Expr) -> tuple[list[relay.Expr], set[relay.Expr]]:
+    """Every expression after what it is made of, and the calls by which a function that a `let` binds calls itself."""
+    order: list[relay.Expr] = []
+    done: set[relay.Expr] = set()
+    recursive: set[relay.Expr] = set()
+    binding: list[relay.Var] = []
+    # a step is an expression to visit, one to finish, or a variable whose binding begins (True) or ends (False)
+    stack: list[tuple[Any, str]] = [(root, "visit")]
+    while stack:
+        expr, step = stack.pop()
+        if step == "begin":
+            binding.append(expr)
+        elif step == "end":
+            binding.pop()
+        elif step == "finish":
+            if expr not in done:
+                done.add(expr)
+                order.append(expr)
+                if isinstance(expr, relay.Call) and binding and expr.op == binding[-1]:
+                    recursive.add(expr)
+        elif expr not in done and not (binding and isinstance(expr, relay.Var) and expr == binding[-1]):
+            stack.append((expr, "finish"))
+            stack.extend(reversed(_steps(expr)))
+    return order, recursive
+
+
+def _steps(expr: relay.Expr) -> list[tuple[Any, str]]:
+    """What is visited before an expression is finished."""
+    if isinstance(expr, relay.Let):
+        return [
+            (expr.var, "begin"),
+            (expr.value, "visit"),
+            (expr.var, "end"),
+            (expr.var, "visit"),
+            (expr.body, "visit"),
+        ]
+    return [(part, "visit") for part in _parts(expr)]
+
+
+def _parts(expr: relay.Expr) -> list[relay.Expr]:
+    if isinstance(expr, relay.Call):
+        return [expr.op, *expr.args]
+    if isinstance(expr, relay.Tuple):
+        return list(expr.fields)
+    if isinstance(expr, relay.Function):
+        return [*expr.params, expr.body]
+    if isinstance(expr, relay.Match):
+        return [expr.data, *(part for clause in expr.clauses for part in (*_bound(clause.lhs), clause.rhs))]
+    return [getattr(expr, name) for name in _FIELDS.get(type(expr), ())]
+
+
+_FIELDS = {
+    relay.TupleGetItem: ("tuple_value",),
+    relay.If: ("cond", "true_branch", "false_branch"),
+    relay.Let: ("var", "value", "body"),
+    relay.RefCreate: ("value",),
+    relay.RefRead: ("ref",),
+    relay.RefWrite: ("ref", "value"),
+}
+
+
+def _bound(pattern: relay.Pattern) -> list[relay.Var]:
+    if isinstance(pattern, relay.PatternVar):
+        return [pattern.var]
+    inner = pattern.patterns if isinstance(pattern, (relay.PatternConstructor, relay.PatternTuple)) else ()
+    return [var for each in inner for var in _bound(each)]
+
+
+_KINDS = {
+    relay.Call: "call",
+    tvm.ir.Op: "op",
+    relay.Var: "var",
+    relay.Constant: "constant",
+    relay.Tuple: "tuple",
+    relay.TupleGetItem: "get_item",
+    relay.Function: "function",
+    relay.If: "if",
+    relay.Let: "let",
+    relay.GlobalVar: "global",
+}
+
+
+def _row(
+    expr: relay.Expr,
+    place: Mapping[relay.Expr, int],
+    bound: Mapping[relay.Var, relay.Expr],
+    recursive: set[relay.Expr],
+) -> Row:
+    kind = _KINDS.get(type(expr), "other")
+    if kind in ("op", "constant", "global"):
+        return Row(kind, expr.name if kind == "op" else getattr(expr, "name_hint", ""))
+    if kind == "var":
+        return Row(kind, expr.name_hint, (), (place[bound[expr]],) if expr in bound else ())
+    parts = tuple(place[part] for part in _parts(expr))
+    inputs = parts
+    if kind in ("function", "let"):
+        inputs = parts[-1:]
+    elif expr in recursive:
+        inputs = parts[1:]
+    elif isinstance(expr, relay.Match):
+        inputs = tuple(place[clause.rhs] for clause in expr.clauses)
+    return Row(kind, "", parts, inputs, expr.index if kind == "get_item" else 0)
+
+
+def _nodes(
+    expr: relay.Expr, shown: Mapping[relay.Expr, tuple[int, ...]], bound: Mapping[relay.Var, relay.Expr]
+) -> tuple[int, ...]:
+    """The nodes that show an expression; of `let`, of what it binds, and of a function called in place, the value's."""
+    while expr not in shown:
+        if isinstance(expr, relay.Let):
+            expr = expr.body
+        elif isinstance(expr, relay.Var) and expr in bound:
+            expr = bound[expr]
+        elif isinstance(expr, relay.Call) and isinstance(expr.op, relay.Function):
+            expr = expr.op.body
+        else:
+            return ()
+    return shown[expr]
+
+
+def _closed(order: list[relay.Expr], rows: list[Row]) -> frozenset[int]:
+    found: set[int] = set()
+    for i, expr in enumerate(order):
+        if isinstance(expr, relay.Function) and expr.attrs and PARTITIONED in expr.attrs.keys():  # noqa: SIM118  TVM's
+            found.add(i)
+            stack = [rows[i].parts[-1]]
+            while stack:
+                row = stack.pop()
+                if row not in found:
+                    found.add(row)
+                    stack.extend(rows[row].parts)
+    return frozenset(found)
+
+
+def _type_of(expr: relay.Expr) -> tvm.ir.Type | None:
+    return getattr(expr, "_checked_type_", None)
+
+
+def _attribute_fault(pattern: PatternNode, theirs: dfp.DFPattern, expr: relay.Expr) -> tuple[str, str] | None:
+    """TVM's answer for one expression without what it is made of, which its answer does not depend on."""
+    alone = expr
+    if isinstance(expr, relay.Call):
+        alone = relay.Call(relay.var("f"), [], expr.attrs)
+    elif isinstance(expr, relay.Function):
+        alone = relay.Function([], relay.const(0), attrs=expr.attrs)
+    elif not isinstance(expr, tvm.ir.Op):
+        return "no-attributes", "is no call of an operator, so it has no attributes"
+    try:
+        if dfp.AttrPattern(dfp.wildcard(), theirs.attrs).match(alone):
+            return None
+    except tvm.TVMError as error:
+        raise PatternError(f"TVM fails on `{pattern.label}`: {last_line(error)}") from None
+    return _differing(pattern, expr)
+
+
+def _differing(pattern: PatternNode, expr: relay.Expr) -> tuple[str, str]:
+    attrs: Any = getattr(expr, "attrs", None)
+    known = [str(key) for key in attrs.keys()] if attrs else []  # noqa: SIM118  TVM's, not a dict
+    for name, wanted in pattern.fields["attrs"].items():
+        if name not in known:
+            said = f"; it has {', '.join(known)}" if known else ""
+            return "attribute-absent", f"has no attribute {name!r}{said}"
+        found = plain(attrs[name])
+        if found != wanted:
+            return "attribute-differs", f"has {name}={found!r}, not {wanted!r}"
+    return "attribute-differs", f"has {pattern.label.removeprefix('with ')} in another type of number or text"
+
+
+def _type_fault(pattern: PatternNode, theirs: Any, found: tvm.ir.Type | None) -> tuple[str, str] | None:
+    if found is None:
+        return "no-type", "has no type of its own"
+    if pattern.kind == "type":
+        same = tvm.ir.structural_equal(theirs.type, found)
+    elif not isinstance(found, relay.TensorType):
+        same = False
+    elif pattern.kind == "shape":
+        same = tvm.ir.structural_equal(theirs.shape, found.shape)
+    else:
+        same = theirs.dtype == found.dtype
+    if same:
+        return None
+    fault = other_type(pattern, type_text(found))
+    return fault or (f"{pattern.kind}-differs", f"says {type_text(found)} with numbers of another integer type")
