@@ -191,7 +191,7 @@ class Verdicts:
 
     @cached_property
     def dangers(self) -> dict[tuple[int, ...], list[Reason]]:
-        """The reasons why the pass raises, or why its result is wrong, by the products that they are about."""
+        """The hazards of the pass, by the products that they are about."""
         found = {each.heads: hazards(self.calls, each) for each in self.sets}
         if not self.answer.failure:
             found = {heads: [reason for reason in each if reason.code in WRONG] for heads, each in found.items()}
