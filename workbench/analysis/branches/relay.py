@@ -168,7 +168,7 @@ def _other_argument(calls: Calls, rules: Rules) -> Iterator[BranchGroup]:
     if rules.passes.endswith("to_batch=False}}"):
         return
     shared: dict[object, list[int]] = {}
-    for node in calls.graph.ops():
+    for node in calls.graph.ops:
         if node.op == rules.op:
             shared.setdefault(calls.arguments(node.id)[1], []).append(node.id)
     for nodes in shared.values():
