@@ -255,7 +255,7 @@ def test_the_code_makes_the_same(graph: Graph) -> None:
 
 
 def test_hostile_names_come_as_text_and_are_drawn() -> None:
-    made = hostile.graph
+    made = hostile.graph()
     loose = replace(made, nodes=tuple(replace(n, group=None, pattern=0) for n in made.nodes), groups=())
     view = wb.FusionInspector(loose)
     for tab in ("edits", "branches", "chains", "player", "code"):
