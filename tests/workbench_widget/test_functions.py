@@ -1,5 +1,8 @@
 """A Workbench on a module of several functions."""
 
+import threading
+import time
+
 import pytest
 from dialect_facts import FACTS
 from workbench_widget.driving import says
@@ -59,6 +62,26 @@ def test_results_of_the_function_before_are_not_shown(steps):
     old.reports.busy("rows")({"what": "late", "fraction": None, "since": 0.0})
     old_panel.show()
     assert (steps.exploration, steps.state, steps.kernels_tab) == ({}, state, [])
+
+
+def test_passes_of_two_functions_do_not_run_at_the_same_time(steps):
+    """TVM's passes may build and run kernels, which two threads of a process must not do together."""
+    begun, running, most = threading.Event(), [], []
+
+    def slow(module):
+        running.append(module)
+        most.append(len(running))
+        begun.set()
+        time.sleep(0.3)
+        running.pop()
+        return module
+
+    steps.pipeline = wb.Pipeline([slow])
+    assert begun.wait(10)
+    steps.use_entry("second")
+    assert steps.wait()
+    assert max(most) == 1
+    assert len(most) == 2
 
 
 def table_rows(blocks):

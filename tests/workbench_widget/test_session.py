@@ -14,6 +14,7 @@ import workbench as wb
 from workbench.errors import WorkbenchError
 from workbench.pipeline.run import Runner
 from workbench.widgets import messages
+from workbench.widgets.background import Background
 from workbench.widgets.workbench.choice import Choice, History
 from workbench.widgets.workbench.drawing import Setup
 from workbench.widgets.workbench.pass_list import Catalog
@@ -59,12 +60,14 @@ def page():
 @pytest.fixture
 def session(cast, dialect, page):
     history = History(Choice("pipeline", wb.Pipeline.parse(PIPELINE[dialect])))
-    made = Session(Setup(cast, "llvm", Catalog.of(cast), history, 0.02), page)
+    errors = []
+    made = Session(Setup(cast, "llvm", Catalog.of(cast), history, Background("passes", errors.append), 0.02), page)
     made.start()
     assert made.wait(60)
     yield made
     made.cancel()
     assert made.wait(60)
+    assert errors == []
 
 
 def test_session_needs_no_widget_library():
@@ -76,7 +79,7 @@ def test_session_needs_no_widget_library():
 def test_choice_becomes_a_trace_and_a_picture(session, page):
     assert len(page.pictures) == 1
     assert page.complete == [True]
-    assert session.kernels == session.trace.end.graph.kernels()
+    assert session.kernels == session.trace.end.graph.kernel_count
     assert page.state["passes"][0]["status"] == "changed"
 
 

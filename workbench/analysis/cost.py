@@ -191,7 +191,7 @@ def of_node(graph: Graph, node: Node) -> int | None:
 
 
 def canonical(op: str) -> str:
-    """The operator's name whichever dialect it is in, and whichever number a compiler put behind it.
+    """Return the operator's name whichever dialect it is in, and whichever number a compiler put behind it.
 
     >>> canonical("relax.nn.relu"), canonical("tir_exp"), canonical("matmul12"), canonical("log2")
     ('nn.relu', 'exp', 'matmul', 'log2')
@@ -219,7 +219,7 @@ def _matmul(o: Operands) -> int:
 
 
 def _axes(layout: str, shape: Sequence[int], letters: str) -> int:
-    """The product of the dimensions that a layout calls by one of these letters, in blocks too (`NCHW16c`)."""
+    """Return the product of the dimensions that a layout calls by one of these letters, in blocks too (`NCHW16c`)."""
     names = [letter for _, letter in _AXIS.findall(layout)]
     if len(names) != len(shape):
         raise ValueError(f"{layout} is no layout of {len(shape)} dimensions")

@@ -43,7 +43,7 @@ class Selection:
 
 
 def region(graph: Graph, nodes: Iterable[int]) -> Selection:
-    """The region of these nodes, completed.
+    """Return the region of these nodes, completed.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def region(graph: Graph, nodes: Iterable[int]) -> Selection:
 
 
 def kernel(graph: Graph, nodes: Iterable[int]) -> Selection:
-    """The region of these nodes, if it can be one kernel.
+    """Return the region of these nodes, if it can be one kernel.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def kernel(graph: Graph, nodes: Iterable[int]) -> Selection:
 
 
 def cut(graph: Graph, edges: Iterable[Edge | tuple[int, ...]]) -> tuple[Edge, ...]:
-    """The edges of these (an Edge, or a pair or triple of source, target and argument position), if they can be cut.
+    """Return the edges of these (an Edge, or a pair or triple of source, target and argument position), if they can be cut.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def check_names(graph: Graph, nodes: Sequence[int], names: Sequence[str], what: 
 
 
 def why_not(check: Callable[[Graph, Any], object], graph: Graph, chosen: Any) -> str:
-    """What `kernel`, `region` or `cut` would say against it; empty if it is legal."""
+    """Return the objection of `kernel`, `region` or `cut`; empty if the edit is legal."""
     try:
         check(graph, chosen)
     except IllegalEdit as refused:
@@ -159,7 +159,7 @@ def why_not(check: Callable[[Graph, Any], object], graph: Graph, chosen: Any) ->
 
 
 def describe(graph: Graph, id: int) -> str:
-    """A node in a few words: its operator and its id."""
+    """Return a node in a few words: its operator and its id."""
     node = graph.nodes[id]
     return f"{node.name or node.op} (node {id})"
 
@@ -169,7 +169,7 @@ def _rank(node: Node) -> int:
 
 
 def _not_element_wise_behind(graph: Graph, found: Selection, complicated: list[int]) -> int | None:
-    """The first operator made from the complicated one's value that changes its shape or is more than a broadcast."""
+    """Return the first operator made from the complicated one's value that changes its shape or is more than a broadcast."""
     behind = set(complicated)
     for i in found.nodes:
         node = graph.nodes[i]
@@ -273,10 +273,10 @@ def _outputs(graph: Graph, inside: set[int]) -> tuple[int, ...]:
 def _edges(graph: Graph, given: Edge | tuple[int, ...]) -> list[Edge]:
     key = (given.source, given.target, given.index) if isinstance(given, Edge) else tuple(given)
     if len(key) not in (2, 3) or not all(isinstance(part, int) for part in key):
-        raise IllegalEdit(f"{given!r} is no edge; give an Edge of w.graph().edges, or (source, target[, position])")
+        raise IllegalEdit(f"{given!r} is no edge; give an Edge of w.graph.edges, or (source, target[, position])")
     found = [e for e in graph.edges if (e.source, e.target, e.index)[: len(key)] == key]
     if not found:
-        raise IllegalEdit(f"the graph has no edge {' -> '.join(map(str, key[:2]))}; give one of w.graph().edges")
+        raise IllegalEdit(f"the graph has no edge {' -> '.join(map(str, key[:2]))}; give one of w.graph.edges")
     return found
 
 

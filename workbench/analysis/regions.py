@@ -17,7 +17,7 @@ from workbench.graph.model import Edge, Graph, HasGraph, graph_of
 
 
 def regions(source: Graph | HasGraph, fixed: Collection[str] = ()) -> Regions:
-    """The regions of a graph, in topological order of their entries.
+    """Return the regions of a graph, in topological order of their entries.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Regions:
             yield self._between(entry, self._exit(entry))
 
     def of(self, entry: int) -> Region | None:
-        """The region from this node to its immediate post-dominator; None where that is only the virtual exit.
+        """Return the region from this node to its immediate post-dominator; None where that is only the virtual exit.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class Regions:
         return None if exit is None or exit == VIRTUAL else self._between(entry, exit)
 
     def between(self, entry: int, exit: int) -> Region | None:
-        """The region from a node to any node that post-dominates it; None where `exit` does not.
+        """Return the region from a node to any node that post-dominates it; None where `exit` does not.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class Regions:
         return self._between(entry, exit) if behind else None
 
     def around(self, node: int) -> tuple[Region, ...]:
-        """The regions that hold the node, innermost (fewest nodes) first: the nest, stepped outward.
+        """Return the regions that hold the node, innermost (fewest nodes) first: the nest, stepped outward.
 
         Raises
         ------
@@ -134,7 +134,7 @@ class Regions:
         return tuple(sorted((r for r in holding if node in r), key=lambda r: (len(r.nodes), -r.entry)))
 
     def parent(self, region: Region) -> Region | None:
-        """The smallest other region that holds all of this one."""
+        """Return the smallest other region that holds all of this one."""
         return next((r for r in self.around(region.entry) if r != region and region.exit in r), None)
 
     def _exit(self, entry: int) -> int:
@@ -182,7 +182,7 @@ class Regions:
 
 
 def _reaching(graph: Graph, node: int) -> set[int]:
-    """The node and all that it is computed from."""
+    """Return the node and all that it is computed from."""
     found, waiting = {node}, [node]
     while waiting:
         for source in graph.inputs[waiting.pop()]:

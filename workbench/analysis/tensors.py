@@ -55,7 +55,7 @@ def tensor(type: str) -> Tensor | None:
 
 
 def tensors(type: str) -> list[Tensor]:
-    """The tensors of a type, a tuple's one by one.
+    """Return the tensors of a type, a tuple's one by one.
 
     >>> tensors("(Tensor[(1, ?), int8], float32)")
     [Tensor(shape=(1, '?'), dtype='int8')]
@@ -66,7 +66,7 @@ def tensors(type: str) -> list[Tensor]:
 
 
 def nbytes(type: str) -> int:
-    """Bytes of a value of this type, tuples' fields together; 0 where it is not known."""
+    """Return the bytes of a value of this type, tuples' fields together; 0 where it is not known."""
     whole = tensor(type)
     return sum(field.nbytes for field in tensors(type)) if whole is None else whole.nbytes
 

@@ -22,11 +22,11 @@ class Unit:
     "the node whose value it gives"
 
     def name(self, graph: Graph) -> str:
-        """What the picture calls it."""
+        """Return its name in the picture."""
         return graph.nodes[self.output].op if self.group is None else graph.groups[self.group].name
 
     def op(self, graph: Graph) -> str:
-        """The operator that it is most of: by operations, then by how much of its input an element of its result needs."""
+        """Return the operator that it is most of: by operations, then by how much of its input an element of its result needs."""
         ops = [node for node in (graph.nodes[id] for id in self.nodes) if node.kind == "op"]
         if not ops:
             return self.name(graph)
@@ -35,7 +35,7 @@ class Unit:
 
 
 def units(graph: Graph) -> list[Unit]:
-    """The kernels of the picture, in the order in which they are called."""
+    """Return the kernels of the picture, in the order in which they are called."""
     held: dict[int, list[int]] = {}
     found: list[Unit] = []
     for node in graph.nodes:
@@ -51,7 +51,7 @@ def units(graph: Graph) -> list[Unit]:
 
 
 def linked(graph: Graph, rows: Sequence[Mapping[str, Any]]) -> list[Unit | None]:
-    """The unit of each row of a build, which calls the same kernels in the same order; None where none fits.
+    """Return the unit of each row of a build, which calls the same kernels in the same order; None where none fits.
 
     Parameters
     ----------

@@ -61,19 +61,19 @@ def effect(
         **answer,
         "before": _counts(runner, here.end),
         "after": _counts(runner, step.state_after),
-        "diff": step.diff.counts(),
+        "diff": step.diff.counts,
     }
 
 
 def _counts(runner: Runner, state: State) -> dict[str, int | None]:
     graph = state.graph
-    return {"nodes": len(graph.nodes), "ops": len(graph.ops()), "kernels": _kernels(runner, state)}
+    return {"nodes": len(graph.nodes), "ops": len(graph.ops), "kernels": _kernels(runner, state)}
 
 
 def _kernels(runner: Runner, state: State) -> int | None:
     """The kernels that fusion would make of the module now; None where the fusing pipeline fails on it."""
     fused = fused_graph(runner, state)
-    return None if fused is None else fused.kernels()
+    return None if fused is None else fused.kernel_count
 
 
 def fused_graph(runner: Runner, state: State) -> Graph | None:

@@ -201,20 +201,3 @@ def _show_failure(show: Callable[[Exception], None], error: Exception) -> None:
         show(error)
     except Exception:
         logging.getLogger(__name__).exception("while %r was shown", error)
-
-
-class Throttle:
-    """Passes calls on at most ten times a second: progress is for eyes."""
-
-    def __init__(self, call: Callable[..., None], seconds: float = OFTEN_SECONDS) -> None:
-        self._call = call
-        self._seconds = seconds
-        # nothing is shown for work that is over sooner than this
-        self._last = time.monotonic()
-
-    def __call__(self, *arguments: object) -> None:
-        """Pass the call on, unless the last one was just now."""
-        now = time.monotonic()
-        if now - self._last >= self._seconds:
-            self._last = now
-            self._call(*arguments)

@@ -6,9 +6,11 @@ import json
 import math
 from array import array
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from workbench.graph.diff import GraphDiff
+from workbench.graph.layers import layered_pair
 from workbench.graph.model import Graph
 from workbench.graph.nodes import GROUP_KINDS, KINDS, Group
 
@@ -118,6 +120,22 @@ def encode_diff(diff: GraphDiff, before: Graph, after: Graph) -> dict[str, Any]:
             after_mark[a] = MARKS.index("split")
     pairs = (id for b, many in diff.mapping.items() for a in many for id in (b, a))
     return {"before_mark": bytes(before_mark), "after_mark": bytes(after_mark), "pairs": _column("I", pairs)}
+
+
+@dataclass(frozen=True)
+class EncodedPair:
+    """Two graphs with the layers of the first, and what changed, for the page."""
+
+    drawn: tuple[Graph, Graph]
+    before: dict[str, Any]
+    after: dict[str, Any]
+    diff: dict[str, Any]
+
+
+def encode_pair(before: Graph, after: Graph, changes: GraphDiff) -> EncodedPair:
+    """Return two graphs and their difference for the page."""
+    drawn = layered_pair(before, after, changes)
+    return EncodedPair(drawn, encode_graph(drawn[0]), encode_graph(drawn[1]), encode_diff(changes, before, after))
 
 
 def _column(code: str, values: Iterable[int]) -> bytes:

@@ -34,7 +34,7 @@ class Batch:
 
 
 def batch_form(op: str, pattern: int | None) -> str | None:
-    """The batched form of an operator, None if there is none that is always right."""
+    """Return the batched form of an operator, None if there is none that is always right."""
     if op in MATMULS:
         return MATMULS[op]
     if op in WITH_AXIS:
@@ -44,7 +44,7 @@ def batch_form(op: str, pattern: int | None) -> str | None:
 
 
 def batches(graph: Graph, op: str, least: int = 2) -> tuple[list[Batch], list[Reason]]:
-    """The groups of `op` that can be combined together, and why others can not."""
+    """Return the groups of `op` that can be combined together, and why others can not."""
     calls = Calls(graph)
     refused: list[Reason] = []
     found: list[Batch] = []
@@ -62,7 +62,7 @@ def batches(graph: Graph, op: str, least: int = 2) -> tuple[list[Batch], list[Re
 
 
 def _siblings(calls: Calls, op: str) -> list[list[int]]:
-    """Calls of the operator on one first argument that differ in their other arguments' values at most."""
+    """Return calls of the operator on one first argument that differ in their other arguments' values at most."""
     groups: dict[tuple, list[int]] = {}
     for node in calls.graph.nodes:
         if node.kind == "op" and node.op == op and calls.graph.inputs[node.id] and _takes(calls, node):
@@ -73,13 +73,13 @@ def _siblings(calls: Calls, op: str) -> list[list[int]]:
 
 
 def _form(calls: Calls, node: Node) -> tuple:
-    """What siblings must have in common, as a hashable value."""
+    """Return a key that siblings share."""
     types = tuple(str(type_of(calls, source)) for source in calls.graph.inputs[node.id])
     return frozen(node.attrs), types, node.type
 
 
 def _takes(calls: Calls, node: Node) -> bool:
-    """Whether the operator's batched form is right for this call."""
+    """Return whether the operator's batched form is right for this call."""
     if batch_form(node.op, node.pattern) is None or calls.is_let(node.id):
         return False
     kinds = [type_of(calls, i) for i in (node.id, *calls.graph.inputs[node.id])]
@@ -91,7 +91,7 @@ def _takes(calls: Calls, node: Node) -> bool:
 
 
 def _batch(calls: Calls, heads: list[int]) -> Batch:
-    """The branches that start at these calls, as far down as all go alike."""
+    """Return the branches that start at these calls, as far down as all go alike."""
     graph = calls.graph
     equal = len({calls.arguments(head) for head in heads}) == 1
     branches = [[head] for head in heads]
@@ -117,7 +117,7 @@ def _batch(calls: Calls, heads: list[int]) -> Batch:
 
 
 def _only_user(calls: Calls, node: int) -> int | None:
-    """The one node that uses the value, if there is one and it uses it once."""
+    """Return the one node that uses the value, if there is one and it uses it once."""
     graph = calls.graph
     returned = node in graph.outputs or any(group.output == node for group in graph.groups)
     users = graph.consumers[node]
@@ -125,7 +125,7 @@ def _only_user(calls: Calls, node: int) -> int | None:
 
 
 def _follows(calls: Calls, first: Node, first_parent: int, node: Node, parent: int) -> bool:
-    """Whether an operator can be combined with its counterpart in the first branch."""
+    """Return whether an operator can be combined with its counterpart in the first branch."""
     graph = calls.graph
     ours, theirs = graph.inputs[first.id], graph.inputs[node.id]
     return (
@@ -144,7 +144,7 @@ def _follows(calls: Calls, first: Node, first_parent: int, node: Node, parent: i
 
 
 def _needs(graph: Graph, node: int, inside: set[int]) -> bool:
-    """Whether a value is made from any of these."""
+    """Return whether a value is made from any of these."""
     least, seen, stack = min(inside), set(), [node]
     while stack:
         current = stack.pop()
@@ -157,7 +157,7 @@ def _needs(graph: Graph, node: int, inside: set[int]) -> bool:
 
 
 def operators(graph: Graph) -> Iterable[str]:
-    """The operators of a graph that have a batched form, in order of first use."""
+    """Return the operators of a graph that have a batched form, in order of first use."""
     return dict.fromkeys(
         node.op for node in graph.nodes if node.kind == "op" and batch_form(node.op, node.pattern) is not None
     )

@@ -85,7 +85,7 @@ class Calls:
         return (inner is None or len(outside) < len(arms)) and all(group.kind == "branch" for group in outside)
 
     def key(self, source: int, target: int) -> Key:
-        """What the argument is for a pass that looks at `target`: equal keys are one object."""
+        """Return the identity of an argument for a pass that looks at `target`: equal keys are one object."""
         return self._key(source, self.scopes[target])
 
     def _key(self, source: int, scope: int | None) -> Key:
@@ -97,12 +97,12 @@ class Calls:
         return ("let", source) if self.is_let(source) else source
 
     def is_let(self, source: int) -> bool:
-        """Whether a let binds the value, so that its uses are uses of a variable; in Relax every value is bound so."""
+        """Return whether a let binds the value, so that its uses are uses of a variable; in Relax every value is bound so."""
         node = self.graph.nodes[source]
         return bool(node.name) and node.kind != "param" and self.graph.dialect != "relax"
 
     def arguments(self, node: int) -> tuple[Key, ...]:
-        """The arguments of a call, as keys."""
+        """Return the arguments of a call, as keys."""
         return tuple(self.key(source, node) for source in self.graph.inputs[node])
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What EliminateCommonSubexpr merges, what it nearly merges, and kernels that are equal after fusion.
+"""Nodes that EliminateCommonSubexpr merges, its near misses, and kernels that are equal after fusion.
 
 The rules are those of src/relay/transforms/eliminate_common_subexpr.cc (TVM 0.17). Two calls are equal when their operator,
 attributes and arguments are; arguments are equal when they are one value, constants of rank 0 with one value, or literal
@@ -54,7 +54,7 @@ def _is_stateful(op: str) -> bool:
 
 
 def _key(calls: Calls, node: Node, known: Sequence[int]) -> Hashable | None:
-    """What equal nodes have in common; None for a node that is merged with none."""
+    """Return a key that equal nodes share; None for a node that is merged with none."""
     inputs = calls.graph.inputs[node.id]
     if node.kind == "get_item" and len(inputs) == 1:
         return ("get_item", node.op, _same(calls, inputs[0], node.id, known))
@@ -77,20 +77,20 @@ def _argument(calls: Calls, source: int, target: int, known: Sequence[int]) -> H
 
 
 def _same(calls: Calls, source: int, target: int, known: Sequence[int]) -> Hashable:
-    """The identity of an argument after earlier merging."""
+    """Return the identity of an argument after earlier merging."""
     key = calls.key(source, target)
     return known[source] if key == source else key
 
 
 def _value(graph: Graph, node: Node) -> Hashable | None:
-    """What a constant is compared by, None where it is compared as an object."""
+    """Return the value that a constant is compared by, None where it is compared as an object."""
     if graph.dialect == "relax" and node.kind in VALUES:
         return node.kind, node.type, node.attrs.get("digest", node.op)
     return scalar(node)
 
 
 def scalar(node: Node) -> Hashable | None:
-    """Type and value of a constant of rank 0, None for anything else."""
+    """Return type and value of a constant of rank 0, None for anything else."""
     kind = tensor(node.type) if node.kind == "constant" else None
     if kind is None or kind.shape:
         return None
@@ -98,7 +98,7 @@ def scalar(node: Node) -> Hashable | None:
 
 
 def equal_branches(calls: Calls) -> Iterator[tuple[tuple[int, ...], ...]]:
-    """Branches whose nodes, level by level, become one; each node that is merged is in exactly one of them."""
+    """Yield branches whose nodes, level by level, become one; each node that is merged is in exactly one of them."""
     classes: dict[int, list[int]] = {}
     for id, first in enumerate(representatives(calls)):
         if calls.graph.nodes[id].kind in ("op", "call"):
@@ -123,7 +123,7 @@ def equal_branches(calls: Calls) -> Iterator[tuple[tuple[int, ...], ...]]:
 
 
 def _going_on(calls: Calls, chains: list[list[int]], members: list[int]) -> list[int] | None:
-    """The nodes in the order of the branches that each of them goes on from; None if they do not match."""
+    """Return the nodes in the order of the branches that each of them goes on from; None if they do not match."""
     if len(chains) != len(members):
         return None
     users = [[m for m in members if chain[-1] in calls.graph.inputs[m]] for chain in chains]
@@ -132,10 +132,10 @@ def _going_on(calls: Calls, chains: list[list[int]], members: list[int]) -> list
 
 
 def nearly_equal(calls: Calls) -> Iterator[tuple[tuple[int, ...], tuple[Reason, ...]]]:
-    """Calls of one operator on the same values that are not merged, each set with what keeps it from being."""
+    """Yield calls of one operator on the same values that are not merged, each set with what keeps it from being."""
     known = representatives(calls)
     alike: dict[Hashable, dict[int, None]] = {}
-    for node in calls.graph.ops():
+    for node in calls.graph.ops:
         inputs = [s for s in calls.graph.inputs[node.id] if calls.graph.nodes[s].kind not in ("constant", "shape")]
         values = sorted(repr(_argument(calls, s, node.id, known)) for s in inputs)
         if values and not _is_stateful(node.op):
@@ -224,7 +224,7 @@ def _equal_values(graph: Graph, a: int, b: int) -> bool:
 
 
 def equal_kernels(graph: Graph) -> list[tuple[int, ...]]:
-    """Fused kernels, as groups of the graph, that compute the same from the same arguments; one tuple a set."""
+    """Return fused kernels, as groups of the graph, that compute the same from the same arguments; one tuple a set."""
     numbers: dict[Hashable, int] = {}
     of_node: dict[int, Hashable] = {}
     outputs = {
@@ -266,7 +266,7 @@ def _constant(node: Node) -> Hashable:
 
 
 def _structure(graph: Graph, nodes: Sequence[int], of_node: dict[int, Hashable]) -> tuple[Hashable, ...]:
-    """What the kernel computes, node by node, and the values it is given."""
+    """Return the computation of a kernel, node by node, and the values it is given."""
     inside: dict[int, int] = {}
     arguments: dict[int, int] = {}
     rows: list[Hashable] = []

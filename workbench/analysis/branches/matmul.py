@@ -72,7 +72,7 @@ def matmul_groups(calls: Calls, least: int) -> Iterator[BranchGroup]:
 def find_siblings(calls: Calls) -> list[Siblings]:
     """Return the products of each first factor that has several, function by function."""
     found: dict[tuple[int | None, int], list[int]] = {}
-    for node in calls.graph.ops():
+    for node in calls.graph.ops:
         if node.op == MATMUL:
             found.setdefault((calls.scopes[node.id], calls.graph.inputs[node.id][0]), []).append(node.id)
     return [Siblings(left, scope, nodes) for (scope, left), nodes in found.items() if len(nodes) > 1]
@@ -186,12 +186,12 @@ class Verdicts:
     @cached_property
     def _constant_left(self) -> int | None:
         nodes = self.calls.graph.nodes
-        products = (node.id for node in self.calls.graph.ops() if node.op == MATMUL)
+        products = (node.id for node in self.calls.graph.ops if node.op == MATMUL)
         return next((p for p in products if nodes[self.calls.graph.inputs[p][0]].kind == "constant"), None)
 
     @cached_property
     def dangers(self) -> dict[tuple[int, ...], list[Reason]]:
-        """The reasons why the pass raises, or why its result is wrong, by the products that they are about."""
+        """The hazards of the pass, by the products that they are about."""
         found = {each.heads: hazards(self.calls, each) for each in self.sets}
         if not self.answer.failure:
             found = {heads: [reason for reason in each if reason.code in WRONG] for heads, each in found.items()}
@@ -422,7 +422,7 @@ def _bias_hazards(biases: Sequence[Tensor], products: Sequence[Tensor], nodes: t
 def _other_factor(calls: Calls) -> Iterator[BranchGroup]:
     """Yield products that share their second factor, which the pass does not look at."""
     shared: dict[object, list[int]] = {}
-    for node in calls.graph.ops():
+    for node in calls.graph.ops:
         if node.op == MATMUL:
             shared.setdefault(calls.arguments(node.id)[1], []).append(node.id)
     for nodes in shared.values():

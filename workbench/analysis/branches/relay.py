@@ -1,4 +1,4 @@
-"""What Relay's passes make of sibling branches: its combiners, EliminateCommonSubexpr, and two passes of ours."""
+"""Sibling branches in Relay: TVM's combiners, EliminateCommonSubexpr, and two passes of ours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.graph.model import Graph
 
 
 def relay_branches(calls: Calls, least: int) -> Iterator[BranchGroup]:
-    """Everything that `parallel_branches` lists of a Relay graph, in no order."""
+    """Yield the branch groups of a Relay graph, in no order."""
     yield from _equal(calls)
     for rules in TVM_RULES:
         yield from _combiner(calls, rules, least)
@@ -49,7 +49,7 @@ def _equal(calls: Calls) -> Iterator[BranchGroup]:
 
 
 def _beside(graph: Graph, kernels: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """These kernels and those that feed them or read them."""
+    """Return these kernels and those that feed them or read them."""
     inside = {node for nodes in kernels for node in nodes}
     touched = {s for n in inside for s in graph.inputs[n]} | {user for n in inside for user, _ in graph.consumers[n]}
     found = {graph.kernel_of(node) for node in inside | touched}
@@ -57,7 +57,7 @@ def _beside(graph: Graph, kernels: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 
 def _combiner(calls: Calls, rules: Rules, least: int) -> Iterator[BranchGroup]:
-    """The groups of one of TVM's combiners, and its near misses."""
+    """Yield the groups of one of TVM's combiners, and its near misses."""
     found = find(calls, rules)
     taken = [(group, *levels(calls, group)) for group in found if len(group.chains) >= least]
     crashes = [reason for group in found for reason in group.crashes]
@@ -110,7 +110,7 @@ def _unknown(calls: Calls, branches: Sequence[Sequence[int]]) -> Iterator[Reason
 
 
 def _notes(calls: Calls, group: Found, branches: Sequence[Sequence[int]], stop: Reason | None) -> tuple[Reason, ...]:
-    """Why no more of the branches is combined, and what is computed twice."""
+    """Return why no more of the branches is combined, and what is computed twice."""
     notes = [stop] if stop else []
     shortest = len(branches[0])
     notes += [
@@ -134,7 +134,7 @@ def _notes(calls: Calls, group: Found, branches: Sequence[Sequence[int]], stop: 
 
 
 def _near(calls: Calls, rules: Rules, found: list[Found], least: int) -> Iterator[BranchGroup]:
-    """Sibling calls that are not combined: too few, or unlike the others of their producer."""
+    """Yield sibling calls that are not combined: too few, or unlike the others of their producer."""
     by_root: dict[tuple[int, int | None], list[Found]] = {}
     for group in found:
         by_root.setdefault((group.root, calls.scopes[group.chains[0][0]]), []).append(group)
@@ -162,11 +162,11 @@ def _near(calls: Calls, rules: Rules, found: list[Found], least: int) -> Iterato
 
 
 def _other_argument(calls: Calls, rules: Rules) -> Iterator[BranchGroup]:
-    """Calls that share another argument than the first, which the combiners do not look at."""
+    """Yield calls that share another argument than the first, which the combiners do not look at."""
     if rules.passes.endswith("to_batch=False}}"):
         return
     shared: dict[object, list[int]] = {}
-    for node in calls.graph.ops():
+    for node in calls.graph.ops:
         if node.op == rules.op:
             shared.setdefault(calls.arguments(node.id)[1], []).append(node.id)
     for nodes in shared.values():

@@ -19,7 +19,7 @@ KINDS = ("identical", "combinable", "hazard", "near")
 
 @dataclass(frozen=True)
 class BranchGroup:
-    """Sibling branches, and what a pass would make of them."""
+    """Sibling branches, with the pass that merges them, its reasons and hazards."""
 
     kind: str
     """identical: they compute the same, one will do. combinable: a pass makes one wider computation of them. hazard: a pass
@@ -67,7 +67,7 @@ class BranchGroup:
         return sorted(s for s in found if self.graph.nodes[s].kind == "param")
 
     def _start(self, node: int) -> int:
-        """Where a value comes from that operators with no other argument made of it."""
+        """Return the source of a value that operators with one argument made."""
         nodes, inputs = self.graph.nodes, self.graph.inputs
         while nodes[node].kind == "op":
             values = [s for s in inputs[node] if nodes[s].kind not in ("constant", "shape")]
@@ -153,7 +153,7 @@ def change(graph: Graph, after: Graph, weights: Sequence[int], apart: Sequence[i
     apart
         Kernels of `after`, as groups, that are taken apart and fused again.
     """
-    ops = len(after.ops()) - len(graph.ops())
+    ops = len(after.ops) - len(graph.ops)
     params = [[node.id for node in each.nodes if node.kind == "param"] for each in (graph, after)]
     bound = [theirs for ours, theirs in zip(*params, strict=False) if ours in set(weights)]
     ours = _fused(folded(graph, weights))
@@ -226,7 +226,7 @@ FUSION_KINDS = {f"relax.{op}": kind for kind, ops in _KINDS.items() for op in op
 def with_kinds(graph: Graph) -> Graph | None:
     """Return the graph as FuseOps sees it; None if an operator is not in the table.
 
-    A tuple among the arguments of an operator is no argument of its PrimFunc: its fields are.
+    The fields of a tuple among the arguments of an operator are arguments of its PrimFunc.
     """
     if any(node.kind == "op" and node.pattern is None and node.op not in FUSION_KINDS for node in graph.nodes):
         return None

@@ -1,4 +1,4 @@
-"""What TVM's four combiners ask of the operators they combine, and where they go wrong.
+"""The conditions of TVM's four combiners on the operators they combine, and their hazards.
 
 CombineParallelConv2D, CombineParallelDense (as a batch_matmul, and as a wider dense) and CombineParallelBatchMatmul of
 TVM 0.17 (src/relay/transforms/combine_parallel_*.cc). The hazards were tried one by one; the passes check none of them.
@@ -22,12 +22,12 @@ Branches = tuple[tuple[int, ...], ...]
 
 
 def type_of(calls: Calls, node: int) -> Tensor:
-    """The tensor type of a node; of no dimension known where it is no tensor."""
+    """Return the tensor type of a node; of no dimension known where it is no tensor."""
     return tensor(calls.graph.nodes[node].type) or Tensor(("?",), "")
 
 
 def argument_type(calls: Calls, node: int, index: int) -> Tensor:
-    """The tensor type of an argument.
+    """Return the tensor type of an argument.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def argument_type(calls: Calls, node: int, index: int) -> Tensor:
 
 
 def attr(node: Node, name: str, default: object = None) -> object:
-    """An attribute, whose default the graph leaves out."""
+    """Return an attribute, whose default the graph leaves out."""
     found = node.attrs.get(name, default)
     return default if found is None else found
 
@@ -58,7 +58,7 @@ class _Combiner:
         return node.op == self.op
 
     def differs(self, calls: Calls, first: int, other: int, names: tuple[str, ...]) -> Reason | None:
-        """The first of these attributes that two calls differ in."""
+        """Return the first of these attributes that two calls differ in."""
         a, b = calls.graph.nodes[first], calls.graph.nodes[other]
         for name in names:
             ours, theirs = a.attrs.get(name), b.attrs.get(name)
@@ -185,7 +185,7 @@ class Conv2D(_Combiner):
             )
 
     def channel(self, calls: Calls, node: int) -> int:
-        """The axis of the channels in a convolution's result."""
+        """Return the axis of the channels in a convolution's result."""
         given = calls.graph.nodes[node]
         layout = str(attr(given, "out_layout", "") or attr(given, "data_layout", "NCHW"))
         return max(layout.find("C"), 0)
@@ -199,7 +199,7 @@ class Conv2D(_Combiner):
 
 
 def axis_of(node: Node, rank: int, default: int = 0) -> int:
-    """The axis attribute, counted from the front."""
+    """Return the axis attribute, counted from the front."""
     axis = attr(node, "axis", default)
     axis = axis if isinstance(axis, int) else default
     return axis if axis >= 0 else axis + rank
@@ -341,7 +341,7 @@ def _weights(calls: Calls, first: int, other: int, axes: tuple[int, ...]) -> Rea
 
 
 def dense_hazards(calls: Calls, branches: Branches) -> Iterator[Reason]:
-    """What goes wrong with dense whatever the mode."""
+    """Yield the hazards of dense in both modes."""
     heads = tuple(branch[0] for branch in branches)
     if len(argument_type(calls, heads[0], 0).shape) != 2:
         yield Reason(
@@ -354,7 +354,7 @@ def dense_hazards(calls: Calls, branches: Branches) -> Iterator[Reason]:
 
 
 def last_axis_hazards(calls: Calls, branches: Branches) -> Iterator[Reason]:
-    """What goes wrong when branches are joined along their last axis."""
+    """Yield the hazards of branches that are joined along their last axis."""
     for level in range(1, len(branches[0])):
         node = calls.graph.nodes[branches[0][level]]
         rank = len(type_of(calls, node.id).shape)

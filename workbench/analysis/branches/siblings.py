@@ -44,7 +44,7 @@ class Pair:
 
 
 class Rules(Protocol):
-    """What one combiner asks of the operators it combines."""
+    """The conditions of one combiner on the operators it combines."""
 
     @property
     def op(self) -> str:
@@ -57,19 +57,19 @@ class Rules(Protocol):
         ...
 
     def supported(self, node: Node) -> bool:
-        """Whether the operator counts as one that makes its first argument a root."""
+        """Return whether the operator counts as one that makes its first argument a root."""
         ...
 
     def compatible(self, calls: Calls, first: int, other: int) -> Reason | None:
-        """Why two sibling calls are not combined; None if they are."""
+        """Return why two sibling calls are not combined; None if they are."""
         ...
 
     def argument(self, calls: Calls, pair: Pair) -> Reason | None:
-        """Why an argument of a following operator stops the chain; None if it does not."""
+        """Return why an argument of a following operator stops the chain; None if it does not."""
         ...
 
     def hazards(self, calls: Calls, branches: tuple[tuple[int, ...], ...]) -> Iterable[Reason]:
-        """What goes wrong when these branches, of equal length, are combined."""
+        """Return the hazards of combining these branches, of equal length."""
         ...
 
 
@@ -91,7 +91,7 @@ class Found:
 
 
 def find(calls: Calls, rules: Rules) -> list[Found]:
-    """The groups of one combiner, small ones too, by root and then in the order of their calls."""
+    """Return the groups of one combiner, small ones too, by root and then in the order of their calls."""
     roots, children = _children(calls, rules)
     found: list[Found] = []
     for root in roots:
@@ -137,7 +137,7 @@ def _children(calls: Calls, rules: Rules) -> tuple[list[Key], dict[Key, list[Use
 
 
 def _chain(calls: Calls, children: dict[Key, list[Use]], start: int) -> tuple[list[int], Reason | None, Reason | None]:
-    """The operators that follow `start`, what ended them, and what makes TVM fail there."""
+    """Return the operators that follow `start`, what ended them, and what makes TVM fail there."""
     graph, chain = calls.graph, [start]
     while True:
         last = graph.nodes[chain[-1]]
@@ -186,7 +186,7 @@ def _chain(calls: Calls, children: dict[Key, list[Use]], start: int) -> tuple[li
 
 
 def levels(calls: Calls, found: Found) -> tuple[int, Reason | None]:
-    """How many levels of the group are combined, and why no more."""
+    """Return how many levels of the group are combined, and why no more."""
     chains = found.chains
     shortest = min(map(len, chains))
     for level in range(1, shortest):
@@ -230,7 +230,7 @@ def _level(calls: Calls, rules: Rules, first: list[int], other: list[int], level
 
 
 def attribute(a: Node, b: Node) -> str:
-    """The first attribute in which two nodes differ, empty if none does."""
+    """Return the first attribute in which two nodes differ, empty if none does."""
     for name in sorted({*a.attrs, *b.attrs}):
         if frozen(a.attrs.get(name)) != frozen(b.attrs.get(name)) or (name in a.attrs) != (name in b.attrs):
             return name

@@ -1,4 +1,4 @@
-"""Operators with constants that follow each other, found in a graph by what rules there could be about them."""
+"""Chains of operators with constants in a Relay graph: the runs that a rule of TVM's could apply to, and the operators left of each."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ConstantChain:
 
 
 class RelayChains:
-    """A graph with what is constant in it, and what Relay's passes do to its chains."""
+    """The chains of a Relay graph."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -67,7 +67,7 @@ class RelayChains:
                 self.constant.add(node.id)
 
     def _is_weight(self, node: int) -> bool:
-        """Whether a parameter only stands beside the data: never first, and in arithmetic smaller than the result."""
+        """Return whether a parameter only stands beside the data: never first, and in arithmetic smaller than the result."""
         users = self.graph.consumers[node]
         return bool(users) and all(self._is_beside(node, user, index) for user, index in users)
 
@@ -80,9 +80,9 @@ class RelayChains:
     # -- runs
 
     def runs(self) -> Iterator[list[Node]]:
-        """Longest runs of operators that rules could be about; a value with several users ends none of them."""
+        """Yield longest runs of operators that rules could be about; a value with several users ends none of them."""
         before: dict[int, int] = {}
-        for node in self.graph.ops():
+        for node in self.graph.ops:
             source = self.data(node)
             if source is None or self.family(node) == "":
                 continue
@@ -92,7 +92,7 @@ class RelayChains:
         followed: dict[int, list[int]] = {}
         for node, source in before.items():
             followed.setdefault(source, []).append(node)
-        for node in self.graph.ops():
+        for node in self.graph.ops:
             if node.id not in before and self.data(node) is not None and self.family(node):
                 run = [node]
                 while followed.get(run[-1].id):
@@ -110,7 +110,7 @@ class RelayChains:
         return run
 
     def family(self, node: Node) -> str:
-        """What kind of rule could be about an operator."""
+        """Return the kind of rule that could apply to an operator."""
         if node.kind != "op" or node.id in self.constant:
             return ""
         if node.op in rules.ARITHMETIC:
@@ -120,14 +120,14 @@ class RelayChains:
         )
 
     def data(self, node: Node) -> int | None:
-        """The one argument that is not constant; None if there are more or none."""
+        """Return the one argument that is not constant; None if there are more or none."""
         values = [s for s in self.graph.inputs[node.id] if s not in self.constant]
         return values[0] if node.kind == "op" and len(values) == 1 else None
 
     # -- chains
 
     def chain(self, run: list[Node]) -> ConstantChain | None:
-        """What becomes of a run; None where there is nothing to say."""
+        """Return the chain of a run, with the operators left of it; None where there is nothing to fold or to explain."""
         steps = [self.step(node, run) for node in run]
         family, source = self.family(run[-1]), self.graph.nodes[self.data(run[0]) or 0]
         alone = [Step(s.op, s.dtype, False, s.identity, s.low, s.high, s.axes) for s in steps]
@@ -178,7 +178,7 @@ class RelayChains:
         return len
 
     def step(self, node: Node, run: list[Node]) -> Step:
-        """An operator as the rules see it."""
+        """Return an operator as the rules see it."""
         kind = tensor(node.type)
         after = run[run.index(node) + 1].id if node is not run[-1] else None
         users = self.graph.consumers[node.id]
@@ -195,7 +195,7 @@ class RelayChains:
         )
 
     def _is_identity(self, node: Node) -> bool:
-        """Whether it is x + 0, 0 + x, x - 0, x * 1, x / 1 with a scalar of rank 0."""
+        """Return whether it is x + 0, 0 + x, x - 0, x * 1, x / 1 with a scalar of rank 0."""
         place, constant = self._constant(node)
         if constant is None or constant not in self.literal:
             return False
@@ -207,14 +207,14 @@ class RelayChains:
         return number is not None and _number(found.op) == number and (place == 1 or node.op in ("add", "multiply"))
 
     def _constant(self, node: Node) -> tuple[int, int | None]:
-        """Where an operator's constant stands, and which it is."""
+        """Return where an operator's constant stands, and which it is."""
         for place, source in enumerate(self.graph.inputs[node.id]):
             if source in self.constant:
                 return place, source
         return 0, None
 
     def _passes(self, run: Sequence[Node], family: str) -> str:
-        """The passes that fold the run, in the order that works."""
+        """Return the passes that fold the run, in the order that works."""
         constants = [c for node in run if (c := self._constant(node)[1]) is not None]
         bind = "BindParams," if any(self._needs_binding(c) for c in constants) else ""
         if family != "arithmetic":
@@ -237,7 +237,7 @@ class RelayChains:
         return False
 
     def _unfolded(self, run: Sequence[Node], family: str) -> list[Reason]:
-        """Why a run stays as it is."""
+        """Return why a run stays as it is."""
         ids = tuple(node.id for node in run)
         names = " and ".join(dict.fromkeys(node.op for node in run))
         if family == "arithmetic" and any(node.op in rules.WITHOUT_RULE for node in run):
@@ -268,7 +268,7 @@ class RelayChains:
     # -- chains that end in another operator
 
     def padded(self, node: Node) -> ConstantChain | None:
-        """Pads of zeros before a convolution: its own padding does it."""
+        """Return pads of zeros before a convolution: its own padding does it."""
         if node.op != "nn.conv2d" or node.attrs.get("data_layout", "NCHW") != "NCHW":
             return None
         run, current = [node], self.graph.inputs[node.id][0]
@@ -278,7 +278,7 @@ class RelayChains:
         return self._made(run, 1, "FoldExplicitPadding", ()) if len(run) > 1 else None
 
     def _pads(self, node: Node) -> bool:
-        """Whether it pads height and width with zeros, for one user."""
+        """Return whether it pads height and width with zeros, for one user."""
         if node.op != "nn.pad" or len(self.graph.inputs[node.id]) != 2 or len(self.graph.consumers[node.id]) != 1:
             return False
         value = self.graph.nodes[self.graph.inputs[node.id][1]]
@@ -292,7 +292,7 @@ class RelayChains:
         )
 
     def scaled(self, node: Node) -> ConstantChain | None:
-        """A multiply by a constant right behind a convolution or a dense: the weights can take it."""
+        """Return a multiply by a constant right behind a convolution or a dense: the weights can take it."""
         _, constant = self._constant(node)
         source = self.data(node)
         if node.op != "multiply" or constant is None or source is None:
@@ -326,25 +326,25 @@ class RelayChains:
 
 
 def _linked(first: str, second: str) -> bool:
-    """Whether a rule could be about operators of these families in a row."""
+    """Return whether a rule could be about operators of these families in a row."""
     if first == second:
         return bool(first)
     return (first in CASTS and second == "cast") or (first in BOUNDS and second in BOUNDS)
 
 
 def _casts(steps: Sequence[Step]) -> bool:
-    """Whether a run is what the rules for casts are about: casts, behind one clip or none."""
+    """Return whether a run is what the rules for casts are about: casts, behind one clip or none."""
     return all(step.op == "cast" for step in steps[1:]) and steps[0].op in CASTS
 
 
 def _permutation(axes: object, rank: int) -> tuple[int, ...]:
-    """The axes of a transpose, counted from the front; reversed where there are none."""
+    """Return the axes of a transpose, counted from the front; reversed where there are none."""
     given = [axis % rank for axis in axes if isinstance(axis, int)] if isinstance(axes, (list, tuple)) and rank else []
     return tuple(given) if sorted(given) == list(range(rank)) else tuple(reversed(range(rank)))
 
 
 def _number(value: object) -> float:
-    """A number as attributes and scalar constants are printed: 6, -128f, 0.5f64, True."""
+    """Return a number as attributes and scalar constants are printed: 6, -128f, 0.5f64, True."""
     text = str(value).removesuffix("f64").removesuffix("f16").removesuffix("f").removesuffix("i64")
     try:
         return float({"True": 1, "False": 0}.get(text, text))

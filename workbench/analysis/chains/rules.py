@@ -1,4 +1,4 @@
-"""How far TVM's SimplifyExpr, FoldConstant and their like shorten a run of operators.
+"""Rules of TVM's SimplifyExpr, FoldConstant and their like: the operators that they leave of a run.
 
 Tried case by case on TVM 0.17 (src/relay/transforms/simplify_expr.cc): a rule applies only where what it takes away has no
 other user; there is none for subtract, divide, relu, clip with clip, squeeze.
@@ -47,7 +47,7 @@ class Step:
 
 
 def arithmetic_left(steps: Sequence[Step]) -> int:
-    """Operators left of adds, multiplies and the like with constants: one multiply and one add of each stretch.
+    """Return operators left of adds, multiplies and the like with constants: one multiply and one add of each stretch.
 
     >>> arithmetic_left([Step("add", "float32"), Step("multiply", "float32"), Step("add", "float32")])
     2
@@ -66,13 +66,13 @@ def arithmetic_left(steps: Sequence[Step]) -> int:
 
 
 def canonical(run: Sequence[Node]) -> bool:
-    """Whether adds and multiplies, and what undoes them, are in no shorter form: one of each at most."""
+    """Return whether adds and multiplies, and what undoes them, are in no shorter form: one of each at most."""
     adds = sum(node.op in (*ADDS, "subtract") for node in run)
     return adds <= 1 and len(run) - adds <= 1
 
 
 def casts_left(source: str, steps: Sequence[Step]) -> tuple[int, bool]:
-    """Operators left of a clip and casts, and whether what is left computes the same for every value.
+    """Return operators left of a clip and casts, and whether what is left computes the same for every value.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def casts_left(source: str, steps: Sequence[Step]) -> tuple[int, bool]:
 
 
 def _stretch_of_casts(source: str, steps: Sequence[Step]) -> tuple[int, bool]:
-    """The rules in the order in which SimplifyExpr tries them, until none changes anything."""
+    """Return the rules in the order in which SimplifyExpr tries them, until none changes anything."""
     clip = steps[0] if steps[0].op == "clip" else None
     kinds, safe, before = [step.dtype for step in steps if step.op == "cast"], True, None
     while before != (kinds, clip):
@@ -105,7 +105,7 @@ def _stretch_of_casts(source: str, steps: Sequence[Step]) -> tuple[int, bool]:
 
 
 def _shorter(source: str, kinds: list[str]) -> tuple[list[str], bool]:
-    """Casts in a row: those to the type that is there go, then pairs from the last cast on, each cast in one pair."""
+    """Return casts in a row: those to the type that is there go, then pairs from the last cast on, each cast in one pair."""
     kinds = [kind for kind, earlier in zip(kinds, [source, *kinds], strict=False) if kind != earlier]
     safe, place = True, len(kinds) - 1
     while place > 0:
@@ -118,7 +118,7 @@ def _shorter(source: str, kinds: list[str]) -> tuple[list[str], bool]:
 
 
 def _behind_clip(source: str, clip: Step, kinds: list[str]) -> tuple[list[str], bool]:
-    """Casts behind a clip: those to types that hold its range go, the last type stays."""
+    """Return casts behind a clip: those to types that hold its range go, the last type stays."""
     kept = [kind for kind in kinds if not _holds(kind, clip.low, clip.high)]
     end = kept[-1] if kept else clip.dtype
     left = kept if end == kinds[-1] else [*kept, kinds[-1]]
@@ -133,7 +133,7 @@ def _behind_clip(source: str, clip: Step, kinds: list[str]) -> tuple[list[str], 
 
 
 def _covers(clip: Step) -> bool:
-    """Whether a clip lets every value of its type through."""
+    """Return whether a clip lets every value of its type through."""
     if clip.dtype not in _LIMITS:
         return False
     low, high = _LIMITS[clip.dtype]
@@ -147,7 +147,7 @@ def _holds(dtype: str, low: float, high: float) -> bool:
 
 
 def widens(a: str, b: str) -> bool:
-    """Whether SimplifyExpr takes a cast from `a` to `b` for one that loses nothing."""
+    """Return whether SimplifyExpr takes a cast from `a` to `b` for one that loses nothing."""
     first, other = _DTYPE.fullmatch(a), _DTYPE.fullmatch(b)
     if first is None or other is None:
         return False
@@ -160,7 +160,7 @@ def widens(a: str, b: str) -> bool:
 
 
 def keeps(a: str, b: str) -> bool:
-    """Whether every value of `a` is one of `b` too."""
+    """Return whether every value of `a` is one of `b` too."""
     if a == b:
         return True
     if a in _LIMITS and b in _LIMITS:
@@ -173,7 +173,7 @@ def keeps(a: str, b: str) -> bool:
 
 
 def transposes_left(steps: Sequence[Step]) -> int:
-    """Transposes left of a run: at most one of each stretch, none where they cancel."""
+    """Return transposes left of a run: at most one of each stretch, none where they cancel."""
     left, axes = 0, None
     if len({len(step.axes) for step in steps}) > 1:
         return len(steps)
@@ -186,5 +186,5 @@ def transposes_left(steps: Sequence[Step]) -> int:
 
 
 def reshapes_left(steps: Sequence[Step]) -> int:
-    """Reshapes left of a run: one of each stretch, also where they lead back."""
+    """Return reshapes left of a run: one of each stretch, also where they lead back."""
     return 1 + sum(step.shared for step in steps[:-1]) if all(step.op == "reshape" for step in steps) else len(steps)

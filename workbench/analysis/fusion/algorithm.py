@@ -30,7 +30,7 @@ NONE = -1
 
 @dataclass(frozen=True)
 class Settings:
-    """What the pass can be told."""
+    """The settings of the pass."""
 
     opt_level: int = 2
     "0 merges nothing; 1 and more are the same"
@@ -105,7 +105,7 @@ class Partition:
                 self._visit(node, phase)
 
     def root(self, node: int) -> int:
-        """The node that everything in the kernel was merged into."""
+        """Return the node that everything in the kernel was merged into."""
         above = self.above
         while above[node] != node:
             above[node] = above[above[node]]
@@ -113,7 +113,7 @@ class Partition:
         return node
 
     def between(self, node: int) -> list[int]:
-        """The nodes on the ways from a node to its post-dominator, without either."""
+        """Return the nodes on the paths from a node to its post-dominator, without either."""
         known = self._between.get(node)
         if known is None:
             end, users = self.dominator[node], self.forward.users
@@ -149,7 +149,7 @@ class Partition:
                 depth[node] = depth[parent] + 1
 
     def _meet(self, a: int, b: int, kind: int, depth: list[int]) -> tuple[int, int]:
-        """The lowest common ancestor, and the largest of `kind` and the kinds climbed over."""
+        """Return the lowest common ancestor, and the largest of `kind` and the kinds climbed over."""
         parents, kinds = self.dominator, self.dominator_kind
         while a != b:
             if depth[a] < depth[b]:
@@ -180,7 +180,7 @@ class Partition:
         self.verdicts.append(Verdict(phase, node, dominator, code, data, kinds))
 
     def _judge(self, node: int, dominator: int, phase: int) -> tuple[str, Any, tuple[tuple[int, int], ...]]:
-        """The verdict, what it depends on, and the kinds that were looked at."""
+        """Return the verdict, what it depends on, and the kinds that were looked at."""
         kind, root = self.kind[node], self.root(dominator)
         if self.root(node) == root:
             return "together", None, ()
@@ -260,17 +260,17 @@ class Partition:
     # -- max_function_args
 
     def _limit(self, node: int) -> int:
-        """How many parameters are left when each use of the node passes its result."""
+        """Return the number of parameters that is left when each use of the node passes its result."""
         assert self.arguments
         return max(0, self.settings.max_function_args - self.arguments.uses[node])
 
     def _entered_first(self, node: int) -> list[int]:
-        """The consumers in the order TVM keeps them; the last that is not known well enough is what a merge waits for."""
+        """Return the consumers in the order TVM keeps them; the last that is not known well enough is what a merge waits for."""
         assert self.arguments
         return sorted((user for user, _ in self.forward.users[node]), key=self.arguments.entered.__getitem__)
 
     def _needs(self, node: int, *, put_off: bool) -> int:
-        """How many parameters a kernel with this node and what feeds it would take.
+        """Return how many parameters a kernel with this node and what feeds it would take.
 
         A producer whose kernel has none yet is not known well enough: the merge is put off until the node is visited,
         or, then, its own producers are counted.
@@ -309,7 +309,7 @@ class Partition:
         return {self.root(n): n for n, kind in enumerate(self.forward.kinds) if kind == OUT_ELEMWISE}
 
     def kernels(self) -> Iterator[list[int]]:
-        """The nodes of each kernel, ascending, in the order of their last node."""
+        """Yield the nodes of each kernel, ascending, in the order of their last node."""
         members: dict[int, list[int]] = {}
         for node in range(len(self.kind)):
             members.setdefault(self.root(node), []).append(node)

@@ -78,7 +78,7 @@ def assert_kernels(source: Any, *, at_most: int, **settings: Any) -> None:
 
 
 def as_test(report: FusionReport, node: int) -> str:
-    """The `wb.assert_fused` that holds for the kernel of a node: its longest chain of operators.
+    """Return the `wb.assert_fused` that holds for the kernel of a node: its longest chain of operators.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def _report(source: Any, settings: dict[str, Any]) -> FusionReport:
 
 
 def _chains(graph: Graph, ops: Sequence[str]) -> Iterator[tuple[int, ...]]:
-    """The chains of uses that begin as `ops` does, each as long as it goes."""
+    """Yield the chains of uses that begin as `ops` does, each as long as it goes."""
     for first in graph.nodes:
         if first.kind == "op" and first.op == ops[0]:
             yield from _longest(graph, first.id, ops)
@@ -129,7 +129,7 @@ def _longest(graph: Graph, first: int, ops: Sequence[str]) -> Iterator[tuple[int
 
 
 def _users(graph: Graph, node: int, op: str) -> list[int]:
-    """The operators of that name that use the node, through tuples and their fields too."""
+    """Return the operators of that name that use the node, through tuples and their fields too."""
     found: list[int] = []
     waiting = [node]
     while waiting:
@@ -143,13 +143,13 @@ def _users(graph: Graph, node: int, op: str) -> list[int]:
 
 
 def _together(report: FusionReport, chain: Sequence[int]) -> int:
-    """How many nodes at the start of the chain are in one kernel."""
+    """Return how many nodes at the start of the chain are in one kernel."""
     group = report.group_of(chain[0])
     return next((place for place, node in enumerate(chain) if node not in group.nodes), len(chain))
 
 
 def _missing(graph: Graph, ops: Sequence[str]) -> str:
-    known = {node.op for node in graph.ops()}
+    known = {node.op for node in graph.ops}
     absent = [op for op in ops if op not in known]
     if absent:
         return f"{' -> '.join(ops)} is not one kernel: the graph has no operator {', '.join(absent)}."

@@ -1,4 +1,4 @@
-"""What the fusion algorithm sees of a Graph: kinds of nodes and of edges, and whose value is used from outside."""
+"""The forward graph of the fusion algorithm: kinds of nodes and of edges, and whose value is used from outside."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ELEMWISE, BROADCAST, INJECTIVE, COMM_REDUCE, OUT_ELEMWISE, TUPLE, OPAQUE = 0, 1,
 
 @dataclass(slots=True)
 class Arguments:
-    """What counts against max_function_args."""
+    """The counts against max_function_args."""
 
     own: list[int]
     "parameters that each node's record starts with"

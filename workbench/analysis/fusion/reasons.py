@@ -57,7 +57,7 @@ class Decision:
 
     @property
     def between(self) -> list[int]:
-        """The nodes on the ways from the node to its post-dominator, without either."""
+        """The nodes on the paths from the node to its post-dominator, without either."""
         return [] if self.dominator is None else self._run.between(self.node)
 
     @property
@@ -88,11 +88,11 @@ class Decision:
         return max(uses, key=lambda use: use[2])
 
     def complex_in_kernel_of(self, node: int) -> int | None:
-        """The complex operator in the kernel that the node ended up in, if there is one."""
+        """Return the complex operator in the kernel that the node ended up in, if there is one."""
         return self._run.anchors.get(self._run.root(node))
 
     def named(self, node: int | None) -> str:
-        """How sentences call a node."""
+        """Return the name of a node in sentences."""
         if node is None:
             return "its consumers"
         found = self._nodes[node]
@@ -149,7 +149,7 @@ WORDS = {
 
 
 def sentence(decision: Decision) -> str:
-    """The decision in words."""
+    """Return the decision in words."""
     return _SENTENCES[decision.code](decision)
 
 

@@ -18,7 +18,7 @@ _INPLACE = "relax.call_tir_inplace"
 
 
 def forward(graph: Graph) -> Forward:
-    """The forward graph of a Relax Graph."""
+    """Return the forward graph of a Relax Graph."""
     nodes = graph.nodes
     held = [node.held for node in nodes]
     computes = [node.kind == "op" for node in nodes]

@@ -1,7 +1,7 @@
 """The forward graph of a Relay program (src/relay/transforms/fuse_ops.cc, TVM 0.17).
 
-Each function's parameters, bodies of functions, branches and values of lets are used from outside; what is inside a branch
-or a closure stands in the same graph as what is outside, and may take it in.
+Each function's parameters, bodies of functions, branches and values of lets are used from outside; the inside of a branch
+or a closure is in the same graph as the outside, and may take it in.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TAKEN_BY = {"if": "condition", "match": "match", "ref": "reference"}
 
 
 def forward(graph: Graph) -> Forward:
-    """The forward graph of a Relay Graph."""
+    """Return the forward graph of a Relay Graph."""
     nodes = graph.nodes
     seen = Forward([OPAQUE] * len(nodes), [[] for _ in nodes], [""] * len(nodes), [False] * len(nodes))
     kinds, users, held = seen.kinds, seen.users, seen.held
@@ -106,7 +106,7 @@ def _hold_boundaries(graph: Graph, seen: Forward) -> None:
 
 
 def arguments(graph: Graph) -> Arguments:
-    """What counts against max_function_args: variables and fields of tuples, and the dimensions of dynamic ones."""
+    """Return the counts against max_function_args: variables and fields of tuples, and the dimensions of dynamic ones."""
     counting = _Counting(graph)
     for node, inputs in zip(graph.nodes, graph.inputs, strict=True):
         if node.kind in ("op", "call", "tuple"):
@@ -122,7 +122,7 @@ def arguments(graph: Graph) -> Arguments:
 
 
 def _entered(graph: Graph, counting: _Counting) -> list[int]:
-    """The place of each node in the order in which TVM's visitor enters them: values of lets, then what is returned."""
+    """Return the place of each node in the order in which TVM's visitor enters them: values of lets, then what is returned."""
     returned: dict[int, list[int]] = {}
     for group in graph.groups:
         if group.inputs and group.output is not None:
@@ -145,7 +145,7 @@ def _entered(graph: Graph, counting: _Counting) -> list[int]:
 
 
 def _cost(type: str) -> int:
-    """A dynamic tensor is passed with its unknown dimensions and its strides."""
+    """Return the parameters that a value takes: a dynamic tensor is passed with its unknown dimensions and its strides."""
     unknown = dynamic(type)
     return 1 + (unknown + (shape(type) or "").count(",") + 1 if unknown else 0)
 
@@ -168,7 +168,7 @@ class _Counting:
         self.in_place = any(group.inputs or group.kind == "primitive" for group in graph.groups)
 
     def count(self, sources: tuple[int, ...], around: int | None) -> tuple[int, tuple[int, ...]]:
-        """What the arguments count, and those that are no variables; `around` is the group that the use stands in."""
+        """Return the count of the arguments, and those that are not variables; `around` is the group of the use."""
         count, others = 0, []
         for source in sources:
             node = self.graph.nodes[source]
@@ -194,11 +194,11 @@ class _Counting:
         return self.is_parameter(node, around)
 
     def is_parameter(self, node: Node, around: int | None) -> bool:
-        """Whether a use inside `around` reads the node through a parameter of a function that is drawn in place."""
+        """Return whether a use inside `around` reads the node through a parameter of a function that is drawn in place."""
         return self.in_place and any(node.id in group.inputs for group in self.left(around, node.group))
 
     def record(self, node: Node, around: int | None) -> int:
-        """The record of what the use reads: the node's, or that of a call or a let that gives its value."""
+        """Return the record of what the use reads: the node's, or that of a call or a let that gives its value."""
         if self.in_place:
             for group in reversed(self.left(node.group, around)):
                 if group.output == node.id and group.kind not in ("branch", "scope"):
@@ -212,7 +212,7 @@ class _Counting:
         return self.undrawn["call", group.id]
 
     def extra(self, kind: str, id: int) -> int:
-        """A further record, without parameters of its own."""
+        """Return a further record, without parameters of its own."""
         if (kind, id) not in self.undrawn:
             self.undrawn[kind, id] = len(self.own)
             self.own.append(0)
@@ -220,7 +220,7 @@ class _Counting:
         return self.undrawn[kind, id]
 
     def left(self, start: int | None, end: int | None) -> list[Group]:
-        """The groups around `start` that are not around `end`, innermost first."""
+        """Return the groups around `start` that are not around `end`, innermost first."""
         around = {group.id for group in self.graph.ancestors(end)}
         return [group for group in self.graph.ancestors(start) if group.id not in around]
 
@@ -230,7 +230,7 @@ _SCALAR = re.compile(r"(u?int|b?float|bfloat|custom)[0-9]\w*|bool")
 
 @cache
 def shape(type: str) -> str | None:
-    """A tensor type's shape as text; None for what is no tensor.
+    """Return a tensor type's shape as text; None for what is no tensor.
 
     >>> shape("Tensor[(1, ?), float32]"), shape("float32"), shape("(bool, bool)")
     ('1, ?', '', None)
@@ -241,13 +241,13 @@ def shape(type: str) -> str | None:
 
 
 def is_tensor(type: str) -> bool:
-    """Whether it is a tensor's type, a scalar's included."""
+    """Return whether it is a tensor's type, a scalar's included."""
     return shape(type) is not None
 
 
 @cache
 def fields(type: str) -> tuple[str, ...]:
-    """The types of a tuple's fields."""
+    """Return the types of a tuple's fields."""
     if not (type.startswith("(") and type.endswith(")")):
         return (type,) if type and not is_tensor(type) else ()
     depth, parts, start = 0, [], 1
@@ -262,5 +262,5 @@ def fields(type: str) -> tuple[str, ...]:
 
 
 def dynamic(type: str) -> int:
-    """How many dimensions of a tensor are unknown."""
+    """Return the number of unknown dimensions of a tensor."""
     return (shape(type) or "").count("?")

@@ -16,13 +16,14 @@ from workbench.errors import WorkbenchError
 from workbench.graph.dominance import known_node
 from workbench.graph.model import Graph, HasGraph, graph_of
 from workbench.targets import TargetLike, kind_of, target_text
+from workbench.terminal import html_table
 
 if TYPE_CHECKING:
     from workbench.analysis.fusion.kernel_graph import Handover
 
 FORWARD = {"relay": relay.forward, "relax": relax.forward}
 LIMITS = {"opencl": 128, "metal": 31}
-"Target kinds that have a limit of parameters unless told otherwise."
+"Target kinds that have a limit of parameters by default."
 
 
 def explain_fusion(
@@ -32,7 +33,7 @@ def explain_fusion(
     max_function_args: int | None = None,
     target: TargetLike = "",
 ) -> FusionReport:
-    """What FuseOps makes of a graph, and why. Needs no TVM.
+    """Return the kernels that FuseOps makes of a graph, and why. Needs no TVM.
 
     Parameters
     ----------
@@ -93,6 +94,13 @@ class FusionReport:
         fails = ", the pass fails" if self.failure else ""
         return f"FusionReport({self.graph.name!r}, {self.settings}: {len(self.kernels)} kernels{fails})"
 
+    def _repr_html_(self) -> str:
+        rows = (
+            {"kernel": place, "operators": ", ".join(kernel.ops), "nodes": len(kernel.nodes), "result": kernel.root}
+            for place, kernel in enumerate(self.kernels)
+        )
+        return html_table(self.failure or f"{self.graph.name}: {len(self.kernels)} kernels", rows)
+
     @cached_property
     def forward(self) -> Forward:
         return FORWARD[self.graph.dialect](self.graph)
@@ -149,14 +157,14 @@ class FusionReport:
 
     @cached_property
     def handovers(self) -> tuple[Handover, ...]:
-        """What kernels hand to kernels, the most bytes first: the boundaries that cost most."""
+        """The values that kernels pass to kernels, the most bytes first: the boundaries that cost most."""
         # kernel_graph.py draws what is here
         from workbench.analysis.fusion.kernel_graph import handovers
 
         return handovers(self)
 
     def group_of(self, node: int) -> FusedGroup:
-        """The group that holds a node.
+        """Return the group that holds a node.
 
         Raises
         ------
@@ -205,7 +213,7 @@ class FusionReport:
         return tuple(d for d in self.decisions if d.code not in ("phase", "together"))
 
     def find(self, code: str = "", op: str = "", fused: bool | None = None) -> tuple[Decision, ...]:
-        """The frames with this reason code, about this operator (as producer or post-dominator), or merges only, or none."""
+        """Return the frames with this reason code, about this operator (as producer or post-dominator), or merges only, or none."""
 
         def concerns(d: Decision) -> bool:
             ends = (self.graph.nodes[d.node].op, "" if d.dominator is None else self.graph.nodes[d.dominator].op)
@@ -231,7 +239,7 @@ class FusionReport:
         return tuple(map(root, above))
 
     def _still(self) -> Iterator[tuple[int, str, Any]]:
-        """What no phase looks at, operators and the like; parameters, constants and variables need no reason."""
+        """Return the decisions on operators that no phase looks at; parameters, constants and variables need no reason."""
         seen, run, lacking = self.forward, self.run, set(self.forward.lacking)
         for node in self.graph.nodes:
             if node.kind in ("param", "constant", "function", "shape", "global"):
@@ -262,7 +270,7 @@ class FusionReport:
         return found
 
     def decided(self, node: int) -> Decision | None:
-        """The decision that settled whether a node joins what follows; None for parameters and constants alone.
+        """Return the decision that settled whether a node joins what follows; None for parameters and constants alone.
 
         Raises
         ------
@@ -272,7 +280,7 @@ class FusionReport:
         return self._decisive.get(known_node(self.graph, node))
 
     def why(self, a: int, b: int | None = None) -> Why:
-        """Why two nodes are in one kernel or are not; of one node, why its kernel is as large as it is.
+        """Return why two nodes are in one kernel or are not; of one node, why its kernel is as large as it is.
 
         Raises
         ------
@@ -284,5 +292,5 @@ class FusionReport:
 
 
 def _weight(decision: Decision) -> int:
-    """How much a decision settles: a merge, then finding it done, then a refusal, then waiting for a turn."""
+    """Return how much a decision settles: a merge, then finding it done, then a refusal, then waiting for a turn."""
     return {"fused": 3, "together": 2, "phase": 0, "postponed": 0}.get(decision.code, 1)

@@ -35,7 +35,7 @@ class Why:
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
-        """What would put both into one kernel, the smallest change first; each was tried by running the algorithm again."""
+        """The changes that put both into one kernel, the smallest first; each was tried by running the algorithm again."""
         if self.together or len(self.nodes) < 2:
             return ()
         return changes(self._report, self.nodes[0], self.nodes[1], [d.node for d in self.decisions])
@@ -65,7 +65,7 @@ class Why:
 
 
 def why(report: FusionReport, a: int, b: int | None) -> Why:
-    """The answer for two nodes, or for the kernel of one."""
+    """Return the answer for two nodes, or for the kernel of one."""
     first = report.group_of(a)
     if b is None or a == b:
         return Why((a,), True, _size(report, first), _made(report, first), report)
@@ -91,7 +91,7 @@ def _settled(report: FusionReport, nodes: list[int]) -> tuple[Decision, ...]:
 
 
 def _made(report: FusionReport, group: FusedGroup) -> tuple[Decision, ...]:
-    """The merges that made a kernel, and why it went no further."""
+    """Return the merges that made a kernel, and why it went no further."""
     merges = [d for d in report.decisions if d.fused and d.node in group.nodes]
     end = report.decided(group.root)
     return (*merges, end) if end is not None and not end.fused else tuple(merges)
@@ -112,7 +112,7 @@ def _name(report: FusionReport, node: int) -> str:
 
 
 def _way(report: FusionReport, a: int, b: int) -> Sequence[int]:
-    """A shortest way along uses from one node to another, both included; empty if there is none."""
+    """Return a shortest path along uses from one node to another, both included; empty if there is none."""
     users = report.graph.consumers
     came: dict[int, int] = {a: a}
     waiting = deque([a])
@@ -131,7 +131,7 @@ def _way(report: FusionReport, a: int, b: int) -> Sequence[int]:
 
 
 def _boundaries(report: FusionReport, way: Sequence[int]) -> list[int]:
-    """The nodes on a way after which the kernel changes."""
+    """Return the nodes on a path after which the kernel changes."""
     return [node for node, after in pairwise(way) if report.group_of(node) is not report.group_of(after)]
 
 
@@ -161,7 +161,7 @@ class Change:
 
 
 def changes(report: FusionReport, a: int, b: int, boundaries: list[int]) -> tuple[Change, ...]:
-    """The changes that put `a` and `b` into one kernel, the smallest first.
+    """Return the changes that put `a` and `b` into one kernel, the smallest first.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def _settings(report: FusionReport, a: int, b: int) -> Iterator[Change]:
 
 
 def _least(fails: int, works: int, test: Callable[[int], bool]) -> int:
-    """A value that works while the one below it does not."""
+    """Return a value that works while the one below it does not."""
     while works - fails > 1:
         middle = (fails + works) // 2
         if test(middle):
@@ -228,7 +228,7 @@ def _least(fails: int, works: int, test: Callable[[int], bool]) -> int:
 
 
 def _copies(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iterator[Change]:
-    """What other uses keep apart: the consumer on the way gets its own copy of the producer."""
+    """Yield copies, for nodes that other uses keep apart: the consumer on the way gets its own producer."""
     nodes = report.graph.nodes
     for node in boundaries:
         users = list(dict.fromkeys(user for user, _ in report.forward.users[node]))
@@ -243,7 +243,7 @@ def _copies(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iter
 
 
 def _cuts(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iterator[Change]:
-    """What a rival keeps apart: another complex operator joined first, and stop_fusion behind it makes room."""
+    """Yield cuts, where another complex operator joined first: stop_fusion behind it makes room."""
     for node in boundaries:
         decision = report.decided(node)
         if decision is None or decision.code != "path_kind":
@@ -258,7 +258,7 @@ def _cuts(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iterat
 
 
 def _shapes(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iterator[Change]:
-    """What a stretched operand keeps apart: with the result's shape the use would be elementwise."""
+    """Yield shapes, for stretched operands: with the result's shape the use would be elementwise."""
     for node in boundaries:
         forward = report.forward
         if report.run.kind[node] != OUT_ELEMWISE or not any(kind == BROADCAST for _, kind in forward.users[node]):
@@ -278,7 +278,7 @@ def _works_copied(report: FusionReport, a: int, b: int, node: int, user: int, pl
 
 
 def copied(forward: Forward, node: int, user: int, place: int) -> Forward:
-    """The forward graph with a copy of `node` right behind `place`, which `user` reads; others keep the first."""
+    """Return the forward graph with a copy of `node` right behind `place`, which `user` reads; others keep the first."""
     grown = _with_one_more(forward, place, forward.kinds[node])
     copy, mine, uses = place + 1, _moved(user, place), grown.users[node]
     grown.users[copy] = [use for use in uses if use[0] == mine]
@@ -289,7 +289,7 @@ def copied(forward: Forward, node: int, user: int, place: int) -> Forward:
 
 
 def cut(forward: Forward, node: int) -> Forward:
-    """The forward graph with stop_fusion right behind `node`."""
+    """Return the forward graph with stop_fusion right behind `node`."""
     grown = _with_one_more(forward, node, OPAQUE)
     grown.users[node], grown.users[node + 1] = [(node + 1, OPAQUE)], grown.users[node]
     grown.held[node], grown.held[node + 1] = "", grown.held[node]
@@ -301,7 +301,7 @@ def _moved(node: int, after: int) -> int:
 
 
 def _with_one_more(forward: Forward, after: int, kind: int) -> Forward:
-    """All nodes behind `after` moved by one, and a new one in the gap."""
+    """Return all nodes behind `after` moved by one, and a new one in the gap."""
     place = after + 1
     users = [[(_moved(user, after), edge) for user, edge in uses] for uses in forward.users]
     return Forward(

@@ -54,7 +54,7 @@ def attempts(program: Program, pattern: Pattern) -> tuple[list[Attempt], Matcher
 
 
 def _inputs(program: Program, matcher: Matcher, pattern: Pattern, held: Bindings) -> set[int]:
-    """What would be an argument of the function: what the leaves of the pattern hold, but for embedded constants."""
+    """Return the arguments of the function: the rows that the leaves of the pattern hold, embedded constants apart."""
     fuzzy, found = _fuzzy(program, pattern, held), set[int]()
 
     def add(row: int, id: int) -> None:
@@ -79,7 +79,7 @@ def _inputs(program: Program, matcher: Matcher, pattern: Pattern, held: Bindings
 
 
 def _fuzzy(program: Program, pattern: Pattern, held: Bindings) -> set[int]:
-    """What lies in a dominated region, or in a function that the pattern describes: never an argument."""
+    """Return the rows in a dominated region, or in a function that the pattern describes: never an argument."""
     found: set[int] = set()
     for node in pattern.nodes:
         if node.kind == "dominates":
@@ -93,7 +93,7 @@ def _fuzzy(program: Program, pattern: Pattern, held: Bindings) -> set[int]:
 
 
 def _embedded(program: Program, matcher: Matcher, row: int, id: int) -> bool:
-    """Whether a constant stays in the function: it was asked for as one."""
+    """Return whether a constant stays in the function: it was asked for as one."""
     node = matcher.nodes[id]
     if program.rows[row].kind != "constant":
         return False
@@ -101,7 +101,7 @@ def _embedded(program: Program, matcher: Matcher, row: int, id: int) -> bool:
 
 
 def _inside(program: Program, root: int, inputs: set[int]) -> Iterator[int]:
-    """The expressions from the root up to the inputs."""
+    """Yield the expressions from the root up to the inputs."""
     if root in inputs:
         return
     seen, stack = {root}, [root]
@@ -132,5 +132,5 @@ def _comes_back(program: Program, user: int, root: int) -> bool:
 
 
 def computes(row: Row) -> bool:
-    """Whether an expression is more than a name: a call, a tuple or a field of one."""
+    """Return whether an expression is more than a name: a call, a tuple or a field of one."""
     return row.kind not in ("op", "var", "constant", "global")

@@ -1,4 +1,4 @@
-"""What may be said in a pattern: the names of TVM's pattern language, and how each makes a pattern of its arguments."""
+"""The names of TVM's pattern language, each with the pattern that it makes of its arguments."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _Maker = Callable[["Reader", Mapping[str, Any], "int | None", ast.Call], Any]
 
 
 def _simple(kind: str, *parts: str, **fixed: Any) -> _Maker:
-    """A pattern of other patterns."""
+    """Return a pattern of other patterns."""
 
     def make(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.Call) -> Ref:
         return Ref(reader.made.add(kind, [reader.pattern(given[part], node) for part in parts], **fixed))
@@ -80,7 +80,7 @@ def _simple(kind: str, *parts: str, **fixed: Any) -> _Maker:
 
 
 def _constrained(kind: str, argument: str) -> _Maker:
-    """A pattern that asks something more of another, by default of any value."""
+    """Return a pattern that asks something more of another, by default of any value."""
 
     def make(reader: Reader, given: Mapping[str, Any], subject: int | None, node: ast.Call) -> Ref:
         inner = given.get("pattern")
@@ -134,7 +134,7 @@ def _is_expr(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.
 
 
 def _several(kind: str, many: str, last: str = "") -> _Maker:
-    """A pattern of a list of patterns, or None for any; `last` (or `op`, first) stands beside the list."""
+    """Return a pattern of a list of patterns, or None for any; `last` (or `op`, first) is beside the list."""
 
     def make(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.Call) -> Ref:
         children = reader.patterns(given[many], node)
@@ -156,7 +156,7 @@ def _named(kind: str) -> _Maker:
 
 
 def _call_of(operator: str, callee: str) -> _Maker:
-    """A call by an operator that takes the function first and its arguments as a tuple; all arguments if none are given."""
+    """Return the pattern of a call by an operator that takes the function first and its arguments as a tuple; all arguments if none are given."""
 
     def make(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.Call) -> Ref:
         function = reader.made.add(callee, name=_text(reader, given, "func_name", node))
@@ -170,7 +170,7 @@ def _call_of(operator: str, callee: str) -> _Maker:
 
 
 def _uses(only: bool) -> _Maker:
-    """A value and what uses it; of a chain on the left its last value is used, of one on the right its first uses."""
+    """Return the pattern of a value and its user; of a chain on the left its last value is used, of one on the right its first uses."""
 
     def make(reader: Reader, given: Mapping[str, Any], subject: int | None, node: ast.Call) -> Ref:
         assert subject is not None, "a method has a subject"
@@ -239,7 +239,7 @@ def _tuple_type(reader: Reader, given: Mapping[str, Any], _: int | None, node: a
 
 
 def type_text(shape: list[int], dtype: str) -> str:
-    """The type of a tensor, as Relay prints it."""
+    """Return the type of a tensor, as Relay prints it."""
     if not shape:
         return dtype
     return f"Tensor[({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''}), {dtype}]"

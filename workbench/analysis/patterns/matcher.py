@@ -96,7 +96,7 @@ class Matcher:
         }
 
     def match(self, row: int, pattern: int | None = None) -> Bindings | None:
-        """What each sub-pattern holds if the pattern matches this expression; None if not, and `failure` says why."""
+        """Return the rows that each sub-pattern holds if the pattern matches this expression; None if not, and `failure` is why."""
         self._memo, self._order, self.failure = {}, [], None
         return self._held() if self._visit(self.root if pattern is None else pattern, row) else None
 
@@ -150,7 +150,7 @@ class Matcher:
         return self._fail(pattern, row, "other-operator", f"is not the operator {name}")
 
     def _leaf(self, pattern: PatternNode, row: int) -> bool:
-        """A pattern that the program answers itself."""
+        """Match a pattern that the program answers itself."""
         fault = self.program.fault(pattern, row)
         return fault is None or self._fail(pattern, row, *fault)
 
@@ -186,7 +186,7 @@ class Matcher:
         return self._placed(pattern.children, list(here.parts))
 
     def _placed(self, patterns: tuple[int, ...], rows: list[int]) -> bool:
-        """Whether each pattern finds a field of its own among those left."""
+        """Return whether each pattern finds a field of its own among those left."""
         if not patterns:
             return True
         for place, row in enumerate(rows):
@@ -195,7 +195,7 @@ class Matcher:
         return False
 
     def _used_by(self, pattern: PatternNode, row: int) -> bool:
-        """A producer among what the consumer takes, which may have to take it alone."""
+        """Match a producer among the inputs of a consumer, which may have to be its only user."""
         producer, consumer = pattern.children
         if not self._visit(consumer, row):
             return False
@@ -211,7 +211,7 @@ class Matcher:
         return False
 
     def _taken(self, row: int, index: int) -> tuple[int, ...]:
-        """The values that an expression takes, the fields of a tuple written into it one by one; or the one at a place."""
+        """Return the values that an expression takes, the fields of a tuple written into it one by one; or the one at a place."""
         taken = self.program.flat_inputs(row)
         if index < 0:
             return tuple(dict.fromkeys(taken))
@@ -224,7 +224,7 @@ class Matcher:
         return self._leaf(pattern, row) and self._visit(pattern.children[0], row)
 
     def _parts(self, pattern: PatternNode, row: int) -> bool:
-        """An `if` or a `let`."""
+        """Match an `if` or a `let`."""
         here = self.program.rows[row]
         if here.kind != pattern.kind or len(here.parts) != len(pattern.children):
             return self._fail(pattern, row, f"no-{pattern.kind}", f"is no {pattern.kind}")
@@ -284,7 +284,7 @@ class Matcher:
         return name == "multiply" and self._of_multiplied(pattern, row)
 
     def _operator(self, pattern: PatternNode) -> str:
-        """The operator that a call pattern names, "" if it names none."""
+        """Return the operator that a call pattern names, "" if it names none."""
         callee = self.nodes[pattern.children[0]] if pattern.kind == "call" else pattern
         return callee.fields["name"] if pattern.kind == "call" and callee.kind == "op" else ""
 
@@ -308,7 +308,7 @@ class Matcher:
         return False
 
     def _argument(self, pattern: PatternNode, place: int) -> int:
-        """One argument of a call pattern, which TVM looks at wherever the operator is another one."""
+        """Return one argument of a call pattern, which TVM looks at wherever the operator is another one."""
         arguments = pattern.children[1:]
         if place >= len(arguments):
             name = self._operator(pattern)
@@ -326,7 +326,7 @@ class Matcher:
         return name in [self._called(each) for each in self.program.rows[row].parts[1:3]]
 
     def _of_divided(self, pattern: PatternNode, row: int, mark: int) -> bool:
-        """What reads (a * b) / c, as a * (b / c)."""
+        """Match (a * b) / c read as a * (b / c)."""
         inner = self.nodes[self._argument(pattern, 0)]
         there = self._operator(inner).removeprefix("relax.") == "multiply" and self._called(row) == "multiply"
         if not there or not self._has_argument(row, "divide"):
@@ -339,7 +339,7 @@ class Matcher:
         return False
 
     def _of_multiplied(self, pattern: PatternNode, row: int) -> bool:
-        """What reads a * (b / c), as (a * b) / c."""
+        """Match a * (b / c) read as (a * b) / c."""
         for place in (0, 1):
             inner = self.nodes[self._argument(pattern, place)]
             there = self._operator(inner).removeprefix("relax.") == "divide" and self._called(row) == "divide"
@@ -361,7 +361,7 @@ class Matcher:
         return reached and (self._is_dominated(parent, row) or self._fail_escaping(pattern, row))
 
     def on_path(self, row: int) -> tuple[int, ...]:
-        """The inputs of an expression that must lie on the path, or be the parent."""
+        """Return the inputs of an expression that must lie on the path, or be the parent."""
         here = self.program.rows[row]
         if here.kind != "call":
             return here.inputs
@@ -372,7 +372,7 @@ class Matcher:
         return tuple(i for i in here.inputs if i not in skipped)
 
     def _path(self, pattern: PatternNode, start: int) -> bool:
-        """Whether every way up from the child leads, over the path, to the parent."""
+        """Return whether every path up from the child leads, over the path, to the parent."""
         parent, path, _ = pattern.children
         remembers = not self._holds_dominates(path)
         done: dict[int, _Walk] = {}
@@ -435,7 +435,7 @@ class Matcher:
         return pattern.kind == "dominates" or any(self._holds_dominates(child) for child in pattern.children)
 
     def _is_dominated(self, parent: int, child: int) -> bool:
-        """Whether a parent is post-dominated by the child; by now the parent is remembered, unless that was undone."""
+        """Return whether a parent is post-dominated by the child; by now the parent is remembered, unless that was undone."""
         known = self._memo.get(parent)
         if known is not None and len(known) == 1:
             return known[0] != child and self.program.dominated(known[0], child)

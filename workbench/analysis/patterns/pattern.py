@@ -44,7 +44,7 @@ KINDS = {
     "shape_value": "the shape {shape}",
     "used_by": "used by",
 }
-"What each kind of pattern asks for; braces stand for its fields."
+"The condition of each kind of pattern; braces stand for its fields."
 
 ROLES = {
     "if": ("condition", "true branch", "false branch"),
@@ -95,7 +95,7 @@ class Pattern:
         return frozenset(n.id for n in self.nodes if uses[n.id] > 1 and n.kind != "op")
 
     def depth(self) -> int:
-        """The number of sub-patterns on the longest way from the root to a leaf."""
+        """Return the number of sub-patterns on the longest path from the root to a leaf."""
         deepest = [1] * len(self.nodes)
         for node in self.nodes:
             if node.children:
@@ -103,7 +103,7 @@ class Pattern:
         return deepest[self.root]
 
     def lines(self) -> Iterator[tuple[int, int, str]]:
-        """The pattern as a tree, from the root down: (depth, sub-pattern, text); what was shown before is not opened again."""
+        """Yield the pattern as a tree, from the root down: (depth, sub-pattern, text); what was shown before is not opened again."""
         shown: set[int] = set()
         stack = [(0, self.root, "")]
         while stack:
@@ -121,11 +121,11 @@ class Pattern:
             stack.extend((depth + 1, child, role) for child, role in reversed(rows))
 
     def names_operator(self, node: PatternNode) -> bool:
-        """Whether it is a call whose label says the operator already."""
+        """Return whether it is a call whose label says the operator already."""
         return node.kind == "call" and self.nodes[node.children[0]].kind == "op"
 
     def roles(self, node: PatternNode) -> tuple[str, ...]:
-        """What each child is to its pattern."""
+        """Return the role of each child in its pattern."""
         if node.kind == "call":
             return ("callee", *(f"argument {i}" for i in range(len(node.children) - 1)))
         if node.kind == "function":
@@ -174,7 +174,7 @@ class PatternBuilder:
 
     @staticmethod
     def read(root: Any, apart: Callable[[Any], Apart]) -> tuple[Pattern, tuple[Any, ...]]:
-        """A pattern of somebody else's objects, and the object behind each of its nodes.
+        """Return a pattern of another library's objects, and the object behind each of its nodes.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """The expressions that a pattern is matched against, as a table, with post-dominators as TVM's matcher computes them.
 
 A Graph draws functions in place and leaves out `let` and operators as values; patterns speak about these too. So a dialect
-makes a Program of its own expressions, and tells which node shows each. Where there is no more than a Graph, the Graph is
+makes a Program of its own expressions, with the node that shows each. Where there is no more than a Graph, the Graph is
 the program.
 """
 
@@ -54,11 +54,11 @@ class Program:
         self.name = name
 
     def ask(self, pattern: Any) -> None:  # noqa: ARG002  what has more than a Graph overrides it
-        """Be told what is about to be matched; a dialect needs its own objects of it."""
+        """Take the pattern that is matched next; a dialect needs its own objects of it."""
         self.asked_operator = False
 
     def fault(self, pattern: PatternNode, row: int) -> tuple[str, str] | None:
-        """Why an expression is not what an expr, attr, type, shape or dtype pattern asks; (reason code, words), None if it is."""
+        """Return why an expression is not what an expr, attr, type, shape or dtype pattern asks; (reason code, words), None if it is."""
         node = self._node(row)
         if pattern.kind == "expr":
             return _other_constant(pattern, node)
@@ -86,24 +86,24 @@ class Program:
         return None if same else ("shape-differs", f"is not {said}")
 
     def consumers(self, row: int) -> int:
-        """How many values take the value of an expression."""
+        """Return the number of values that take the value of an expression."""
         return len(set(self.users[row]))
 
     def flat_inputs(self, row: int) -> tuple[int, ...]:
-        """The values that an expression takes, in the order of its arguments."""
+        """Return the values that an expression takes, in the order of its arguments."""
         return self.rows[row].inputs
 
     def _node(self, row: int) -> Node | None:
         return self.graph.nodes[self.nodes[row][0]] if self.nodes[row] else None
 
     def named(self, row: int) -> str:
-        """The expression in words."""
+        """Return the expression in words."""
         here = self.rows[row]
         at = f"node {self.nodes[row][0]}" if self.nodes[row] else here.kind
         return f"{at} ({self.what(row)})" if self.nodes[row] else self.what(row)
 
     def what(self, row: int) -> str:
-        """What kind of expression it is, or its operator."""
+        """Return the kind of expression, or its operator."""
         here = self.rows[row]
         if here.kind == "call":
             callee = self.rows[here.parts[0]]
@@ -137,7 +137,7 @@ class Program:
         return tuple(up)
 
     def dominated(self, row: int, by: int) -> bool:
-        """Whether every way from the expression to the root leads through the other."""
+        """Return whether every path from the expression to the root leads through the other."""
         while row >= 0 and row != by:
             row = self.above[row]
         return row == by
@@ -153,7 +153,7 @@ def _common(a: int, b: int, up: list[int], depth: list[int]) -> int:
 
 
 def of_graph(graph: Graph, skips_leaves: bool = True) -> list[Program]:
-    """The programs of a Graph alone, one for each function that is not drawn in place."""
+    """Return the programs of a Graph alone, one for each function that is not drawn in place."""
     homes = [next((g.id for g in reversed([*graph.ancestors(n.group)])), -1) for n in graph.nodes]
     return [_of_group(graph, group, homes, skips_leaves) for group in sorted(set(homes))]
 
@@ -171,7 +171,7 @@ class _Rows:
         return len(self.rows) - 1
 
     def callee(self, node: Node) -> tuple[int, ...]:
-        """What a node calls: an operator or a global function; a call of any other value has it as its first input."""
+        """Return the callee of a node: an operator or a global function; a call of any other value has it as its first input."""
         if node.kind != "op" and not node.op.startswith("@"):
             return ()
         if node.op not in self.callees:
@@ -237,7 +237,7 @@ def _other_attribute(pattern: PatternNode, node: Node | None, dialect: str) -> t
 
 
 def other_type(pattern: PatternNode, said: str) -> tuple[str, str] | None:
-    """Why a type, as it is printed, is not what a type, shape or dtype pattern asks; None if it is."""
+    """Return why a type, as it is printed, is not what a type, shape or dtype pattern asks; None if it is."""
     wanted = pattern.fields[pattern.kind]
     if pattern.kind == "type":
         return None if said == wanted else ("type-differs", f"has type {said or 'unknown'}, not {wanted}")
@@ -256,7 +256,7 @@ def tensor_parts(said: str) -> tuple[list[int | str], str | None]:
 
 
 def as_leaves(program: Program, rows: Mapping[int, Any] | frozenset[int]) -> Program:
-    """The program in which these expressions are variables: what an inspector asks "if it came in as an input"."""
+    """Return the program in which these expressions are variables: what an inspector asks "if it came in as an input"."""
     changed = [Row("var", f"value of {program.what(i)}") if i in rows else row for i, row in enumerate(program.rows)]
     other = object.__new__(type(program))
     other.__dict__.update({k: v for k, v in program.__dict__.items() if k not in ("users", "above")})

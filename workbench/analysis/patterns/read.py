@@ -170,7 +170,7 @@ class Reader:
 
 
 def _takes_more(node: ast.Call) -> bool | None:
-    """Whether a call pattern takes more arguments than are named; None where it is given what no such call takes."""
+    """Return whether a call pattern takes more arguments than are named; None where it is given what no such call takes."""
     rest = False
     for keyword in node.keywords:
         if keyword.arg not in ("varg_default_wildcard", "add_constraint") or not isinstance(
@@ -182,7 +182,7 @@ def _takes_more(node: ast.Call) -> bool | None:
 
 
 def _plain_name(node: ast.expr) -> str | None:
-    """The name that is called, without the module it may be written with."""
+    """Return the name that is called, without the module it may be written with."""
     if isinstance(node, ast.Name):
         return node.id
     parts: list[str] = []

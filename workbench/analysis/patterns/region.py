@@ -78,7 +78,7 @@ class _Finder:
         return tuple(dict.fromkeys(node for row in rows if (node := self._node(row)) is not None))
 
     def _sources(self, row: int) -> tuple[int, ...]:
-        """What the walk up goes on to: callees are not looked at."""
+        """Return the rows that the walk up goes on to: callees are left out."""
         here = self.program.rows[row]
         return tuple(i for i in here.inputs if not (here.kind == "call" and i == here.parts[0]))
 
@@ -175,7 +175,7 @@ class _Finder:
     # -- the region that would do
 
     def _region(self, parent: int) -> tuple[int, int, set[int]] | None:
-        """The parent, the nearest post-dominator of it that matches the child pattern, and all between."""
+        """Return the parent, the nearest post-dominator of it that matches the child pattern, and all between."""
         exit = self.program.above[parent]
         while exit >= 0 and self.matcher.match(exit, self.child_pattern) is None:
             exit = self.program.above[exit]
@@ -199,7 +199,7 @@ class _Finder:
         ]
 
     def _told(self, entry: int, exit: int, held: set[int]) -> Region:
-        """The region in node ids."""
+        """Return the region in node ids."""
         graph = self.program.graph
         entering = [
             (self._node(s), self._node(r), place, self._of_constants(s)) for s, r, place in self._edges(entry, held)

@@ -24,7 +24,7 @@ EXAMINED = 50
 "How many near misses of a `dominates` get their domination."
 
 SHOWN = 5
-"How many near misses the text tells of."
+"Near misses that the text shows."
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class PatternReport:
         return tuple(match for match in self.matches if match.taken)
 
     def at(self, node: int) -> Match | NearMiss | None:
-        """What happened when the pattern was tried at this node; None where not even a part of it matches."""
+        """Return the match or near miss at this node; None where not even a part of the pattern matches."""
         both: Iterable[Match | NearMiss] = (*self.matches, *self.near_misses)
         return next((each for each in both if each.root == node), None)
 
@@ -132,10 +132,10 @@ def report(programs: Iterable[Program], pattern: Pattern, graph: Graph, tried: T
 
 
 def _notes_before(pattern: Pattern, graph: Graph) -> list[str]:
-    """What can be said before matching."""
+    """Return the notes that need no matching."""
     notes = []
     wanted = dict.fromkeys(node.fields["name"] for node in pattern.nodes if node.kind == "op")
-    there = {node.op for node in graph.ops()}
+    there = {node.op for node in graph.ops}
     for name in wanted:
         if name not in there:
             near = get_close_matches(name, sorted(there), n=1, cutoff=0.6)
@@ -224,59 +224,59 @@ def _domination(program: Program, pattern: Pattern, failure: Failure) -> Dominat
 # -- as text
 
 
-def _lines(told: PatternReport) -> Iterator[str]:
+def _lines(outcome: PatternReport) -> Iterator[str]:
     yield "pattern"
-    for depth, _, text in told.pattern.lines():
+    for depth, _, text in outcome.pattern.lines():
         yield f"  {'  ' * depth}{text}"
     yield ""
-    yield _headline(told)
-    for match in told.matches:
+    yield _headline(outcome)
+    for match in outcome.matches:
         refused = f"; not taken: {match.refused}" if match.refused else ""
-        yield f"  {_named(told.graph, match.root)}: nodes {_ids(match.nodes)}{refused}"
-    if told.near_misses:
-        more = f", the nearest {SHOWN}" if len(told.near_misses) > SHOWN else ""
+        yield f"  {_named(outcome.graph, match.root)}: nodes {_ids(match.nodes)}{refused}"
+    if outcome.near_misses:
+        more = f", the nearest {SHOWN}" if len(outcome.near_misses) > SHOWN else ""
         yield ""
-        yield f"near misses: {len(told.near_misses)}{more}"
+        yield f"near misses: {len(outcome.near_misses)}{more}"
     shown: set[tuple[int, int]] = set()
-    for miss in told.near_misses[:SHOWN]:
-        yield from _miss_lines(told, miss)
+    for miss in outcome.near_misses[:SHOWN]:
+        yield from _miss_lines(outcome, miss)
         region = miss.domination.region if miss.domination else None
         if miss.domination and region and (region.entry, region.exit) not in shown:
             shown.add((region.entry, region.exit))
-            yield from (f"    {line}" for line in region_lines(told.graph, miss.domination))
-    for note in told.notes:
+            yield from (f"    {line}" for line in region_lines(outcome.graph, miss.domination))
+    for note in outcome.notes:
         yield f"note: {note}"
 
 
-def _headline(told: PatternReport) -> str:
-    if not told.matches:
+def _headline(outcome: PatternReport) -> str:
+    if not outcome.matches:
         return "no match"
-    taken = len(told.taken)
-    said = "1 match" if len(told.matches) == 1 else f"{len(told.matches)} matches"
-    return f"{said}, {'all' if taken == len(told.matches) else taken or 'none'} taken by {takers(told)}"
+    taken = len(outcome.taken)
+    said = "1 match" if len(outcome.matches) == 1 else f"{len(outcome.matches)} matches"
+    return f"{said}, {'all' if taken == len(outcome.matches) else taken or 'none'} taken by {takers(outcome)}"
 
 
-def takers(told: PatternReport) -> str:
-    """What uses matches in the dialect of the graph."""
-    if told.graph.dialect == "relay":
+def takers(outcome: PatternReport) -> str:
+    """Return the names of the passes that use matches in the dialect of the graph."""
+    if outcome.graph.dialect == "relay":
         return "partition, rewrite and MergeComposite"
-    chained = told.pattern.nodes[told.pattern.root].kind == "used_by"
+    chained = outcome.pattern.nodes[outcome.pattern.root].kind == "used_by"
     return "match_dfb" if chained else "FuseOpsByPattern"
 
 
-def _miss_lines(told: PatternReport, miss: NearMiss) -> Iterator[str]:
-    of = len(told.pattern.nodes)
-    yield f"  {_named(told.graph, miss.root)}: {miss.matched} of {of} parts match, then [{miss.reason}]"
-    yield f"    wanted: {told.pattern.nodes[miss.pattern].label}"
+def _miss_lines(outcome: PatternReport, miss: NearMiss) -> Iterator[str]:
+    of = len(outcome.pattern.nodes)
+    yield f"  {_named(outcome.graph, miss.root)}: {miss.matched} of {of} parts match, then [{miss.reason}]"
+    yield f"    wanted: {outcome.pattern.nodes[miss.pattern].label}"
     yield f"    but {miss.sentence}"
     if miss.domination is not None:
-        yield from (f"    {line}" for line in domination_lines(told.graph, miss.domination))
+        yield from (f"    {line}" for line in domination_lines(outcome.graph, miss.domination))
 
 
-def domination_lines(graph: Graph, told: Domination) -> Iterator[str]:
-    """Why a `dominates` failed at one child, a line each."""
-    constants = [escape.through for escape in told.escapes if escape.kind == "constant"]
-    for escape in told.escapes:
+def domination_lines(graph: Graph, outcome: Domination) -> Iterator[str]:
+    """Yield why a `dominates` failed at one child, a line each."""
+    constants = [escape.through for escape in outcome.escapes if escape.kind == "constant"]
+    for escape in outcome.escapes:
         if escape.kind != "constant":
             yield f"- {escape.words}"
             if len(escape.path) > 2:
@@ -286,15 +286,15 @@ def domination_lines(graph: Graph, told: Domination) -> Iterator[str]:
         yield f"- {many} {_ids(tuple(constants))}; this TVM counts that as a value from outside, TVM 0.17.0 and newer do not"
 
 
-def region_lines(graph: Graph, told: Domination) -> Iterator[str]:
-    """The region that would do, and whether the pattern would match it."""
-    region = told.region
+def region_lines(graph: Graph, outcome: Domination) -> Iterator[str]:
+    """Yield the region that is closed, and whether the pattern would match it."""
+    region = outcome.region
     if region is None:
         return
     yield f"the region that would do: from {_named(graph, region.entry)} to {_named(graph, region.exit)}, {len(region.nodes)} nodes"
     for edge in region.inputs:
         yield f"  {_named(graph, edge.source)} enters it at {_named(graph, edge.target)}"
-    if told.would_match:
+    if outcome.would_match:
         given = "would match it if what enters were inputs of the function" if region.inputs else "matches it"
         since = "in TVM 0.17.0 and newer, " if graph.dialect == "relay" else ""
         yield f"  {since}the pattern {given}; or outline these nodes, or match them by wb.pattern_for"
@@ -317,7 +317,7 @@ def _ids(nodes: tuple[int, ...]) -> str:
     return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
 
 
-def _plain(told: Match | NearMiss) -> dict[str, Any]:
-    plain = asdict(told)
-    plain["held"] = {str(id): list(nodes) for id, nodes in told.held.items()}
+def _plain(outcome: Match | NearMiss) -> dict[str, Any]:
+    plain = asdict(outcome)
+    plain["held"] = {str(id): list(nodes) for id, nodes in outcome.held.items()}
     return plain

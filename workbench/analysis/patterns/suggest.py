@@ -105,7 +105,7 @@ def _checked(graph: Graph, nodes: Iterable[int]) -> tuple[int, ...]:
 
 
 def _program_of(programs: Sequence[Program], graph: Graph, chosen: tuple[int, ...]) -> tuple[Program, frozenset[int]]:
-    """The function that holds all the chosen nodes, and their expressions."""
+    """Return the function that holds all the chosen nodes, and their expressions."""
     homes = {_function_of(graph, node): node for node in chosen}
     if len(homes) > 1:
         names = _few([graph.groups[home].name if home is not None else graph.name for home in homes])
@@ -120,12 +120,12 @@ def _program_of(programs: Sequence[Program], graph: Graph, chosen: tuple[int, ..
 
 
 def _function_of(graph: Graph, node: int) -> int | None:
-    """The innermost function around a node."""
+    """Return the innermost function around a node."""
     return next((g.id for g in graph.ancestors(graph.nodes[node].group) if g.kind not in ("scope", "branch")), None)
 
 
 def _shows(program: Program, row: int) -> bool:
-    """Whether the node of a row is this row's own, not one that stands for a `let` or a call of a function drawn in place."""
+    """Return whether the node of a row is this row's own, not that of a `let` or a call of a function drawn in place."""
     here, node = program.rows[row], program.graph.nodes[program.nodes[row][0]]
     if node.kind in ("op", "call"):
         return here.kind == "call" and (program.rows[here.parts[0]].kind == "op") == (node.kind == "op")
@@ -176,7 +176,7 @@ class _Writer:
         return built
 
     def _needed(self) -> set[int]:
-        """The chosen expressions and all that they use, operators too."""
+        """Return the chosen expressions and all that they use, operators too."""
         return {*self.rows, *(part for row in self.rows for part in self.program.rows[row].parts)}
 
     def _made(self, row: int) -> int:
@@ -218,7 +218,7 @@ class _Writer:
 
 
 def _plain_attributes(attrs: Any) -> dict[str, Any]:
-    """The attributes that a pattern can ask for: numbers, text, and lists of them."""
+    """Return the attributes that a pattern can ask for: numbers, text, and lists of them."""
     return {name: value for name, value in attrs.items() if _is_plain(value) and value not in ("", [])}
 
 
@@ -229,12 +229,12 @@ def _is_plain(value: Any) -> bool:
 
 
 def _same(graph: Graph, held: Collection[int], chosen: Collection[int]) -> bool:
-    """Whether a match computes just what was chosen; constants and parameters may be in either."""
+    """Return whether a match computes just what was chosen; constants and parameters may be in either."""
     return {n for n in held if _computes(graph, n)} == {n for n in chosen if _computes(graph, n)}
 
 
 def _computes(graph: Graph, node: int) -> bool:
-    """Whether a node is no parameter and no constant."""
+    """Return whether a node is neither a parameter nor a constant."""
     return graph.nodes[node].kind not in ("param", "constant")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from workbench.dialects.registry import dialect_of
 from workbench.errors import WorkbenchError
 from workbench.measurement.measure import measure_one
+from workbench.measurement.timing import Limits
 from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.outputs import difference, run_once
 from workbench.widgets.fusion.program import Fused
@@ -44,9 +45,8 @@ def measured(
 def _row(fused: Fused, name: str, target: str, budget: float, cancelled: Callable[[], bool]) -> dict[str, Any]:
     assert fused.program.workload is not None
     # the two are compared with each other: what was given need not be right, only the edits must not change it
-    return measure_one(
-        fused.program.workload, config(fused, name), target, budget=budget, check=False, cancelled=cancelled
-    )
+    limits = Limits(budget=budget, check=False, cancelled=cancelled)
+    return measure_one(fused.program.workload, config(fused, name), target, limits)
 
 
 def compared(fused: Fused, base: Fused, cancelled: Callable[[], bool]) -> str:

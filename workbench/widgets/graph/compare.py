@@ -10,12 +10,11 @@ import traitlets
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import GraphDiff, diff
-from workbench.graph.layers import layered_pair
 from workbench.graph.model import Graph
 from workbench.measurement.overlay import Overlay
 from workbench.widgets.base import Shown
 from workbench.widgets.graph.traits import GraphTraits
-from workbench.widgets.payload import encode_diff, encode_graph
+from workbench.widgets.payload import EncodedPair, encode_pair
 
 SIDES = ("before", "after")
 
@@ -86,11 +85,9 @@ class Comparison(GraphTraits):
             raise WorkbenchError(f"a comparison has the sides 'before' and 'after', not {side!r}")
         self.send({"type": "show", "side": side, "ids": list(nodes)})
 
-    def _put(self, before: Graph, after: Graph, changes: GraphDiff) -> None:
+    def _put(self, pair: EncodedPair) -> None:
         """Show two graphs and what changed; nothing is selected then, and what was opened stays open."""
-        self.drawn = layered_pair(before, after, changes)
-        self.before, self.after = (encode_graph(graph) for graph in self.drawn)
-        self.diff = encode_diff(changes, before, after)
+        self.drawn, self.before, self.after, self.diff = pair.drawn, pair.before, pair.after, pair.diff
         self.selection = self.hovered = {"before": [], "after": []}
         # ids of other graphs; a page that is open says again what it has open
         self.collapsed = None
@@ -141,11 +138,11 @@ class CompareView(Comparison):
         self.changes = changes or diff(before, after)
         self._graphs = (before, after)
         with self.hold_sync():
-            self._put(before, after, self.changes)
+            self._put(encode_pair(before, after, self.changes))
 
     def _shown_graphs(self) -> Shown:
         return (*self._graphs, self.changes)
 
 
 def _graph(thing: Graph | Workload) -> Graph:
-    return thing.graph() if isinstance(thing, Workload) else thing
+    return thing.graph if isinstance(thing, Workload) else thing

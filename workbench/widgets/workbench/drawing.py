@@ -38,6 +38,8 @@ class Setup:
     target: str
     catalog: Catalog
     history: History[Choice]
+    passes: Background
+    "runs passes in this process: those of two functions must not run at the same time"
     budget: float
     "seconds of timing a configuration"
 
@@ -57,7 +59,7 @@ class Drawing:
         self._listing = threading.Lock()
         "held while a list of passes is shown: the list of an older choice is not shown after that of a newer one"
         self._runner = Runner(setup.workload)
-        self._work = Background("workbench-pictures", reports.report, reports.busy("pictures"))
+        self._work = setup.passes
         self.cancel, self.wait = self._work.cancel, self._work.wait
 
     # -- the trace

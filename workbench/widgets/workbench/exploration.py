@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -9,8 +10,10 @@ from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.pipeline.explore import COUNTED, Effect, Exploration, explore
 from workbench.pipeline.spec import Pipeline
-from workbench.widgets.background import Background, Task, Throttle
+from workbench.widgets.background import Background, Task
 
+OFTEN_SECONDS = 0.25
+"between two lists of rows on the page"
 KEPT = 32
 "explorations that can go on where they stopped, the newest"
 
@@ -58,13 +61,15 @@ class Explorer:
         return self._work.wait(timeout)
 
     def _run(self, found: Exploration, task: Task) -> None:
-        often = Throttle(lambda: self._show(found, running=True), 0.25)
+        shown_at = time.monotonic()
 
         def progress(_: Exploration) -> None:
-            if task.wanted:
-                often()
-            else:
+            nonlocal shown_at
+            if not task.wanted:
                 found.cancel()
+            elif time.monotonic() - shown_at >= OFTEN_SECONDS:
+                shown_at = time.monotonic()
+                self._show(found, running=True)
 
         try:
             if task.wanted:

@@ -1,4 +1,4 @@
-"""The page of a Workbench as its session sees it: `Page`, and `WidgetPage`, which sets the traits of the widget."""
+"""The page of a Workbench as its session sees it: pictures, traits, progress and errors. It imports no widget library."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from workbench.graph.diff import GraphDiff
-from workbench.graph.model import Graph
 from workbench.measurement.overlay import Overlay
 from workbench.pipeline.step import State
 from workbench.widgets.background import Busy
+from workbench.widgets.payload import EncodedPair, encode_pair
 
 if TYPE_CHECKING:
     from workbench.widgets.workbench.widget import Workbench
@@ -40,87 +40,15 @@ class Picture:
         """Nodes and kernels of both sides, and the nodes of each mark."""
         before, after = self.first.graph, self.last.graph
         return {
-            "before_kernels": before.kernels(),
-            "after_kernels": after.kernels() if self.finished else None,
+            "before_kernels": before.kernel_count,
+            "after_kernels": after.kernel_count if self.finished else None,
             "before_nodes": len(before.nodes),
             "after_nodes": len(after.nodes) if self.finished else None,
-            **self.changes.counts(),
+            **self.changes.counts,
         }
 
 
-class Page(Protocol):
-    """The widget as a session and its panels see it."""
-
-    def push(self, **changes: object) -> None:
-        """Change keys of the `state` trait."""
-        ...
-
-    def show(self, **traits: object) -> None:
-        """Set traits."""
-        ...
-
-    def draw(self, picture: Picture) -> None:
-        """Show two graphs."""
-        ...
-
-    def retitle(self, old: str, new: str) -> None:
-        """Give the side after another title, where it has that one."""
-        ...
-
-    def drawn(self, *, complete: bool) -> None:
-        """Go on after the picture of a choice; `complete` where all its passes ran."""
-        ...
-
-    def overlay_after(self, overlay: Overlay | None) -> None:
-        """Lay values over the graph after; None takes them away."""
-        ...
-
-    def selected(self) -> set[int]:
-        """Return the nodes that are selected in the graph after."""
-        ...
-
-    def select(self, nodes: list[int]) -> None:
-        """Select nodes of the graph after and bring them into view."""
-        ...
-
-
-class Reports:
-    """The progress and the errors of a session's parts, as the page shows them."""
-
-    def __init__(self, page: Page) -> None:
-        self._page = page
-        self._lock = threading.Lock()
-        self._progress: dict[str, Busy] = {}
-        self.error = ""
-        "the sentence on the page"
-
-    def busy(self, part: str) -> Callable[[Busy | None], None]:
-        """Return the function that shows the progress of that part, and takes it away."""
-        return partial(self._show, part)
-
-    def fail(self, title: str, text: str) -> None:
-        """Show an error."""
-        self.error = text
-        self._page.push(error={"title": title, "text": text})
-
-    def report(self, error: Exception) -> None:
-        """Show an exception that no part expected."""
-        self.fail("The workbench itself failed", f"{type(error).__name__}: {error}")
-
-    def clear(self) -> None:
-        """Take the error away."""
-        self.error = ""
-        self._page.push(error=None, refused=None)
-
-    def _show(self, part: str, progress: Busy | None) -> None:
-        with self._lock:
-            self._progress.pop(part, None)
-            if progress is not None:
-                self._progress[part] = progress
-            self._page.push(busy=next(reversed(self._progress.values()), None))
-
-
-class WidgetPage:
+class Page:
     """The traits of a Workbench as one session sets them; a closed page drops late results.
 
     Parameters
@@ -128,14 +56,12 @@ class WidgetPage:
     widget
         The Workbench.
     put
-        Shows two graphs and their difference.
+        Shows two encoded graphs and their difference.
     drawn
         Called after a picture.
     """
 
-    def __init__(
-        self, widget: Workbench, put: Callable[[Graph, Graph, GraphDiff], None], drawn: Callable[..., None]
-    ) -> None:
+    def __init__(self, widget: Workbench, put: Callable[[EncodedPair], None], drawn: Callable[..., None]) -> None:
         self._widget, self._put, self._drawn = widget, put, drawn
         self.lock = threading.RLock()
         self._open = True
@@ -166,10 +92,11 @@ class WidgetPage:
 
     def draw(self, picture: Picture) -> None:
         """Show two graphs."""
+        pair = encode_pair(picture.first.graph, picture.last.graph, picture.changes)
         with self.lock, self._widget.hold_sync():
             if self._open:
                 self.picture = picture
-                self._put(picture.first.graph, picture.last.graph, picture.changes)
+                self._put(pair)
                 self._widget.titles = list(picture.titles)
                 self.push(counts=picture.counts, step=picture.step, preview=picture.preview)
                 self._widget.seq += 1
@@ -199,3 +126,34 @@ class WidgetPage:
         """Select nodes of the graph after and bring them into view."""
         self.show(selection={"before": [], "after": nodes})
         self._widget.show(nodes)
+
+
+class Reports:
+    """The progress and the errors of a session's parts, as the page shows them."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._lock = threading.Lock()
+        self._progress: dict[str, Busy] = {}
+        self.error = ""
+        "the sentence on the page"
+
+    def busy(self, part: str) -> Callable[[Busy | None], None]:
+        """Return the function that shows the progress of that part, and takes it away."""
+        return partial(self._show, part)
+
+    def fail(self, title: str, text: str) -> None:
+        """Show an error."""
+        self.error = text
+        self._page.push(error={"title": title, "text": text})
+
+    def report(self, error: Exception) -> None:
+        """Show an exception that no part expected."""
+        self.fail("The workbench itself failed", f"{type(error).__name__}: {error}")
+
+    def _show(self, part: str, progress: Busy | None) -> None:
+        with self._lock:
+            self._progress.pop(part, None)
+            if progress is not None:
+                self._progress[part] = progress
+            self._page.push(busy=next(reversed(self._progress.values()), None))

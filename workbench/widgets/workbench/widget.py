@@ -22,7 +22,7 @@ from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Trace
 from workbench.targets import TargetLike, target_text
 from workbench.widgets import messages
-from workbench.widgets.background import Background, Task, wait_all
+from workbench.widgets.background import Background, Busy, Task, wait_all
 from workbench.widgets.base import Shown
 from workbench.widgets.graph.compare import Comparison
 from workbench.widgets.payload import packed
@@ -32,7 +32,7 @@ from workbench.widgets.workbench.choice import Choice, History
 from workbench.widgets.workbench.compiler_build import first_preset
 from workbench.widgets.workbench.drawing import Setup
 from workbench.widgets.workbench.kernels_panel import KernelsPanel
-from workbench.widgets.workbench.page import WHOLE, WidgetPage
+from workbench.widgets.workbench.page import WHOLE, Page
 from workbench.widgets.workbench.panel import Panel
 from workbench.widgets.workbench.pass_list import Catalog
 from workbench.widgets.workbench.passes_panels import AblationPanel, WaterfallPanel
@@ -96,7 +96,8 @@ class Workbench(Comparison):
         first = first_preset(program, catalog.presets).pipeline if pipeline is None else pipeline
         choice = Choice("pipeline", Pipeline([first] if isinstance(first, str) else first), opt_level)
         self.catalog = page_state.catalog(catalog.infos, catalog.settings)
-        self._open(Setup(program, target_text(target), catalog, History(choice), budget))
+        passes = Background("workbench-passes", lambda error: self.session.reports.report(error), self._show_passes)
+        self._open(Setup(program, target_text(target), catalog, History(choice), passes, budget))
         self._texts = Background("workbench-texts", lambda error: self.session.reports.report(error))
         self.on_msg(self._receive)
         self.session.start()
@@ -105,7 +106,7 @@ class Workbench(Comparison):
     def _open(self, setup: Setup) -> None:
         """Make the session on a workload, and the panels."""
         self._setup = setup
-        self._live_page = WidgetPage(self, self._put, self._go_on)
+        self._live_page = Page(self, self._put, self._go_on)
         self.session = Session(setup, self._live_page)
         self._panels: dict[str, Panel] = {
             panel.name: panel(self.session, self._live_page) for panel in (KernelsPanel, WaterfallPanel, AblationPanel)
@@ -359,6 +360,9 @@ class Workbench(Comparison):
         self._texts.submit_first({seq: send}, lambda _, error: self.session.reports.report(error))
 
     # -- after a picture, a race, a click
+
+    def _show_passes(self, progress: Busy | None) -> None:
+        self.session.reports.busy("passes")(progress)
 
     def _go_on(self, *, complete: bool) -> None:
         if not self._picture_of_page:
