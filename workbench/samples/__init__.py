@@ -14,7 +14,7 @@ from workbench.dialects.registry import installed
 from workbench.errors import LoadError, UnknownName
 from workbench.graph.nodes import DIALECTS
 from workbench.samples import attention, bert, branches, chain, conv_bias_batch_norm, mlp, parallel_cast, resnet18
-from workbench.samples._builder import Built, builder_of
+from workbench.samples._builder import Builder, Built
 
 SAMPLES: dict[str, Callable[..., Built]] = {
     "attention": attention.build,
@@ -52,7 +52,7 @@ def load(name: str, *, dialect: str | None = None, **options: Any) -> Workload:
     where = _known(dialect)
     if name not in names(where):
         raise UnknownName(f"{where} sample", name, names(where))
-    builder = builder_of(where)
+    builder = _builder_of(where)
     try:
         module, params = SAMPLES[name](builder, **options)
     except (TypeError, ValueError) as error:
@@ -71,3 +71,14 @@ def _known(name: str | None) -> str:
     if found not in DIALECTS:
         raise UnknownName("dialect", found, DIALECTS)
     return found
+
+
+def _builder_of(dialect: str) -> Builder:
+    """Return an empty builder of a dialect; it imports TVM."""
+    if dialect == "relay":
+        from workbench.samples._relay import RelayBuilder
+
+        return RelayBuilder()
+    from workbench.samples._relax import RelaxBuilder
+
+    return RelaxBuilder()

@@ -11,9 +11,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from workbench.errors import UnknownName
-from workbench.graph.nodes import DIALECTS
-
 Value = Any
 "an expression of the dialect"
 Built = tuple[Any, dict[str, Any]]
@@ -116,16 +113,3 @@ class Builder(Protocol):
     def average_pool(self, x: Value, channels: int) -> Value:
         """Return the mean of each channel, as a matrix of one row."""
         ...
-
-
-def builder_of(dialect: str) -> Builder:
-    """Return an empty builder of a dialect; it imports TVM."""
-    if dialect == "relay":
-        from workbench.samples._relay import RelayBuilder
-
-        return RelayBuilder()
-    if dialect == "relax":
-        from workbench.samples._relax import RelaxBuilder
-
-        return RelaxBuilder()
-    raise UnknownName("dialect", dialect, DIALECTS)
