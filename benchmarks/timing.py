@@ -19,6 +19,7 @@ from benchmarks.bar import Bar, show
 from workbench.dialects.relay import build
 from workbench.measurement.measure import measure_one
 from workbench.measurement.sampling import sample
+from workbench.measurement.timing import Limits
 from workbench.measurement.verdict import Ratio, compared
 from workbench.pipeline.config import Config
 from workbench.worker import limits
@@ -107,9 +108,9 @@ def _watched() -> Iterator[list[int]]:
 def toggle() -> float:
     """Seconds until a configuration that was never built has its row; child and reference are there already."""
     workload = wb.samples.load("parallel_cast")
-    measure_one(workload, Config(), "llvm", budget=1.0)
+    measure_one(workload, Config(), "llvm", Limits())
     started = time.perf_counter()
-    row = measure_one(workload, Config(disabled=("EliminateCommonSubexpr",)), "llvm", budget=1.0)
+    row = measure_one(workload, Config(disabled=("EliminateCommonSubexpr",)), "llvm", Limits())
     assert row["status"] == "ok", row["message"]
     return time.perf_counter() - started
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from workbench.measurement.race import Race
+from workbench.measurement.timing import Limits
 from workbench.pipeline.config import Config
 from workbench.widgets.workbench import measurements
 from workbench.widgets.workbench.measurements import Measurements
@@ -30,13 +31,11 @@ class Bench:
         self.workload: Any = "a workload, which only the replaced functions see"
         self.measures = Measurements(self.workload, "llvm", 0.1, lambda: None, lambda busy: None, self.errors.append)
 
-    def _measure(
-        self, workload: object, config: Config, target: str, cancelled: Callable[[], bool], **_: object
-    ) -> dict[str, Any]:
+    def _measure(self, workload: object, config: Config, target: str, limits: Limits, **_: object) -> dict[str, Any]:
         self.begun.append(config.label)
         self.started[config].set()
         while not self.go.wait(0.01):
-            if cancelled():
+            if limits.cancelled():
                 return {"config": config.label, "status": "cancelled", "message": ""}
         return {"config": config.label, "status": "ok", "message": ""}
 

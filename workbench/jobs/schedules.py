@@ -6,8 +6,9 @@ A job is one candidate, so that a search can be paused between two, and each is 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -71,28 +72,26 @@ def _records(here: Tuning, database: Any, modules: Mapping[str, Any]) -> dict[st
     return found
 
 
-def step(
-    workload: Workload,
-    *,
-    target: str,
-    config: Mapping[str, Any],
-    folder: str,
-    function: str,
-    trials: int,
-    upto: int,
-    seed: int,
-    cores: list[int],
-    cost_model: str,
-    progress: Progress,
-) -> dict[str, Any]:
-    """Try the next candidate for one kernel; it is in the database when this returns.
+@dataclass(frozen=True)
+class StepRequest:
+    """One candidate to try for a kernel."""
 
-    Parameters
-    ----------
-    target
-        As `tasks` gave it.
-    trials, upto
-        Candidates to try; how many that makes with those of before.
+    target: str
+    "as `tasks` returned it"
+    config: Mapping[str, Any]
+    folder: str
+    function: str
+    trials: int
+    "candidates to try"
+    upto: int
+    "how many that makes with those of before"
+    seed: int
+    cores: Sequence[int]
+    cost_model: str
+
+
+def step(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, Any]:
+    """Try the next candidate for one kernel (a StepRequest); it is in the database when this returns.
 
     Returns
     -------
@@ -101,14 +100,17 @@ def step(
         search is over.
     """
     global _open
-    if _open is None or _open.key != (folder, function, upto):
+    request = StepRequest(**asked)
+    key = (request.folder, request.function, request.upto)
+    if _open is None or _open.key != key:
         close()
-        module = _module(workload, target, config, folder, function, progress)
+        module = _module(workload, request, progress)
         here = dialect(workload.dialect).tuning
-        effort = Effort(trials, seed, tuple(cores), cost_model)
-        _open = _Open((folder, function, upto), here.key_of(module))
-        _open.lock.enter_context(locked(Path(folder)))
-        _open.search = search(workload.dialect, module, function, target, opened(here, folder), effort, _open.told)
+        effort = Effort(request.trials, request.seed, tuple(request.cores), request.cost_model)
+        _open = _Open(key, here.key_of(module))
+        _open.lock.enter_context(locked(Path(request.folder)))
+        database = opened(here, request.folder)
+        _open.search = search(workload.dialect, module, request.function, request.target, database, effort, _open.told)
     _open.progress = progress
     try:
         tried = next(_open.search, None)
@@ -116,7 +118,7 @@ def step(
         close()
         raise
     if tried is None:
-        note_done(Path(folder), _open.hashed, upto)
+        note_done(Path(request.folder), _open.hashed, request.upto)
         close()
         return {"tried": None}
     us = None if tried.seconds is None else 1e6 * tried.seconds
@@ -146,11 +148,10 @@ class _Open:
 _open: _Open | None = None
 
 
-def _module(
-    workload: Workload, target: str, config: Mapping[str, Any], folder: str, function: str, progress: Progress
-) -> Any:
-    """What is to be scheduled for a function."""
-    if (target, repr(config)) not in _modules.get(workload, {}):
+def _module(workload: Workload, request: StepRequest, progress: Progress) -> Any:
+    """Return the module to schedule for a function."""
+    place = request.target, repr(request.config)
+    if place not in _modules.get(workload, {}):
         # a new process, because the one before was ended
-        tasks(workload, target=target, config=config, folder=folder, progress=progress)
-    return _modules[workload][target, repr(config)][function]
+        tasks(workload, target=request.target, config=request.config, folder=request.folder, progress=progress)
+    return _modules[workload][place][request.function]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
@@ -16,7 +16,7 @@ from workbench.measurement.verdict import NOISE, NOISE_COLUMNS, VERDICT, judge_r
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.targets import TargetLike, target_text
-from workbench.worker.parent import Progress, never
+from workbench.worker.parent import Progress, never, silent
 from workbench.worker.reporting import reported
 
 if TYPE_CHECKING:
@@ -74,62 +74,75 @@ def ablate(
     import pandas as pd
 
     rows: Rows = []
-    how = {"pipeline": pipeline, "opt_level": opt_level, "passes": passes, "directions": directions, "timed": timed}
-    with reported(progress, f"Ablating the passes of {workload.name}") as say:
-        for found in left_out(workload, target_text(target), **how, budget=budget, progress=say, cancelled=cancelled):
-            rows = found
+    with reported(progress, f"Ablating the passes of {workload.name}") as report:
+        request = AblationRequest(
+            workload=workload,
+            target=target_text(target),
+            pipeline=pipeline,
+            opt_level=opt_level,
+            passes=passes,
+            directions=directions,
+            timed=timed,
+            budget=budget,
+            progress=report,
+            cancelled=cancelled,
+        )
+        for rows in ablation_rows(request):  # noqa: B007  the last list is complete
+            pass
     return pd.DataFrame(rows)
 
 
-def left_out(
-    workload: Workload,
-    target: str,
-    *,
-    pipeline: Pipeline | str | Config | None,
-    opt_level: int,
-    passes: Sequence[str] | None,
-    directions: Sequence[str],
-    timed: bool,
-    budget: float,
-    progress: Progress,
-    cancelled: Callable[[], bool],
-    raced: Callable[[int, Config, Config, Race], None] = lambda *_: None,
-) -> Iterator[Rows]:
-    """The rows of an ablation as they fill: first the counts, then the races.
+@dataclass(frozen=True)
+class AblationRequest:
+    """An ablation to do; the fields are parameters of `wb.ablate`."""
 
-    Parameters
-    ----------
-    raced
-        Given each race: the place of its row, the configuration without the pass, that with all, and the race.
-    """
-    for direction in directions:
+    workload: Workload
+    target: str
+    pipeline: Pipeline | str | Config | None = None
+    opt_level: int = 3
+    passes: Sequence[str] | None = None
+    directions: Sequence[str] = (WITHOUT,)
+    timed: bool = True
+    budget: float = 2.0
+    progress: Progress = silent
+    cancelled: Callable[[], bool] = never
+    raced: Callable[[int, Config, Config, Race], None] = lambda *_: None
+    """Called with each race: the place of its row, the configuration without the pass, the one with all passes, and
+    the race."""
+
+
+def ablation_rows(request: AblationRequest) -> Iterator[Rows]:
+    """Yield the rows of an ablation as they fill: first the counts, then the races."""
+    workload, target, cancelled = request.workload, request.target, request.cancelled
+    for direction in request.directions:
         if direction not in (WITHOUT, ONLY):
             raise UnknownName("direction of an ablation", direction, (WITHOUT, ONLY))
-    given = switches(workload, pipeline, opt_level)
-    progress("Running the passes", None)
-    places = (
-        sorted(effective(workload, given, target, cancelled)) if passes is None else [given.place(n) for n in passes]
-    )
+    given = switches(workload, request.pipeline, request.opt_level)
+    request.progress("Running the passes", None)
+    if request.passes is None:
+        places = sorted(effective(workload, given, target, cancelled))
+    else:
+        places = [given.place(name) for name in request.passes]
     whole = given.with_only(given.all, "all passes")
-    cases = [(NOTHING, CONTROL, whole), *_cases(given, places, directions)]
+    cases = [(NOTHING, CONTROL, whole), *_cases(given, places, request.directions)]
     counting = Counting(workload, target)
     rows: Rows = []
     for place, (name, direction, config) in enumerate(cases):
         if cancelled():
             return
-        progress(f"Counting {direction} {name}", place / len(cases))
+        request.progress(f"Counting {direction} {name}", place / len(cases))
         rows.append({"pass": name, "direction": direction, "config": config.label, **counting.row(config)})
         yield list(rows)
-    for place, (name, direction, config) in enumerate(cases if timed else ()):
+    for place, (name, direction, config) in enumerate(cases if request.timed else ()):
         if cancelled():
             return
-        progress(f"Racing {direction} {name}", place / len(cases))
-        found = _raced(workload, config, whole, target, budget, cancelled)
+        request.progress(f"Racing {direction} {name}", place / len(cases))
+        found = _raced(request, config, whole)
         rows[place] = {**rows[place], **(_columns(found, config, workload) if isinstance(found, Race) else found)}
         rows[place] |= _verdict(rows[place], rows[0])
         if isinstance(found, Race):
             control = ratio_of(rows[0])
-            raced(place, config, whole, replace(found, noise=(*found.noise, *([control] if control else []))))
+            request.raced(place, config, whole, replace(found, noise=(*found.noise, *([control] if control else []))))
         yield list(rows)
 
 
@@ -141,19 +154,18 @@ def _cases(given: Switches, places: Sequence[int], directions: Sequence[str]) ->
             yield name, direction, given.with_only(on, f"{direction} {name}")
 
 
-def _raced(
-    workload: Workload, config: Config, whole: Config, target: str, budget: float, cancelled: Callable[[], bool]
-) -> Race | dict[str, Any]:
-    """The race; or the status and the sentence of a row that has none."""
+def _raced(request: AblationRequest, config: Config, whole: Config) -> Race | dict[str, Any]:
+    """Return the race; or the status and the sentence of a row that has none."""
+    limits = {"budget": request.budget, "cancelled": request.cancelled}
     try:
-        return race(workload, config, whole, target, budget=budget, cancelled=cancelled)
+        return race(request.workload, config, whole, request.target, **limits)
     except WorkbenchError as error:
         return {"status": status_of(error), "message": str(error)}
 
 
 def _columns(found: Race, config: Config, workload: Workload) -> dict[str, Any]:
     if config.label in found.wrong:
-        # the time of a wrong answer says nothing about a pass
+        # the time of a wrong answer is no measure of a pass
         return {"status": WRONG, "message": found.note, "target": found.target}
     told = {"ratio": found.ratio, "low": found.low, "high": found.high, "rounds": found.rounds}
     own = [(each.ratio, each.low, each.high) for each in found.noise[:1]]

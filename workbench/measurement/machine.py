@@ -16,20 +16,6 @@ import numpy as np
 from workbench.worker.cuda import gpu
 from workbench.worker.host import cores, cpu_features, cpu_model, memory_gib
 
-CONDITIONS = (
-    "tvm",
-    "dialect",
-    "cpu",
-    "cpu_features",
-    "cores",
-    "threads",
-    "gpu",
-    "gpu_clock_mhz",
-    "driver",
-    "machine",
-)
-"columns of a row"
-
 
 def conditions(dialect: str) -> dict[str, Any]:
     """The conditions here and now, by column.

@@ -12,14 +12,14 @@ from workbench.dialects.entries import Shapes, chosen
 from workbench.errors import WorkbenchError, WorkerLost
 from workbench.measurement.remote.devices import Part, measured_with
 from workbench.measurement.remote.tracker import Tracker
-from workbench.measurement.row import COLUMNS, FAILED, INTERRUPTED, begun, new_run, status_of, table
+from workbench.measurement.row import FAILED, INTERRUPTED, Row, new_row, new_run, table
 from workbench.measurement.store import append
 from workbench.measurement.timing import Limits, Subject, measured
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.targets import TargetLike, target_text, target_texts
-from workbench.worker.parent import Progress, never, silent
+from workbench.worker.parent import Progress, never
 from workbench.worker.reporting import reported
 
 if TYPE_CHECKING:
@@ -92,10 +92,10 @@ def measure(
     workload = chosen(workload, entry, shapes)
     runner, run, wanted = Runner(workload), new_run(), target_texts(targets)
     asked = [(given, target) for given in _listed(configs) for target in wanted]
-    rows: dict[int, dict[str, Any]] = {}
+    rows: dict[int, Row] = {}
 
-    def keep(place: int, row: dict[str, Any]) -> None:
-        rows[place] = finished(row, store)
+    def keep(place: int, row: Row) -> None:
+        rows[place] = keep_row(row, store)
 
     try:
         with reported(progress, f"Measuring {workload.name}") as report:
@@ -109,14 +109,14 @@ def measure(
                 measured_with(parts, how, executor, keep)
     except KeyboardInterrupt:
         for place, (given, target) in enumerate(asked):
-            rows.setdefault(place, _interrupted(begun(workload, given[0], target, run)))
-    return table([rows[place] for place in range(len(asked))])
+            rows.setdefault(place, _interrupted(new_row(workload, given[0], target, run)))
+    return table([rows[place].to_data() for place in range(len(asked))])
 
 
-def finished(row: dict[str, Any], store: bool) -> dict[str, Any]:
-    """Return a row that is complete; it is kept at once, so that a killed notebook does not lose it."""
+def keep_row(row: Row, store: bool) -> Row:
+    """Return a complete row; if wanted, it is on the disk first, so that a killed notebook does not lose it."""
     if store:
-        append(row)
+        append(row.to_data())
     return row
 
 
@@ -135,10 +135,10 @@ def _within(progress: Progress, place: int, total: int, label: str) -> Progress:
     return say
 
 
-def _interrupted(row: dict[str, Any]) -> dict[str, Any]:
+def _interrupted(row: Row) -> Row:
     """Return the row of a configuration that was not measured before an interrupt; `wb.history` does not keep it."""
     message = "interrupted before it was measured; call wb.measure again with this configuration"
-    return {**row, "status": INTERRUPTED, "message": message}
+    return replace(row, status=INTERRUPTED, message=message)
 
 
 def _listed(configs: Iterable[Any]) -> list[tuple[Config, Pipeline | None]]:
@@ -149,14 +149,14 @@ def _listed(configs: Iterable[Any]) -> list[tuple[Config, Pipeline | None]]:
     ]
 
 
-def _row(part: Part, how: Limits) -> dict[str, Any]:
+def _row(part: Part, how: Limits) -> Row:
     return part.row if part.subject is None else measured(part.subject, part.target, how, part.row)
 
 
 def _part(runner: Runner, given: tuple[Config, Pipeline | None], target: str, how: Limits, run: str) -> Part:
     """What is to be measured, and the row for it; a pipeline that fails has finished its row."""
     config, pipeline = given
-    row = begun(runner.workload, config, target, run)
+    row = new_row(runner.workload, config, target, run)
     try:
         if how.cancelled():
             raise WorkerLost("cancelled before it was measured", "cancelled")
@@ -164,7 +164,7 @@ def _part(runner: Runner, given: tuple[Config, Pipeline | None], target: str, ho
         if pipeline is not None:
             subject = Subject(runner.workload, _made(runner, pipeline, config), config, config.context())
     except WorkbenchError as error:
-        return Part({**row, "status": status_of(error), "message": str(error)}, None, target)
+        return Part(row.failed(error), None, target)
     return Part(row, subject, target)
 
 
@@ -177,37 +177,29 @@ def _made(runner: Runner, pipeline: Pipeline, config: Config) -> Workload:
 
 
 def failed_row(config: Config, target: str, message: str) -> dict[str, Any]:
-    """The row of a configuration that gave no numbers."""
-    row = {"config": config.label, "target": target, "asked_target": target, "status": FAILED, "message": message}
-    return {**dict.fromkeys(COLUMNS), **row, "pipeline": config.pipeline}
+    """Return the row of a configuration that gave no numbers, as a dict."""
+    return Row(config.label, target, target, config.pipeline, FAILED, message).to_data()
 
 
 def measure_one(
     workload: Workload,
     config: Config,
     target: TargetLike,
+    limits: Limits,
     *,
     origin: Workload | None = None,
-    budget: float = 1.0,
-    timeout: float = 600.0,
-    memory: int | None = None,
-    seed: int = 0,
-    check: bool = True,
-    per_kernel: bool = False,
     store: bool = True,
-    progress: Progress = silent,
-    cancelled: Callable[[], bool] = never,
 ) -> dict[str, Any]:
-    """One row for `workload`, compiled as `config` says; for a configuration with a pipeline, what the pipeline made.
+    """Measure one configuration of `workload`, which has run the configuration's pipeline if there is one.
 
-    Failures are rows too: nothing but a programming error is raised.
+    Failures are rows too.
 
     Parameters
     ----------
     origin
-        What the pipeline started from: its outputs are those to compare with.
+        The workload before the pipeline; outputs are compared with its outputs.
     """
     start, target = workload if origin is None else origin, target_text(target)
-    how = Limits(budget, timeout, memory, seed, check, per_kernel, progress, cancelled)
-    row = begun(start, config, target, new_run())
-    return finished(measured(Subject(start, workload, config, config.context()), target, how, row), store)
+    subject = Subject(start, workload, config, config.context())
+    row = measured(subject, target, limits, new_row(start, config, target, new_run()))
+    return keep_row(row, store).to_data()

@@ -1,10 +1,11 @@
-"""A row of `wb.measure`: its columns, what stands in them, and where it goes when it is finished."""
+"""A row of `wb.measure`: its columns, its status, and the table of several rows."""
 
 from __future__ import annotations
 
 import hashlib
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.counted import FAILED as FAILED
 from workbench.dialects.counted import OK as OK
 from workbench.errors import WorkbenchError
-from workbench.measurement.machine import CONDITIONS, conditions
+from workbench.measurement.machine import conditions
 from workbench.measurement.sampling import quartiles
 from workbench.pipeline.config import Config
 from workbench.targets import kind_of
@@ -67,22 +68,78 @@ def may_win(row: Mapping[str, Any]) -> bool:
     return row.get("status") == OK
 
 
-COLUMNS = (
-    *("config", "target", "asked_target", "pipeline", "status", "message"),
-    *("kernels", "functions", "launches", "noops", "traffic_bytes", "flops"),
-    *("median_us", "q1_us", "q3_us", "samples", "number", "settled", "method", "build_seconds"),
-    *("check", "max_abs_error", "max_rel_error"),
-    *("per_kernel", "kernel_method", "kernels_sum_us", "overhead_us", "device", *CONDITIONS),
-    *("remote", "server", "workload", "workload_hash", "measured_at", "run"),
-)
+@dataclass(frozen=True)
+class Row:
+    """A configuration measured for a target. The fields, in this order, are the columns of `wb.measure`.
+
+    A value that is not known is None.
+    """
+
+    config: str
+    target: str
+    asked_target: str
+    pipeline: str
+    status: str | None = None
+    message: str = ""
+    kernels: int | None = None
+    functions: int | None = None
+    launches: int | None = None
+    noops: int | None = None
+    traffic_bytes: int | None = None
+    flops: int | None = None
+    median_us: float | None = None
+    q1_us: float | None = None
+    q3_us: float | None = None
+    samples: Sequence[float] | None = None
+    "seconds of one run each"
+    number: int | None = None
+    "runs of a sample"
+    settled: bool | None = None
+    method: str | None = None
+    build_seconds: float | None = None
+    check: str | None = None
+    max_abs_error: float | None = None
+    max_rel_error: float | None = None
+    per_kernel: Sequence[Mapping[str, Any]] | None = None
+    kernel_method: str | None = None
+    kernels_sum_us: float | None = None
+    overhead_us: float | None = None
+    device: str | None = None
+    tvm: str | None = None
+    dialect: str | None = None
+    cpu: str | None = None
+    cpu_features: str | None = None
+    cores: int | None = None
+    threads: int | None = None
+    gpu: str | None = None
+    gpu_clock_mhz: float | None = None
+    driver: str | None = None
+    machine: str | None = None
+    remote: str | None = None
+    server: str | None = None
+    workload: str | None = None
+    workload_hash: str | None = None
+    measured_at: str | None = None
+    run: str | None = None
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the row as a dict, for a table, a page or the file of measurements."""
+        return dict(vars(self))
+
+    def failed(self, error: WorkbenchError) -> Row:
+        """Return the row of a measurement that an error ended."""
+        return replace(self, status=status_of(error), message=str(error))
 
 
-WHOLE = ("kernels", "functions", "launches", "noops", "traffic_bytes", "flops", "number", "cores", "threads")
-"columns of whole numbers; what is not known is NA there, and makes no fraction of the others"
+COLUMNS = tuple(field.name for field in fields(Row))
+WHOLE = tuple(field.name for field in fields(Row) if field.type == "int | None")
+"columns of whole numbers; an unknown one is NA there, so that the others stay whole numbers"
+OF_THIS_MACHINE = ("cpu", "cpu_features", "cores", "threads", "gpu", "gpu_clock_mhz", "driver", "machine")
+"columns that differ on a device of a tracker"
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows as a DataFrame that has every column; a number that a column cannot hold is NA, and the row's message names it."""
+    """Return a DataFrame with every column. A number that a column cannot hold is NA, and the row's message names it."""
     import pandas as pd
 
     shown = [_held(row) for row in rows]
@@ -98,31 +155,29 @@ def _held(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**row, **dict.fromkeys(lost), "message": "; ".join(filter(None, (row.get("message"), said)))}
 
 
-def begun(origin: Workload, config: Config, target: str, run: str) -> dict[str, Any]:
-    """A row of which nothing is known but what was asked for.
+def new_row(origin: Workload, config: Config, target: str, run: str) -> Row:
+    """Return a row before its measurement.
 
     Parameters
     ----------
     origin
-        What was given to be measured, before any pass.
+        The workload that was given to be measured, before any pass.
     run
-        What rows of one call have in common.
+        A name that the rows of one call share.
     """
-    row: dict[str, Any] = dict.fromkeys(COLUMNS)
-    asked = {"config": config.label, "target": target, "asked_target": target, "pipeline": config.pipeline}
-    when = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    return {
-        **row,
-        **asked,
+    return Row(
+        config=config.label,
+        target=target,
+        asked_target=target,
+        pipeline=config.pipeline,
+        check="not checked: it was not run",
+        device=device_of(target),
         **conditions(origin.dialect),
-        "message": "",
-        "check": "not checked: it was not run",
-        "device": device_of(target),
-        "workload": origin.name,
-        "workload_hash": workload_hash(origin),
-        "measured_at": when,
-        "run": run,
-    }
+        workload=origin.name,
+        workload_hash=workload_hash(origin),
+        measured_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        run=run,
+    )
 
 
 def new_run() -> str:
@@ -140,47 +195,52 @@ def device_of(target: str) -> str:
     return "cpu" if kind in ("llvm", "c") else kind
 
 
-def counted(found: Kernels) -> dict[str, Any]:
-    """The columns that a count fills."""
-    return {
-        "target": found.target,
-        "kernels": found.calls,
-        "functions": found.functions,
-        "launches": found.launches,
-        "noops": found.noops,
-        "traffic_bytes": found.traffic_bytes,
-        "flops": found.flops,
-        "build_seconds": found.build_seconds,
-    }
+def with_counts(row: Row, found: Kernels) -> Row:
+    """Return a row with the counts of a build."""
+    return replace(
+        row,
+        target=found.target,
+        kernels=found.calls,
+        functions=found.functions,
+        launches=found.launches,
+        noops=found.noops,
+        traffic_bytes=found.traffic_bytes,
+        flops=found.flops,
+        build_seconds=found.build_seconds,
+    )
 
 
-def timed(answer: Mapping[str, Any], not_checked: str) -> dict[str, Any]:
-    """The columns that a run fills.
+_TIMED = (
+    *("samples", "number", "settled", "method", "max_abs_error", "max_rel_error", "per_kernel", "kernel_method"),
+    *("threads", "gpu_clock_mhz"),
+)
+"columns that the job's answer has by the same name"
+
+
+def with_times(row: Row, answer: Mapping[str, Any], not_checked: str) -> Row:
+    """Return a row with the times of a run.
 
     Parameters
     ----------
     answer
         Of the job `run`.
     not_checked
-        Why the outputs were not compared, where they were not.
+        The reason if the outputs were not compared.
     """
     low, middle, high = (1e6 * seconds for seconds in quartiles(answer["samples"]))
-    names = (
-        *("samples", "number", "settled", "method", "max_abs_error", "max_rel_error", "per_kernel", "kernel_method"),
-        *("threads", "gpu_clock_mhz"),
-    )
     same = answer.get("same")
-    check = f"not checked: {not_checked}" if same is None else OK if same else WRONG
-    return {
-        **{name: answer.get(name) for name in names},
-        "status": WRONG if same is False else OK,
-        "message": f"the outputs are not the reference's: {answer['said']}" if same is False else "",
-        "check": check,
-        "median_us": middle,
-        "q1_us": low,
-        "q3_us": high,
+    known = {name: answer.get(name) for name in _TIMED} | answer.get("conditions", {})
+    return replace(
+        row,
+        **known,
+        status=WRONG if same is False else OK,
+        message=f"the outputs are not the reference's: {answer['said']}" if same is False else "",
+        check=f"not checked: {not_checked}" if same is None else OK if same else WRONG,
+        median_us=middle,
+        q1_us=low,
+        q3_us=high,
         **_summed(answer.get("per_kernel"), middle),
-    }
+    )
 
 
 def _summed(kernels: list[dict[str, Any]] | None, total_us: float) -> dict[str, Any]:

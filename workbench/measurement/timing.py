@@ -17,7 +17,7 @@ from workbench.errors import MeasureError, NoDevice, WorkbenchError
 from workbench.measurement.kernels import from_result
 from workbench.measurement.remote.executor import counts_in
 from workbench.measurement.remote.tracker import Tracker
-from workbench.measurement.row import counted, device_of, status_of, timed
+from workbench.measurement.row import Row, device_of, with_counts, with_times
 from workbench.pipeline.config import Config, check_config
 from workbench.worker.cuda import CudaFacts, why_not
 from workbench.worker.parent import Progress, never, silent, worker
@@ -104,62 +104,47 @@ class Subject:
         return Subject(workload, workload, config, config)
 
 
-def measured(subject: Subject, target: str, how: Limits, row: dict[str, Any]) -> dict[str, Any]:
-    """The row with all that could be found out; what ends early says in `status` and `message` how."""
+def measured(subject: Subject, target: str, limits: Limits, row: Row) -> Row:
+    """Build, check and time; a failure is in the row's `status` and `message`."""
     try:
         check_config(subject.origin, subject.config)
-        missing = "" if how.tracker else no_device(subject.program, target, how)
-        row = row | built(subject, target, how)
+        missing = "" if limits.tracker else no_device(subject.program, target, limits)
+        row = _built(subject, target, limits, row)
         if missing:
             raise NoDevice(missing)
-        row = row | ran(subject, target, how)
+        return _run(subject, target, limits, row)
     except WorkbenchError as error:
-        return {**row, "status": status_of(error), "message": str(error)}
-    return row
+        return row.failed(error)
 
 
-def built(subject: Subject, target: str, how: Limits) -> dict[str, Any]:
-    """Compile in the child, which keeps the build: the columns of the counts.
-
-    Raises
-    ------
-    MeasureError
-        It does not compile.
-    """
+def _built(subject: Subject, target: str, limits: Limits, row: Row) -> Row:
+    """Compile in the child, which keeps the build, and return the row with its counts."""
     if subject.folder is not None:
-        return counted(from_result(counts_in(subject.folder), subject.config))
-    arguments = {"target": target, "config": subject.build.to_data()}
-    found = worker(how.role).run("build", subject.program, arguments, **how.of_a_job)
-    return counted(from_result(found, subject.config))
+        found = counts_in(subject.folder)
+    else:
+        request = {"target": target, "config": subject.build.to_data()}
+        found = worker(limits.role).run("build", subject.program, request, **limits.of_a_job)
+    return with_counts(row, from_result(found, subject.config))
 
 
-def ran(subject: Subject, target: str, how: Limits) -> dict[str, Any]:
-    """Run what was built on its device: the columns of times and of the check.
-
-    Raises
-    ------
-    NoDevice
-        There is none here.
-    MeasureError
-        It does not run.
-    """
-    expected, why = reference(subject.origin, how.seed, **how.of_a_job) if how.check else (None, "check=False")
-    limits, tracker = how.of_a_job, how.tracker
+def _run(subject: Subject, target: str, limits: Limits, row: Row) -> Row:
+    """Run the build on its device, and return the row with its times and the check of its outputs."""
+    expected, why = reference(subject.origin, limits.seed, **limits.of_a_job) if limits.check else (None, "check=False")
+    tracker, of_a_job = limits.tracker, limits.of_a_job
     request = TimeRequest(
         target=target,
         config=subject.build.to_data(),
-        budget=how.budget,
-        seed=how.seed,
+        budget=limits.budget,
+        seed=limits.seed,
         reference=None if expected is None else str(expected),
-        per_kernel=how.per_kernel,
+        per_kernel=limits.per_kernel,
         folder=None if subject.folder is None else str(subject.folder),
-        tracker=None if tracker is None else tracker.for_job(how.timeout),
+        tracker=None if tracker is None else tracker.for_job(limits.timeout),
     )
     if tracker is not None:
-        limits["timeout"] = tracker.patience(how.timeout)
-    is_local = request.folder is None and tracker is None
-    answer = worker(how.role).run("run" if is_local else "run_elsewhere", subject.program, asdict(request), **limits)
-    return {**timed(answer, why), **answer.get("conditions", {})}
+        of_a_job["timeout"] = tracker.patience(limits.timeout)
+    job = "run" if subject.folder is None and tracker is None else "run_elsewhere"
+    return with_times(row, worker(limits.role).run(job, subject.program, asdict(request), **of_a_job), why)
 
 
 def no_device(workload: Workload, target: str, how: Limits) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
@@ -64,44 +65,58 @@ def waterfall(
     import pandas as pd
 
     rows: Rows = []
-    how = {"opt_level": opt_level, "timed": timed, "budget": budget, "check": check, "store": store}
-    with reported(progress, f"Running the passes of {workload.name}") as say:
-        for found in stages(workload, pipeline, target_text(target), **how, progress=say, cancelled=cancelled):
-            rows = found
+    with reported(progress, f"Running the passes of {workload.name}") as report:
+        request = WaterfallRequest(
+            workload=workload,
+            target=target_text(target),
+            pipeline=pipeline,
+            opt_level=opt_level,
+            timed=timed,
+            budget=budget,
+            check=check,
+            store=store,
+            progress=report,
+            cancelled=cancelled,
+        )
+        for rows in waterfall_rows(request):  # noqa: B007  the last list is complete
+            pass
     return pd.DataFrame(rows)
 
 
-def stages(
-    workload: Workload,
-    pipeline: Pipeline | str | Config | None,
-    target: str,
-    *,
-    opt_level: int,
-    timed: bool,
-    budget: float,
-    check: bool,
-    store: bool,
-    progress: Progress,
-    cancelled: Callable[[], bool],
-) -> Iterator[Rows]:
-    """The rows of a waterfall as they fill: first the counts, then the times."""
-    given = switches(workload, pipeline, opt_level)
-    counting = Counting(workload, target)
+@dataclass(frozen=True)
+class WaterfallRequest:
+    """A waterfall to make; the fields are parameters of `wb.waterfall`."""
+
+    workload: Workload
+    target: str
+    pipeline: Pipeline | str | Config | None = None
+    opt_level: int = 3
+    timed: bool = True
+    budget: float = 0.5
+    check: bool = True
+    store: bool = True
+    progress: Progress = silent
+    cancelled: Callable[[], bool] = never
+
+
+def waterfall_rows(request: WaterfallRequest) -> Iterator[Rows]:
+    """Yield the rows of a waterfall as they fill: first the counts, then the times."""
+    given = switches(request.workload, request.pipeline, request.opt_level)
+    counting = Counting(request.workload, request.target)
     configs = [given.with_only((), START)]
     configs += [given.with_only(given.all[: place + 1], f"... {name}") for place, name in enumerate(given.names)]
     rows: Rows = []
     for place, (name, config) in enumerate(zip((START, *given.names), configs, strict=True)):
-        if cancelled():
+        if request.cancelled():
             return
-        progress(f"Counting after {name}", place / len(configs))
+        request.progress(f"Counting after {name}", place / len(configs))
         rows.append({"pass": name, "config": config.label, **counting.row(config)})
         yield list(rows)
-    for place in to_time(rows) if timed else ():
-        if cancelled():
+    for place in to_time(rows) if request.timed else ():
+        if request.cancelled():
             return
-        progress(f"Timing after {rows[place]['pass']}", place / len(configs))
-        row = _timed(workload, configs[place], target, budget, check, store, cancelled)
-        rows[place] = {**rows[place], **row}
+        request.progress(f"Timing after {rows[place]['pass']}", place / len(configs))
+        rows[place] = {**rows[place], **_timed(request, configs[place])}
         yield list(rows)
 
 
@@ -111,18 +126,17 @@ def to_time(rows: Rows) -> list[int]:
     return [place for place, now in enumerate(counts) if place == 0 or None in now or now != counts[place - 1]]
 
 
-def _timed(
-    workload: Workload,
-    config: Config,
-    target: str,
-    budget: float,
-    check: bool,
-    store: bool,
-    cancelled: Callable[[], bool],
-) -> dict[str, Any]:
-    """What a measurement adds to a row; its own counts stay as they were found from the passes."""
+def _timed(request: WaterfallRequest, config: Config) -> dict[str, Any]:
+    """Return the columns that a measurement adds to a row; the row keeps the counts of its passes."""
     table = measure(
-        workload, [config], [target], budget=budget, check=check, store=store, progress=silent, cancelled=cancelled
+        request.workload,
+        [config],
+        [request.target],
+        budget=request.budget,
+        check=request.check,
+        store=request.store,
+        progress=silent,
+        cancelled=request.cancelled,
     )
     raise_interrupt(table)
     return {name: value for name, value in table.to_dict("records")[0].items() if name not in ("config", *COUNTED)}

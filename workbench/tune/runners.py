@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from workbench.errors import NoServer
-from workbench.measurement.remote.devices import MOST
+from workbench.measurement.remote.devices import MOST_DEVICES
 from workbench.measurement.remote.tracker import Tracker
 from workbench.tune.trial import Trial
 
@@ -102,7 +102,7 @@ class RPCRunner:
 
     def _count_servers(self) -> int:
         try:
-            return min(MOST, len(self._tracker.servers()))
+            return min(MOST_DEVICES, len(self._tracker.servers()))
         except NoServer:
             return 0  # a tracker that is started again is as good as before
 

@@ -12,17 +12,17 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost
 from workbench.measurement.remote.executor import submitted
 from workbench.measurement.remote.tracker import Tracker, target_there
-from workbench.measurement.row import status_of
+from workbench.measurement.row import OF_THIS_MACHINE, Row
 from workbench.measurement.timing import Limits, Subject, measured, reference
 from workbench.pipeline.config import check_config
 from workbench.worker.parent import Worker, worker
 
-MOST = 8
+MOST_DEVICES = 8
 "devices used at once: each costs this machine a process that has TVM in it"
 _choosing = threading.Lock()
 _taken: set[int] = set()
@@ -45,7 +45,7 @@ def spread(tracker: Tracker, tasks: Sequence[Task[_T]]) -> Iterator[tuple[int, _
     MeasureError
         The tracker does not answer.
     """
-    lanes = max(1, min(MOST, len(tasks), len(tracker.servers())))
+    lanes = max(1, min(MOST_DEVICES, len(tasks), len(tracker.servers())))
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     answers: queue.SimpleQueue[tuple[int, _T | None, BaseException | None]] = queue.SimpleQueue()
     for place in range(len(tasks)):
@@ -102,22 +102,20 @@ def _stopping() -> Iterator[threading.Event]:
 
 
 POLL_SECONDS = 0.1
-ELSEWHERE = ("cpu", "cpu_features", "cores", "threads", "gpu", "gpu_clock_mhz", "driver", "machine")
-"conditions of this machine, which are not those of a device behind a tracker"
 
 
 @dataclass(frozen=True)
 class Part:
     """A row that is to be filled."""
 
-    row: dict[str, Any]
+    row: Row
     subject: Subject | None
     "None where the row is finished, because its pipeline failed"
     target: str
 
 
 def measured_with(
-    parts: Sequence[Part], how: Limits, executor: Executor | None, keep: Callable[[int, dict[str, Any]], None]
+    parts: Sequence[Part], how: Limits, executor: Executor | None, keep: Callable[[int, Row], None]
 ) -> None:
     """Fill each row.
 
@@ -156,7 +154,7 @@ def _on_devices(
     orders: Sequence[Future[Path] | None],
     how: Limits,
     tracker: Tracker,
-    keep: Callable[[int, dict[str, Any]], None],
+    keep: Callable[[int, Row], None],
 ) -> None:
     first = next((part.subject for part in parts if part.subject is not None), None)
     if first is not None and how.check:
@@ -183,7 +181,7 @@ def _share(own: Worker, subject: Subject) -> None:
     own.adopt(subject.program, worker().written(subject.program))
 
 
-def _filled(part: Part, order: Future[Path] | None, how: Limits) -> dict[str, Any]:
+def _filled(part: Part, order: Future[Path] | None, how: Limits) -> Row:
     if part.subject is None:
         return part.row
     try:
@@ -192,7 +190,7 @@ def _filled(part: Part, order: Future[Path] | None, how: Limits) -> dict[str, An
         _wait(order, how)
         subject = part.subject if order is None else replace(part.subject, folder=order.result())
     except WorkbenchError as error:
-        return {**part.row, "status": status_of(error), "message": str(error)}
+        return part.row.failed(error)
     return measured(subject, part.target, how, part.row)
 
 
@@ -225,8 +223,8 @@ def _ordered(executor: Executor, part: Part, how: Limits, folder: Path) -> Futur
 
 def _remote(part: Part, tracker: Tracker) -> Part:
     """The row of a device that isn't this machine, and its target, which gets nothing from this machine's CPU or GPU."""
-    row = {**part.row, **dict.fromkeys(ELSEWHERE), "remote": str(tracker)}
+    row = replace(part.row, remote=str(tracker), **dict.fromkeys(OF_THIS_MACHINE))
     try:
         return Part(row, part.subject, target_there(part.target))
     except MeasureError as error:
-        return Part({**row, "status": status_of(error), "message": str(error)}, None, part.target)
+        return Part(row.failed(error), None, part.target)

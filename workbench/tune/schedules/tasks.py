@@ -11,6 +11,7 @@ from workbench.errors import MeasureError, UnknownName, UnknownNode, WorkbenchEr
 from workbench.measurement.measure import measure_one
 from workbench.measurement.race import race
 from workbench.measurement.row import CANCELLED, OK, OUT_OF_MEMORY
+from workbench.measurement.timing import Limits
 from workbench.pipeline.config import Config
 from workbench.tune.schedules.result import Task, TunedSchedules
 
@@ -143,7 +144,7 @@ def measured(
     MeasureError, WorkerLost
         It did not build or run.
     """
-    row = measure_one(workload, config, target, budget=budget / 4, seed=seed, per_kernel=True, **limits)
+    row = measure_one(workload, config, target, Limits(budget=budget / 4, seed=seed, per_kernel=True, **limits))
     if row["status"] in (CANCELLED, "crashed", "timeout", OUT_OF_MEMORY):
         raise WorkerLost(row["message"], row["status"])
     if row["status"] != OK:

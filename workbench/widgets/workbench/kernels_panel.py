@@ -12,6 +12,7 @@ from workbench.measurement.kernels import Kernels, kernels_config
 from workbench.measurement.machine import ceilings
 from workbench.measurement.measure import measure_one
 from workbench.measurement.overlay import joined, nodes_on, overlay_of
+from workbench.measurement.timing import Limits
 from workbench.pipeline.config import Config
 from workbench.plots import figures, time_unit
 from workbench.plots.rows import conditions
@@ -105,12 +106,14 @@ class KernelsPanel(Panel):
             program,
             config,
             self.session.target,
-            budget=0.5,
-            check=False,
-            per_kernel=True,
+            Limits(
+                budget=0.5,
+                check=False,
+                per_kernel=True,
+                progress=task.report_as("Timing kernels"),
+                cancelled=task.cancelled,
+            ),
             store=False,
-            progress=task.report_as("Timing kernels"),
-            cancelled=task.cancelled,
         )
         if not row["per_kernel"]:
             raise WorkbenchError(f"the kernels were not timed: {row['message'] or row['status']}")

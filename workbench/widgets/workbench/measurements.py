@@ -13,6 +13,7 @@ from workbench.measurement.count import count_config
 from workbench.measurement.measure import failed_row, measure_one
 from workbench.measurement.race import Race, race
 from workbench.measurement.row import FAILED, UNDER_WAY, may_win
+from workbench.measurement.timing import Limits
 from workbench.pipeline.config import Config
 from workbench.widgets.background import Background, Busy, Task, wait_all
 
@@ -151,10 +152,12 @@ class Measurements:
             workload,
             config,
             self.target,
+            Limits(
+                budget=self.budget,
+                progress=lambda what, fraction: task.report(f"{what}: {config.label}", fraction),
+                cancelled=task.cancelled,
+            ),
             origin=self.origin,
-            budget=self.budget,
-            progress=lambda what, fraction: task.report(f"{what}: {config.label}", fraction),
-            cancelled=task.cancelled,
         )
         self._set(config, row)
 

@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 
 from workbench import plots
-from workbench.measurement.ablation import left_out
+from workbench.measurement.ablation import AblationRequest, ablation_rows
 from workbench.measurement.race import Race
 from workbench.measurement.row import COUNTED, failure
 from workbench.measurement.verdict import NOISE_COLUMNS, RACED, VERDICT, judge_row, ratio_of
-from workbench.measurement.waterfall import stages
+from workbench.measurement.waterfall import WaterfallRequest, waterfall_rows
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.plots.ablation import headline
@@ -88,18 +88,18 @@ class WaterfallPanel(PassesPanel):
 
     def found(self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task) -> Iterator[Rows]:
         """As `wb.waterfall`."""
-        return stages(
-            self.session.workload,
-            pipeline,
-            self.session.target,
+        request = WaterfallRequest(
+            workload=self.session.workload,
+            target=self.session.target,
+            pipeline=pipeline,
             opt_level=opt_level,
             timed=timed,
-            budget=0.5,
             check=False,
             store=False,
             progress=task.report_as("Waterfall"),
             cancelled=lambda: not task.wanted,
         )
+        return waterfall_rows(request)
 
     def act(self, what: str, arg: str) -> None:
         if what == "waterfall-time":
@@ -160,19 +160,18 @@ class AblationPanel(PassesPanel):
     def found(self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task) -> Iterator[Rows]:
         """As `wb.ablate`."""
         self._pairs, self._withdrawn = {}, set()
-        return left_out(
-            self.session.workload,
-            self.session.target,
+        request = AblationRequest(
+            workload=self.session.workload,
+            target=self.session.target,
             pipeline=pipeline,
             opt_level=opt_level,
-            passes=None,
-            directions=("without",),
             timed=timed,
             budget=1.0,
             progress=task.report_as("Ablation"),
             cancelled=lambda: not task.wanted,
             raced=lambda *found: self._keep(*found) if task.wanted else None,
         )
+        return ablation_rows(request)
 
     def _keep(self, place: int, config: Config, whole: Config, found: Race) -> None:
         self._pairs[place] = {config.same_build(), whole.same_build()}

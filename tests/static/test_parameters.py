@@ -1,0 +1,33 @@
+"""A function of ours takes a request object instead of many parameters; public functions have keywords for users."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import workbench
+
+MOST_PARAMETERS = 7
+PUBLIC = {
+    *("ablate", "count", "kernels", "measure", "prepared_schedules", "race", "report", "trace_build", "tune"),
+    *("tune_schedules", "waterfall"),
+}
+"functions of the public interface"
+REMAINING: set[tuple[str, str]] = {("tune/run.py", "prepared"), ("widgets/blocks.py", "row")}
+"others that still have more: (file, function)"
+
+
+def long_parameter_lists() -> Iterator[tuple[str, str]]:
+    package = Path(workbench.__file__).parent
+    for path in sorted(package.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or node.name in PUBLIC:
+                continue
+            names = [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            if len([name for name in names if name not in ("self", "cls")]) > MOST_PARAMETERS:
+                yield path.relative_to(package).as_posix(), node.name
+
+
+def test_functions_take_few_parameters() -> None:
+    assert set(long_parameter_lists()) <= REMAINING
