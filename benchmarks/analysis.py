@@ -61,7 +61,7 @@ def fusion() -> list[Bar]:
 
     steps = wb.trace(wb.samples.load("bert"), "SimplifyInference,FuseOps").steps
     graph, module = steps[0].after, steps[0].state_after.module
-    kernels = steps[1].after.kernels()
+    kernels = steps[1].after.kernel_count
     assert len(wb.explain_fusion(graph).kernels) == kernels
     groups = median(lambda: wb.explain_fusion(graph).groups)
     reasons = median(lambda: [d.sentence for d in wb.explain_fusion(graph).decisions])

@@ -56,7 +56,7 @@ def main() -> None:
     ours, peer = interleaved(
         lambda: relay.graph(w.module, "bert"), lambda: relay_viz.RelayVisualizer(w.module, plotter=Nothing())
     )
-    graph = w.graph()
+    graph = w.graph
     started = time.perf_counter()
     encode_graph(relay.graph(w.module, "bert"))
     encoded = time.perf_counter() - started

@@ -159,7 +159,7 @@ def first_paint(view: View) -> list[Bar]:
 def click(view: View) -> list[Bar]:
     """The page's clock and Python's are one: both read the machine's."""
     view.notebook.python('(view.on_msg(lambda _w, m, _b: clicks.append(1000 * time.time() - m["t"])), 0)[1]')
-    node = view.notebook.python('graphs["bert"].ops()[40].id')
+    node = view.notebook.python('graphs["bert"].ops[40].id')
     view.tell(f"view.show([{node}])")
     canvas = view.page.locator("canvas.wb-canvas").last.bounding_box()
     assert canvas
@@ -175,7 +175,7 @@ def frames(view: View, nodes: int) -> list[Bar]:
     """All groups open, constants shown; at reading zoom in the middle of the graph, and the whole graph in view."""
     view.notebook.run_cell(f"graphs[{nodes}] = transformer({nodes})")
     opened = view.show(f"wb.GraphView(graphs[{nodes}], collapsed=[], show_constants=True)")
-    view.tell(f"view.show([graphs[{nodes}].ops()[len(graphs[{nodes}].ops()) // 2].id])")
+    view.tell(f"view.show([graphs[{nodes}].ops[len(graphs[{nodes}].ops) // 2].id])")
     what = f"{nodes:,} nodes, all open"
     assert view.page.evaluate(_DRAWN) == view.notebook.python(f"len(graphs[{nodes}].nodes)"), "not all nodes are drawn"
     scale = view.notebook.python('view.viewport["scale"]')
@@ -194,7 +194,7 @@ def expand(view: View, nodes: int = 10_000) -> list[Bar]:
     view.notebook.run_cell(f"graphs[{nodes}] = transformer({nodes})")
     scopes = f"[g.id for g in graphs[{nodes}].groups if g.kind == 'scope']"
     layers = view.notebook.python(f"len({scopes})")
-    first = f"next(n.id for n in graphs[{nodes}].ops() if graphs[{nodes}].groups[n.group].parent == {scopes}[%d])"
+    first = f"next(n.id for n in graphs[{nodes}].ops if graphs[{nodes}].groups[n.group].parent == {scopes}[%d])"
     chosen = [view.notebook.python(first % layer) for layer in range(layers // 12, layers, layers // 12)]
     view.show(f"wb.GraphView(graphs[{nodes}])")
     closed = [ms for node in chosen for ms in opened(view, node)]

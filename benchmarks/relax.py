@@ -33,8 +33,8 @@ def looked_at() -> list[Bar]:
 
     w = wb.samples.load("bert", layers=12)
     annotated = wb.load(wb.trace(w, KERNELS).result, name="bert")
-    graph = annotated.graph()
-    size = f"{len(w.graph().nodes)} nodes"
+    graph = annotated.graph
+    size = f"{len(w.graph.nodes)} nodes"
     return [
         _bar(
             f"relax bert-12: reading the graph ({size})",

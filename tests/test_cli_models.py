@@ -46,7 +46,7 @@ def test_a_model_is_read_from_a_file(dialect: str, facts: Facts, tmp_path: Path)
     assert main(["show", str(model), "-o", str(tmp_path / "m.html")]) == 0
     assert main(["export", str(model), str(tmp_path / "g.json")]) == 0
     read = wb.Graph.from_json((tmp_path / "g.json").read_text())
-    assert [node.op for node in read.ops()] == [node.op for node in sample.graph().ops()]
+    assert [node.op for node in read.ops] == [node.op for node in sample.graph.ops]
 
 
 @pytest.mark.parametrize(

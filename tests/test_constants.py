@@ -23,7 +23,7 @@ def test_a_module_with_large_constants_comes_back(dialect: str, dtype: str, tmp_
     given = wb.load(module_of(dialect, dtype), name="given")
     back = handed_over(given, tmp_path)
     assert door(dialect).frontend.same(back.module, given.module)
-    assert back.graph().nodes == given.graph().nodes
+    assert back.graph.nodes == given.graph.nodes
     assert back.text() == given.text()
     assert given.text() == wb.load(module_of(dialect, dtype), name="given").text()
 

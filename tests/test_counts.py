@@ -53,7 +53,7 @@ def linked_both_ways(built: Kernels) -> None:
         assert all(built.call_of(node) == [row["index"]] for node in row["nodes"])
         if row["group"] is not None:
             assert built.call_of(graph.groups[row["group"]]) == [row["index"]]
-    computing = {node.id for node in graph.ops()}
+    computing = {node.id for node in graph.ops}
     assert computing == {node for row in built.rows for node in row["nodes"]} & computing
 
 

@@ -37,9 +37,9 @@ def test_an_effect_is_what_the_pass_does_when_it_is_run(dialect: str, facts: Fac
     (effect,) = wb.explore(w, [facts.batch_norm_apart])
     step = wb.trace(w, facts.batch_norm_apart).steps[0]
     assert effect.changed
-    assert effect.diff == step.diff.counts()
+    assert effect.diff == step.diff.counts
     assert effect.delta("nodes") == len(step.after.nodes) - len(step.before.nodes) != 0
-    assert effect.delta("ops") == len(step.after.ops()) - len(step.before.ops())
+    assert effect.delta("ops") == len(step.after.ops) - len(step.before.ops)
 
 
 def test_a_pass_that_changes_nothing_has_no_delta(dialect: str, facts: Facts) -> None:

@@ -18,14 +18,14 @@ def scopes(graph: Graph, id: int) -> list[str]:
 def held(graph: Graph) -> dict[str, int]:
     """For each scope without scopes in it how many operators are in it, in order."""
     found: dict[str, int] = {}
-    for node in graph.ops():
+    for node in graph.ops:
         for name in scopes(graph, node.id)[:1]:
             found[name] = found.get(name, 0) + 1
     return found
 
 
 def test_bert_has_twelve_layers_with_their_weights(dialect):
-    graph = wb.samples.load("bert", dialect=dialect).graph().layered
+    graph = wb.samples.load("bert", dialect=dialect).graph.layered
     found = held(graph)
     assert list(found) == [f"layer_{i}" for i in range(12)]
     assert len({*found.values()} - {found["layer_0"]}) <= 1
@@ -37,14 +37,14 @@ def test_bert_has_twelve_layers_with_their_weights(dialect):
 
 
 def test_resnet_has_blocks_in_stages(dialect):
-    graph = wb.samples.load("resnet18", dialect=dialect).graph().layered
-    found = {tuple(scopes(graph, node.id)) for node in graph.ops()} - {()}
+    graph = wb.samples.load("resnet18", dialect=dialect).graph.layered
+    found = {tuple(scopes(graph, node.id)) for node in graph.ops} - {()}
     assert found == {(f"stage{s}_block{b}", f"stage {s}") for s in range(4) for b in range(2)}
 
 
 @pytest.mark.parametrize("name", ["attention", "branches", "chain", "mlp", "parallel_cast"])
 def test_small_samples_have_none(dialect, name):
-    graph = wb.samples.load(name, dialect=dialect).graph()
+    graph = wb.samples.load(name, dialect=dialect).graph
     assert graph.layered is graph
 
 

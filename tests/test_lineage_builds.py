@@ -19,7 +19,7 @@ def sample(name: str, dialect: str) -> wb.Workload:
 @pytest.mark.parametrize("name", ["mlp", "attention", "branches", "parallel_cast"])
 def test_every_operator_of_the_fused_graph_came_from_somewhere_and_is_in_its_kernel(name: str, dialect: str) -> None:
     t = wb.trace(sample(name, dialect), door(dialect).passes.fusing())
-    for node in t.end.graph.ops():
+    for node in t.end.graph.ops:
         found = t.lineage(-1, node.id)
         assert found.origins, node
         group = t.end.graph.kernel_of(node.id)
@@ -29,7 +29,7 @@ def test_every_operator_of_the_fused_graph_came_from_somewhere_and_is_in_its_ker
 @pytest.mark.parametrize("name", ["mlp", "branches", "conv_bias_batch_norm"])
 def test_every_operator_of_a_build_is_followed_to_a_kernel(name: str, dialect: str) -> None:
     t = wb.trace_build(sample(name, dialect))
-    for node in t.start.graph.ops():
+    for node in t.start.graph.ops:
         found = t.lineage(0, node.id, "before")
         assert found.origins == (node.id,)
         assert found.kernels, str(found)
@@ -37,7 +37,7 @@ def test_every_operator_of_a_build_is_followed_to_a_kernel(name: str, dialect: s
 
 def test_a_conv2d_stays_one_through_a_build(dialect: str) -> None:
     t = wb.trace_build(sample("conv_bias_batch_norm", dialect))
-    (conv,) = (node for node in t.start.graph.ops() if node.op.endswith("nn.conv2d"))
+    (conv,) = (node for node in t.start.graph.ops if node.op.endswith("nn.conv2d"))
     (kernel,) = t.lineage(0, conv.id, "before").kernels
     assert "conv2d" in kernel
 

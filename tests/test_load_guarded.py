@@ -47,13 +47,13 @@ def test_loading_twice_gives_the_same(dialect: str, tmp_path: Path) -> None:
     workload = small(dialect)
     text = saved(workload, tmp_path)
     here, guarded = readers.load(text), wb.load(text)
-    assert guarded.graph() == here.graph()
+    assert guarded.graph == here.graph
     assert registry.dialect(dialect).frontend.same(guarded.module, here.module)
     assert (guarded.name, guarded.notes, guarded.params) == (here.name, here.notes, here.params)
 
 
 def test_types_that_double(dialect: str, facts: Facts) -> None:
-    assert wb.load(facts.doubled(3)).graph().nodes
+    assert wb.load(facts.doubled(3)).graph.nodes
     with pytest.raises(LoadError, match="too many fields"):
         wb.load(facts.doubled(16))
 
@@ -95,7 +95,7 @@ def test_child_that_ends_is_named_in_the_error(dialect: str, tmp_path: Path, mon
     finally:
         worker("loads").stop()
     monkeypatch.undo()
-    assert wb.load(text).graph().nodes
+    assert wb.load(text).graph.nodes
 
 
 def test_graph_only_needs_no_child(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +103,7 @@ def test_graph_only_needs_no_child(dialect: str, monkeypatch: pytest.MonkeyPatch
         raise AssertionError("a child was asked")
 
     monkeypatch.setattr("workbench.worker.parent.Worker.run", refused)
-    assert wb.load(small(dialect).graph().to_json()).graph().nodes
+    assert wb.load(small(dialect).graph.to_json()).graph.nodes
 
 
 def test_errors_cross_processes() -> None:
@@ -116,7 +116,7 @@ def test_errors_cross_processes() -> None:
 
 def test_cost_of_the_child(dialect: str, tell: Callable[[object], None]) -> None:
     text = small(dialect).text()
-    assert wb.load(text).graph() == readers.load(text).graph()
+    assert wb.load(text).graph == readers.load(text).graph
     taken = {}
     for name, load in (("here", readers.load), ("guarded", wb.load)):
         times = []

@@ -42,11 +42,11 @@ def layers(graph: Any) -> list[str]:
 def test_bert_loads_steps_and_has_twelve_layers_before_and_after(dialect: str, workload: wb.Workload) -> None:
     assert (workload.name, workload.dialect, workload.notes) == ("bert", dialect, [])
     wanted = [f"layer.{i}" for i in range(12)]
-    assert layers(workload.graph()) == wanted
+    assert layers(workload.graph) == wanted
     trace = wb.trace(workload, door(dialect).passes.fusing())
     assert trace.failed is None
     assert trace.steps[-1].changed
-    assert trace.end.graph.kernels() < workload.graph().kernels()
+    assert trace.end.graph.kernel_count < workload.graph.kernel_count
     assert layers(trace.end.graph) == wanted
 
 
@@ -54,7 +54,7 @@ def test_weights_are_parameters_by_their_names(dialect: str, twelve: Path, workl
     weights = [tensor for tensor in onnx.load(twelve).graph.initializer if len(tensor.dims) == 2]
     matrices = {name: array.shape for name, array in workload.params.items() if len(array.shape) == 2}
     assert len(matrices) == len(weights) == 12 * 6 + 2
-    named = {node.op for node in workload.graph().nodes if node.kind == "param"}
+    named = {node.op for node in workload.graph.nodes if node.kind == "param"}
     assert set(workload.params) < named
     assert named - set(workload.params) == {"input_ids", "attention_mask"}
 
@@ -107,7 +107,7 @@ def test_open_dimensions_are_noted_and_fixed_by_inputs(dialect: str) -> None:
     for inputs in ({"x": (2, 4)}, [(2, 4)], [np.ones((2, 4))]):
         fixed = wb.load(model, inputs=inputs)
         assert fixed.notes == []
-        assert fixed.graph() == wb.load(dense(), name=fixed.name).graph()
+        assert fixed.graph == wb.load(dense(), name=fixed.name).graph
 
 
 @pytest.mark.parametrize(
@@ -187,8 +187,8 @@ def test_malformed_metadata_of_nodes(dialect: str, value: str) -> None:
     model = dense()
     for node in model.graph.node:
         node.metadata_props.add(key="pkg.torch.onnx.name_scopes", value=value)
-    graph = wb.load(model).graph()
-    assert graph.ops()
+    graph = wb.load(model).graph
+    assert graph.ops
     assert not any("\x1b" in node.span + node.name for node in graph.nodes)
 
 
@@ -203,7 +203,7 @@ def test_control_characters_in_names_are_written_out(dialect: str) -> None:
     (note,) = workload.notes
     assert r"leaves batch open" in note
     fixed = wb.load(model, inputs=[(2, 4)])
-    for said in (note, repr(workload), fixed.text(), str(fixed.graph().nodes)):
+    for said in (note, repr(workload), fixed.text(), str(fixed.graph.nodes)):
         assert "\x1b" not in said
     assert wb.kernels(fixed).launches
     assert len(run_once(fixed).outputs) == 1
@@ -216,7 +216,7 @@ def test_what_todays_torch_says_of_scopes_becomes_layers(dialect: str) -> None:
         full = [".".join(path[: i + 1]) for i in range(len(path))]
         node.metadata_props.add(key="pkg.torch.onnx.name_scopes", value=repr(["", *full, "op"]))
         node.name = f"node_{node.op_type}"
-    assert layers(wb.load(model).graph()) == ["layer.0", "layer.1"]
+    assert layers(wb.load(model).graph) == ["layer.0", "layer.1"]
 
 
 @pytest.mark.parametrize("scopes", ["[", "['a', 3, 'b']", "7", "__import__('os')", "[]", "{[]: 1}", "{{}}"])
@@ -224,7 +224,7 @@ def test_scopes_that_are_no_list_of_names_are_no_layers(dialect: str, scopes: st
     model = dense()
     for node in model.graph.node:
         node.metadata_props.add(key="pkg.torch.onnx.name_scopes", value=scopes)
-    assert len(wb.load(model).graph().ops()) == len(wb.load(dense()).graph().ops())
+    assert len(wb.load(model).graph.ops) == len(wb.load(dense()).graph.ops)
 
 
 @pytest.mark.parametrize("damage", ["half", "text", "empty", "graphless"])
@@ -273,8 +273,8 @@ def model_of(*functions: Any) -> Any:
 
 
 def test_functions_of_a_model_are_inlined(dialect: str) -> None:
-    graph = wb.load(model_of(function("F0", "F1"), function("F1", "Relu", "Relu"))).graph()
-    assert [node.op.rpartition(".")[2] for node in graph.ops()][-1] == "relu"
+    graph = wb.load(model_of(function("F0", "F1"), function("F1", "Relu", "Relu"))).graph
+    assert [node.op.rpartition(".")[2] for node in graph.ops][-1] == "relu"
 
 
 def test_functions_that_never_end_are_a_load_error(dialect: str) -> None:
@@ -340,4 +340,4 @@ def test_the_command_line_takes_onnx_files(
     assert "note: the input x leaves n open" in capsys.readouterr().err
     assert main(["show", str(small), "--input", "x", "-o", str(tmp_path / "n.html")]) == 1
     assert "NAME=SHAPE" in capsys.readouterr().err
-    assert wb.load(tmp_path / "g.json").graph() == wb.Graph.from_json((tmp_path / "g.json").read_text())
+    assert wb.load(tmp_path / "g.json").graph == wb.Graph.from_json((tmp_path / "g.json").read_text())

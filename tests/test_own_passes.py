@@ -130,7 +130,7 @@ def test_a_pass_may_change_the_module_that_it_is_given(w: wb.Workload) -> None:
     before = w.text()
     trace = wb.trace(w, [replaced])
     assert trace.steps[0].changed
-    assert len(trace.end.graph.ops()) == 1
+    assert len(trace.end.graph.ops) == 1
     assert trace.steps[0].text_before == before == w.text()
 
 

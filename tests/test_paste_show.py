@@ -42,4 +42,4 @@ def test_show_names_the_place_of_what_cannot_be_read(
 def test_a_pair_out_of_a_paste_is_compared(dialect: str) -> None:
     view = wb.CompareView(*wb.load_all(paste("adds")))
     assert view.changes.added
-    assert wb.GraphView(wb.load(paste("casts"))).model.kernels() == 3
+    assert wb.GraphView(wb.load(paste("casts"))).model.kernel_count == 3

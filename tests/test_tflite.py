@@ -108,7 +108,7 @@ def test_it_loads_and_computes(path: Path, dialect: str) -> None:
     from workbench.dialects.inputs import random_values
 
     workload = wb.load(path)
-    assert [node.op.rpartition(".")[2] for node in workload.graph().ops()][-1] == "relu"
+    assert [node.op.rpartition(".")[2] for node in workload.graph.ops][-1] == "relu"
     x = random_values("x", (1, 3), "float32", 0)
     (ours,) = run_once(workload).outputs
     np.testing.assert_allclose(ours, np.maximum(x + WEIGHTS, 0), rtol=1e-6)

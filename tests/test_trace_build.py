@@ -40,8 +40,8 @@ def test_no_state_is_empty(trace: wb.Trace) -> None:
 def test_fusion_is_among_them_and_gives_the_kernels_that_are_built(trace: wb.Trace, dialect: str) -> None:
     fusion = next(step for step in trace.steps if step.name == "FuseOps")
     assert fusion.changed
-    assert fusion.diff.counts()["kept"] == len(fusion.before.nodes)
-    assert fusion.after.kernels() == wb.kernels(wb.samples.load("mlp", dialect=dialect)).calls
+    assert fusion.diff.counts["kept"] == len(fusion.before.nodes)
+    assert fusion.after.kernel_count == wb.kernels(wb.samples.load("mlp", dialect=dialect)).calls
 
 
 def test_what_is_left_out_of_the_build_is_no_step(dialect: str) -> None:
@@ -71,7 +71,7 @@ def test_kernels_at_every_step_of_a_build(dialect: str, name: str) -> None:
     given = wb.samples.load(name, dialect=dialect)
     steps = wb.trace_build(given).steps
     fused = next(place for place, step in enumerate(steps) if step.name == "FuseOps")
-    counts = [step.after.kernels() for step in steps]
+    counts = [step.after.kernel_count for step in steps]
     assert counts[-1] == wb.kernels(given).launches
     assert counts[fused:] == sorted(counts[fused:], reverse=True)
     assert min(counts[:fused]) > counts[fused]

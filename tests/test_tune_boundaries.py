@@ -66,8 +66,8 @@ def test_where_kernels_hand_nothing_over_what_lies_within_them_is_cut(dialect, t
 
 def kernels_of(graph: wb.Graph) -> list[list[str]]:
     """The operators of each kernel that has been made."""
-    groups = {graph.kernel_of(node.id) for node in graph.ops()} - {None}
-    return [sorted(node.op for node in graph.ops() if graph.kernel_of(node.id) == group) for group in groups]
+    groups = {graph.kernel_of(node.id) for node in graph.ops} - {None}
+    return [sorted(node.op for node in graph.ops if graph.kernel_of(node.id) == group) for group in groups]
 
 
 def test_every_edit_can_be_built_and_leaves_the_result_as_it_was(dialect):

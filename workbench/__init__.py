@@ -51,6 +51,8 @@ _HOMES = {
     "history": "measurement.store",
     "Tracker": "measurement.remote.tracker",
     "overlay_of": "measurement.overlay",
+    "joined": "measurement.overlay",
+    "ceilings": "measurement.machine",
     "waterfall": "measurement.waterfall",
     "ablate": "measurement.ablation",
     "tune": "tune.run",
@@ -120,7 +122,9 @@ if TYPE_CHECKING:
     from workbench.measurement.ablation import ablate as ablate
     from workbench.measurement.count import count as count
     from workbench.measurement.kernels import kernels as kernels
+    from workbench.measurement.machine import ceilings as ceilings
     from workbench.measurement.measure import measure as measure
+    from workbench.measurement.overlay import joined as joined
     from workbench.measurement.overlay import overlay_of as overlay_of
     from workbench.measurement.race import race as race
     from workbench.measurement.remote.tracker import Tracker as Tracker

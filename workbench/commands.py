@@ -180,7 +180,7 @@ def _sizes(given: dict[str, tuple[int, ...]]) -> Shapes:
 
 def _trace_or_graph(path: str, inputs: list[str]) -> Trace | Graph:
     """What a file holds, told by its suffix and by what is in it."""
-    return Trace.open(Path(path)) if path.endswith(".wbtrace") else _model(path, None, inputs).graph()
+    return Trace.open(Path(path)) if path.endswith(".wbtrace") else _model(path, None, inputs).graph
 
 
 def _shown(path: str, inputs: list[str]) -> Trace | Graph | tuple[Graph, Graph]:
@@ -192,8 +192,8 @@ def _shown(path: str, inputs: list[str]) -> Trace | Graph | tuple[Graph, Graph]:
     models = load_all(Path(path))
     _print_notes(models[0].notes)
     if len(models) == 2:
-        return models[0].graph(), models[1].graph()
-    return models[0].graph()
+        return models[0].graph, models[1].graph
+    return models[0].graph
 
 
 def _view(thing: Trace | Graph | tuple[Graph, Graph], step: int | None) -> Any:
@@ -266,7 +266,7 @@ def _step_line(step: Step) -> str:
     line = f"{marks[step.status]} {'  ' * step.depth}{step.name:{48 - 2 * step.depth}} {step.seconds * 1e3:9.1f} ms"
     if step.changed:
         line += f"  nodes {len(step.before.nodes)} -> {len(step.after.nodes)}"
-        line += f", kernels {step.before.kernels()} -> {step.after.kernels()}"
+        line += f", kernels {step.before.kernel_count} -> {step.after.kernel_count}"
     return line + (f"  {step.error}" if step.error else "")
 
 

@@ -1,8 +1,11 @@
-"""Text for a terminal or a log: names come from files of other people, and a terminal obeys the control characters in them."""
+"""Text for a terminal, a log or a notebook. Names come from files of other people: control characters and HTML are escaped."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Mapping
+from html import escape
+from itertools import islice
 from typing import TextIO
 
 _RANGES = (
@@ -31,3 +34,30 @@ def visible(text: str) -> str:
 def put(text: object, file: TextIO | None = None) -> None:
     """Print a line with its control characters visible."""
     print(visible(str(text)), file=file or sys.stdout, flush=True)
+
+
+TABLE_ROWS = 200
+"rows of a table in a notebook; more are not read"
+
+
+def html_table(sentence: str, rows: Iterable[Mapping[str, object]] = ()) -> str:
+    """Return a sentence and a table with a row for each mapping, as HTML for a notebook.
+
+    >>> html_table("a < b", [{"op": "add", "us": 1.25}])
+    '<p>a &lt; b</p><table><tr><th>op</th><th>us</th></tr><tr><td>add</td><td>1.25</td></tr></table>'
+    """
+    shown = list(islice(rows, TABLE_ROWS))
+    if not shown:
+        return f"<p>{escape(visible(sentence))}</p>"
+    lines = [_html_row("th", shown[0].keys()), *(_html_row("td", row.values()) for row in shown)]
+    return f"<p>{escape(visible(sentence))}</p><table>{''.join(lines)}</table>"
+
+
+def _html_row(tag: str, cells: Iterable[object]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{escape(visible(_cell(cell)))}</{tag}>" for cell in cells) + "</tr>"
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -26,7 +26,7 @@ def view(opened: Notebook) -> OnPage:
 
 
 def test_a_counter_goes_to_the_next_of_its_kind(view: OnPage) -> None:
-    counts = view.python("{k: n for k, n in view.changes.counts().items() if n and k != 'kept'}")
+    counts = view.python("{k: n for k, n in view.changes.counts.items() if n and k != 'kept'}")
     assert len(counts) > 1
     for kind, count in counts.items():
         chip = view.part(f"chip-{kind}")

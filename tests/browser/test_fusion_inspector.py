@@ -16,7 +16,7 @@ import sys
 sys.path.insert(0, {tests!r})
 from dataclasses import replace
 from widgets import hostile
-made = hostile.graph()
+made = hostile.graph
 loose = replace(made, nodes=tuple(replace(n, group=None, pattern=0) for n in made.nodes), groups=())
 view = wb.FusionInspector(loose, selection=[1], tab="player")
 view

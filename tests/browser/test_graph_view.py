@@ -262,7 +262,7 @@ def test_a_screen_reader_has_a_name_for_every_control(opened: Notebook, make: st
 def test_hostile_names_are_text_everywhere(opened: Notebook) -> None:
     tests = str(Path(__file__).parents[1])
     opened.run_cell(f"import sys; sys.path.insert(0, {tests!r}); from widgets import hostile")
-    view = OnPage(opened, "wb.GraphView(hostile.graph(), legend=True)")
+    view = OnPage(opened, "wb.GraphView(hostile.graph, legend=True)")
     view.part("search").fill("bold")
     view.press("Enter")
     expect(view.part("brief")).to_contain_text("<b>bold</b>")

@@ -48,7 +48,7 @@ def test_a_click_on_a_node_shows_what_it_is_and_reaches_python(quickstart: Noteb
         if quickstart.python("bench.selection['before']"):
             break
     chosen = quickstart.python("bench.selection['before'][0]")
-    op = quickstart.python(f"w.graph().nodes[{chosen}].op")
+    op = quickstart.python(f"w.graph.nodes[{chosen}].op")
     expect(quickstart.part("inspector")).to_contain_text(op, timeout=BRIEFLY)
 
 

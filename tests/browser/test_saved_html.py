@@ -139,9 +139,7 @@ def test_compare(saved: Saved, tmp_path: Path) -> None:
 
 
 def test_hostile_names_break_nothing(saved: Saved, tmp_path: Path) -> None:
-    saved.open(
-        CompareView(hostile.graph(), hostile.changed(), titles=list(hostile.NAMES[:2])).save(tmp_path / "a.html")
-    )
+    saved.open(CompareView(hostile.graph, hostile.changed(), titles=list(hostile.NAMES[:2])).save(tmp_path / "a.html"))
     saved.part("search").fill("bold")
     saved.part("search").press("Enter")
     assert "&lt;b&gt;bold&lt;/b&gt;" in saved.svg()

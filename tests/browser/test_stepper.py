@@ -227,7 +227,7 @@ def test_a_saved_stepper_steps_pins_reads_and_follows_with_no_network(saved: Sav
 
 def test_nothing_that_a_module_says_becomes_markup(saved: Saved, tmp_path: Path) -> None:
     text = "\n".join(hostile.NAMES)
-    first, last = state(hostile.graph(), text), state(hostile.changed(), text.replace("bold", "<img src=x>"))
+    first, last = state(hostile.graph, text), state(hostile.changed(), text.replace("bold", "<img src=x>"))
     steps = [Step(name[:200], first, last, "changed") for name in hostile.NAMES]
     steps.append(Step(hostile.NAMES[0], last, last, "error", error=hostile.NAMES[1], detail=hostile.NAMES[2]))
     saved.open(wb.PassStepper(Trace(hostile.NAMES[1], "relay", tuple(steps), first, 3)).save(tmp_path / "x.html"))

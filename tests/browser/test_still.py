@@ -138,7 +138,7 @@ def test_picture_of_a_large_graph_is_small_and_one_of_hostile_names_is_valid(lab
         notebook.run_cell(f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n{PREPARE}{MANY}")
         for source, kind in [
             ("wb.GraphView(b.build(), collapsed=[], viewport={'x': 5000, 'y': 3000, 'scale': 0.1})", "webp"),
-            ("wb.CompareView(hostile.graph(), hostile.changed(), titles=list(hostile.NAMES[:2]))", "svg+xml"),
+            ("wb.CompareView(hostile.graph, hostile.changed(), titles=list(hostile.NAMES[:2]))", "svg+xml"),
         ]:
             view = OnPage(notebook, source)
             view.until(lambda: notebook.python("view._picture_of_page") != "")

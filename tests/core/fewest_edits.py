@@ -132,7 +132,7 @@ def _rows(graph: Graph) -> list[tuple[int, Node, list[int]]]:
 
 
 def _ops(graph: Graph) -> list[int]:
-    return [node.id for node in graph.ops()]
+    return [node.id for node in graph.ops]
 
 
 def _inserted(random: Random, graph: Graph) -> Graph:

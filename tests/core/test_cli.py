@@ -93,7 +93,7 @@ def test_a_saved_trace_is_exported_with_no_tvm(suffix: str, saved: Path, tmp_pat
 def test_a_step_is_chosen_by_its_number(saved: Path, tmp_path: Path) -> None:
     graph = tmp_path / "g.json"
     assert main(["export", str(saved), str(graph), "--step", "0"]) == 0
-    assert Graph.from_json(graph.read_text()).ops()[0].op == "log"
+    assert Graph.from_json(graph.read_text()).ops[0].op == "log"
     assert main(["show", str(saved), "--step", "0", "-o", str(tmp_path / "s.html")]) == 0
     assert main(["show", str(graph), "-o", str(tmp_path / "g.html")]) == 0
     assert all((tmp_path / name).stat().st_size > 10_000 for name in ("s.html", "g.html"))

@@ -136,7 +136,7 @@ def test_everything_and_nothing():
 
 def test_counts_and_mapping_tell_one_story():
     d = diff(TWO_CASTS, ONE_CAST)
-    assert d.counts() == {"kept": 4, "changed": 0, "removed": 0, "added": 0, "merged": 1, "split": 0}
+    assert d.counts == {"kept": 4, "changed": 0, "removed": 0, "added": 0, "merged": 1, "split": 0}
     assert d.mapping == {0: (0,), 1: (1,), 2: (1,), 3: (2,), 4: (3,), 5: (4,)}
     assert repr(d) == "GraphDiff(kept 4, merged 1)"
 

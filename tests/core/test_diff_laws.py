@@ -76,7 +76,7 @@ def test_changed_nodes_really_differ(pair):
 @given(pairs)
 def test_the_diff_read_backwards_counts_the_same(pair):
     before, after = pair
-    there, back = diff(before, after).counts(), diff(after, before).counts()
+    there, back = diff(before, after).counts, diff(after, before).counts
     swapped = {
         **back,
         "removed": back["added"],

@@ -257,7 +257,7 @@ def test_every_operator_is_settled_and_every_pair_has_a_card():
             assert card.together == (report.group_of(a) is report.group_of(b))
             assert card.text.startswith(card.headline)
             assert json.loads(json.dumps(card.to_data()))["together"] == card.together
-    assert all(report.decided(node.id) for node in graph.ops())
+    assert all(report.decided(node.id) for node in graph.ops)
 
 
 def test_why_a_kernel_is_as_large_as_it_is():

@@ -73,7 +73,7 @@ def test_a_damaged_file_is_a_load_error_or_a_graph_that_can_be_used(graph, data)
         return
     assert Graph.from_json(read.to_json()) == read
     assert len(read.inputs) == len(read.consumers) == len(read.nodes)
-    read.kernels()
+    assert read.kernel_count >= 0
     read.to_graphviz()
     encode_graph(read)
 

@@ -204,7 +204,7 @@ def test_parameters_with_a_numbered_path_name_their_layer():
 
 def test_a_kernel_across_two_layers_moves_the_border():
     graph = transformer(4)
-    norm = [node.id for node in graph.ops() if node.op == "layer_norm"][3]  # the last node of layer 1
+    norm = [node.id for node in graph.ops if node.op == "layer_norm"][3]  # the last node of layer 1
     q = min(user for user, _ in graph.consumers[norm] if graph.nodes[user].op == "dense")
     kernel = graph.groups[0].id + 1
     fused = [replace(n, group=kernel) if n.id in (norm, q) else n for n in graph.nodes]
@@ -219,7 +219,7 @@ def test_a_kernel_across_two_layers_moves_the_border():
 
 def test_paths_of_the_importer_come_before_structure():
     graph = transformer(4)
-    scope = {id: f"encoder/layer_{place // 6}" for place, id in enumerate(n.id for n in graph.ops())}
+    scope = {id: f"encoder/layer_{place // 6}" for place, id in enumerate(n.id for n in graph.ops)}
     told = replace(graph, nodes=tuple(replace(n, scope=scope.get(n.id, "")) for n in graph.nodes))
     assert names(told.layered) == [f"layer_{i}" for i in range(11)]  # a scope around everything says nothing
     spans = [replace(n, span=f"/{scope[n.id]}/Op:0:0") if n.id in scope else n for n in graph.nodes]

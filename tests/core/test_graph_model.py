@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from random_graphs import graphs
 
+from workbench.dialects.base import Workload
+from workbench.graph.diff import diff
 from workbench.graph.model import Graph, GraphBuilder, depth
 
 
@@ -38,15 +40,15 @@ def test_a_kernel_is_the_outermost_fused_group():
 
 def test_kernels_counts_fused_groups_that_compute_and_operators_outside_one():
     graph = fused_pair()
-    assert graph.kernels() == 2
+    assert graph.kernel_count == 2
     b = GraphBuilder("empty kernel", "relay")
     b.node("param", "x", group=b.group("primitive", "identity", None))
-    assert b.build().kernels() == 0
+    assert b.build().kernel_count == 0
 
 
 def test_an_empty_graph_has_no_kernels_no_ops_and_no_depth():
     graph = GraphBuilder("", "relay").build()
-    assert (graph.kernels(), graph.ops(), depth(graph)) == (0, (), 0)
+    assert (graph.kernel_count, graph.ops, depth(graph)) == (0, (), 0)
 
 
 @given(graphs())
@@ -113,4 +115,23 @@ def chained(*ops: str) -> Graph:
     ],
 )
 def test_kernel_is_work(ops: tuple[str, ...], kernels: int) -> None:
-    assert chained(*ops).kernels() == kernels
+    assert chained(*ops).kernel_count == kernels
+
+
+def test_calls_of_attributes_that_were_methods_warn_and_give_the_value():
+    graph = chained("exp", "add")
+    workload = Workload(None, {}, "chain", "relay", _graph=graph)
+    changes = diff(graph, graph)
+    with pytest.warns(DeprecationWarning, match="Workload.graph is an attribute"):
+        assert workload.graph() is graph
+    with pytest.warns(DeprecationWarning, match="use kernel_count"):
+        assert graph.kernels() == graph.kernel_count == 2
+    with pytest.warns(DeprecationWarning, match="leave out the parentheses"):
+        assert graph.ops() == graph.ops
+    with pytest.warns(DeprecationWarning, match="leave out the parentheses"):
+        assert changes.counts() == changes.counts
+
+
+def test_a_diff_in_a_notebook_is_a_table_of_counts():
+    graph = chained("exp", "add")
+    assert diff(graph, graph)._repr_html_().startswith("<p>no change</p><table><tr><th>kept</th>")

@@ -71,7 +71,7 @@ def test_an_executor_graph_is_read_and_shown_without_tvm(tmp_path: Path) -> None
     path = tmp_path / "graph.json"
     path.write_text(json.dumps(SPLIT))
     workload = wb.load(path)
-    graph = workload.graph()
+    graph = workload.graph
     assert (graph.name, workload.dialect, len(workload.notes)) == ("graph", "relay", 1)
     assert [(node.kind, node.op, node.type) for node in graph.nodes] == [
         ("param", "x", "Tensor[(4, 6), float32]"),
@@ -83,13 +83,13 @@ def test_an_executor_graph_is_read_and_shown_without_tvm(tmp_path: Path) -> None
         ("tuple", "tuple", "(Tensor[(4, 3), float32], float32)"),
     ]
     assert graph.inputs == ((), (0,), (1,), (1,), (2,), (4, 3), (3, 5))
-    assert graph.kernels() == 2, "what does nothing is no kernel"
+    assert graph.kernel_count == 2, "what does nothing is no kernel"
     assert graph.nodes[5].attrs == {"storage_id": 3, "device_index": 2}
     assert [group.name for group in graph.groups if group.kind == "primitive"] == [
         "tvmgen_default_fused_split",
         "tvmgen_default_fused_add_exp",
     ]
-    assert wb.load(path.read_text()).graph().nodes == graph.nodes
+    assert wb.load(path.read_text()).graph.nodes == graph.nodes
     assert main(["show", str(path), "-o", str(tmp_path / "g.html")]) == 0
     assert main(["export", str(path), str(tmp_path / "g.dot")]) == 0
 
@@ -105,7 +105,7 @@ def test_a_saved_graph_is_loaded(tmp_path: Path) -> None:
     graph = build_graph(SPLIT, "g")
     (tmp_path / "g.json").write_text(graph.to_json())
     workload = wb.load(tmp_path / "g.json")
-    assert workload.graph() == graph
+    assert workload.graph == graph
     with pytest.raises(LoadError, match="saved graph"):
         _ = workload.module
 

@@ -37,7 +37,7 @@ def one(text, **given):
 
 
 def shape(workload):
-    graph = workload.graph()
+    graph = workload.graph
     return [f"{n.kind} {n.op}({' '.join(map(str, i))})" for n, i in zip(graph.nodes, graph.inputs, strict=True)]
 
 
@@ -77,7 +77,7 @@ LOSSLESS = {
 def test_damage_that_loses_nothing_changes_nothing(damage):
     change, told = LOSSLESS[damage]
     damaged = one(change(CLEAN))
-    assert picture(damaged.graph()) == picture(one(CLEAN).graph())
+    assert picture(damaged.graph) == picture(one(CLEAN).graph)
     assert told in " ".join(damaged.notes)
     assert one(CLEAN).notes == ["the text names 1 tensor constant without values"], "nothing was repaired"
 
@@ -86,27 +86,27 @@ def test_all_damage_at_once():
     text = CLEAN.split("\n", 1)[1]
     for name in ("slashes lost", "curly quotes", "broken arrows", "one line", "hard spaces"):
         text = LOSSLESS[name][0](text)
-    assert picture(one(text).graph()) == picture(one(CLEAN).graph())
+    assert picture(one(text).graph) == picture(one(CLEAN).graph)
 
 
 def test_the_repaired_text_is_shown_and_reads_without_repairs():
     damaged = one(LOSSLESS["one line"][0](LOSSLESS["slashes lost"][0](CLEAN)))
     assert one(damaged.text()).notes == ["the text names 1 tensor constant without values"]
     assert damaged.text().splitlines()[1].startswith("  %0 = add(%x, %y) /* ty=")
-    lines = [damaged.text().splitlines()[node.line - 1] for node in damaged.graph().ops()]
-    assert all(node.op in line for node, line in zip(damaged.graph().ops(), lines, strict=True))
+    lines = [damaged.text().splitlines()[node.line - 1] for node in damaged.graph.ops]
+    assert all(node.op in line for node, line in zip(damaged.graph.ops, lines, strict=True))
 
 
 def test_attributes_of_other_versions_are_kept_as_they_are_written():
     text = 'def @main(%x {virtual_device=VirtualDevice(device_type=1)}: int8, param_se_scopes=[meta[SEScope][0]], hash="a") { on_device(%x, meta[relay.attrs.OnDeviceAttrs][0]) }'
-    graph = one(text).graph()
+    graph = one(text).graph
     assert graph.groups[0].attrs == {"param_se_scopes": ["meta[SEScope][0]"], "hash": "a"}
-    assert graph.ops()[0].attrs == {"attrs": "meta[relay.attrs.OnDeviceAttrs][0]"}
+    assert graph.ops[0].attrs == {"attrs": "meta[relay.attrs.OnDeviceAttrs][0]"}
     assert shape(one(text)) == ["param x()", "op on_device(0)"]
 
 
 def test_the_name_of_a_layer_in_a_comment_is_the_span_of_its_operator():
-    ops = wb.load(paste("attention")).graph().ops()
+    ops = wb.load(paste("attention")).graph.ops
     assert [op.span for op in ops if op.op == "subtract"] == ["net/layer_0/attention/self/sub:0:0"]
     assert next(op for op in ops if op.op == "nn.softmax").span == ""
 
@@ -117,7 +117,7 @@ def test_the_name_of_a_layer_in_a_comment_is_the_span_of_its_operator():
 def test_a_run_of_lines_becomes_a_function_of_what_it_lacks():
     workload = one("look:\n" + RUN + "why?")
     assert shape(workload) == ["param x()", "param y()", "op add(0 1)", "op clip(2)"]
-    assert workload.graph().outputs == (3,)
+    assert workload.graph.outputs == (3,)
     assert workload.notes[:3] == [
         "lines that stood alone became the body of @main",
         "what nothing binds became parameters: %x, %y",
@@ -127,7 +127,7 @@ def test_a_run_of_lines_becomes_a_function_of_what_it_lacks():
 
 def test_a_type_that_a_use_states_is_known_and_any_other_is_not():
     workload = one("%1 = nn.relu(%0) /* ty=Tensor[(2), int8] */;\n%2 = add(%1, %b) /* ty=Tensor[(2), int8] */;")
-    assert [node.type for node in workload.graph().nodes[:2]] == ["Tensor[(2), int8]", ""]
+    assert [node.type for node in workload.graph.nodes[:2]] == ["Tensor[(2), int8]", ""]
     assert "types of parameters follow from where they are used: %0: Tensor[(2), int8]" in workload.notes
 
 
@@ -156,7 +156,7 @@ def test_prose_after_the_lines_is_no_result():
 
 def test_free_variables_that_are_declared_have_their_types():
     workload = one("free_var %x: Tensor[(2), int8];\n%0 = exp(%x);\nadd(%0, %x)")
-    assert [(n.op, n.type) for n in workload.graph().nodes[:1]] == [("x", "Tensor[(2), int8]")]
+    assert [(n.op, n.type) for n in workload.graph.nodes[:1]] == [("x", "Tensor[(2), int8]")]
     assert shape(workload) == ["param x()", "op exp(0)", "op add(1 0)"]
 
 
@@ -180,11 +180,11 @@ def test_a_lost_semicolon_is_put_back():
 
 def test_before_and_after_are_two():
     before, after = wb.load_all(f"before:\n{RUN}\nafter:\n{RUN.replace('clip', 'exp')}")
-    assert [node.op for node in before.graph().ops() + after.graph().ops()] == ["add", "clip", "add", "exp"]
+    assert [node.op for node in before.graph.ops + after.graph.ops] == ["add", "clip", "add", "exp"]
     assert (
         wb.load(f"before:\n{RUN}\nafter:\n{RUN}").notes[-1].startswith("the text holds 2 modules and this is number 1")
     )
-    assert str(wb.diff(before.graph(), after.graph())).startswith("GraphDiff(")
+    assert str(wb.diff(before.graph, after.graph)).startswith("GraphDiff(")
 
 
 def test_functions_that_stand_together_or_call_each_other_are_one_module():
@@ -201,9 +201,9 @@ def test_own_pastes_load_with_every_module_in_them(name):
     found = wb.load_all(paste(name), name=name)
     assert len(found) == MODULES[name]
     for workload in found:
-        assert workload.graph().ops() or len(workload.graph().groups) > 1
+        assert workload.graph.ops or len(workload.graph.groups) > 1
         assert workload.notes
-        assert one(workload.text()).graph().inputs == workload.graph().inputs, "its text reads by itself"
+        assert one(workload.text()).graph.inputs == workload.graph.inputs, "its text reads by itself"
 
 
 @pytest.mark.skipif(not seeds(), reason="the folder of posts is not here; tests/pastes holds the same kinds")
@@ -241,9 +241,9 @@ def test_lower_case_constructor_is_not_an_operator(before):
         "  let %p: pair_t = pair(%x, nil);\n  match (%p) {\n    pair(%y, nil) => { exp(%y) },\n    _ => { %x },\n  }\n"
     )
     workload = wb.load(f"{before}{types}def @main(%x: Tensor[(2), float32]) {{\n{body}}}\n")
-    kinds = {node.op: node.kind for node in workload.graph().nodes}
+    kinds = {node.op: node.kind for node in workload.graph.nodes}
     assert (kinds["pair"], kinds["nil"], kinds["exp"]) == ("call", "call", "op")
-    assert wb.explain_fusion(workload.graph()).failure == ""
+    assert wb.explain_fusion(workload.graph).failure == ""
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_an_empty_paste_is_said_to_be_empty(text):
 
 def test_colours_of_a_terminal_do_not_hide_that_it_is_relay():
     w = one("\x1b[35mdef\x1b[39m @main(\x1b[34m%x\x1b[39m: Tensor[(1, 10), float32]) {\n nn.relu(%x)\n}")
-    assert [node.op for node in w.graph().ops()] == ["nn.relu"]
+    assert [node.op for node in w.graph.ops] == ["nn.relu"]
 
 
 def test_files_of_text_load(tmp_path):
@@ -311,9 +311,9 @@ def test_files_of_text_load(tmp_path):
 
 
 def test_fusion_branches_and_chains_are_explained_from_text():
-    kernels = wb.load_all(paste("casts"))[0].graph()
+    kernels = wb.load_all(paste("casts"))[0].graph
     assert wb.parallel_branches(kernels)[0].kind == "identical"
-    before, after = (workload.graph() for workload in wb.load_all(paste("adds")))
+    before, after = (workload.graph for workload in wb.load_all(paste("adds")))
     assert max(len(group.nodes) for group in wb.explain_fusion(after).groups) == 4
     assert wb.constant_chains(after)
     assert wb.diff(before, after).added
@@ -326,7 +326,7 @@ def test_a_megabyte_is_read_in_linear_time(tell):
             for i in range(lines)
         )
         started = time.process_time()
-        assert len(one(text).graph().ops()) == lines + 1
+        assert len(one(text).graph.ops) == lines + 1
         return time.process_time() - started, len(text)
 
     small, large = seconds(1_500), seconds(6_000)

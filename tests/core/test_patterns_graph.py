@@ -131,7 +131,7 @@ def test_nodes_of_two_functions_are_refused():
 
 @given(programs())
 def test_a_suggestion_matches_what_was_chosen(graph):
-    chosen = [node.id for node in graph.ops()][-3:]
+    chosen = [node.id for node in graph.ops][-3:]
     try:
         suggested = wb.pattern_for(graph, chosen, exact=False)
     except PatternError:

@@ -18,7 +18,7 @@ from workbench.graph.diff import diff
 from workbench.graph.model import Edge, Graph, Node
 from workbench.measurement.remote.tracker import NoServer, Tracker
 from workbench.pipeline.step import State, Step
-from workbench.terminal import visible
+from workbench.terminal import html_table, visible
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "widgets"))
 import hostile
@@ -107,3 +107,10 @@ def test_a_suggested_command_quotes_the_key(monkeypatch: pytest.MonkeyPatch) -> 
         Tracker("host", 9190, f"k; rm -rf ~ #{EVIL}").check()
     assert "--key 'k; rm -rf ~ #" in str(caught.value)
     assert not CONTROL.search(str(caught.value))
+
+
+def test_html_table_escapes_names_and_control_characters():
+    shown = html_table("<b>\x1b", [{"op": "<script>", "us": None}])
+    assert shown == (
+        "<p>&lt;b&gt;\\x1b</p><table><tr><th>op</th><th>us</th></tr><tr><td>&lt;script&gt;</td><td></td></tr></table>"
+    )

@@ -72,13 +72,13 @@ def use_graph(read: Graph) -> None:
 
     encode_graph(read.layered)
     diff(read, read)
-    read.kernels()
+    assert read.kernel_count >= 0
     read.to_graphviz()
     assert Graph.from_json(read.to_json()).to_json() == read.to_json()
 
 
 def read_graph(data: bytes) -> None:
-    use_graph(wb.load(text_of(data)).graph())
+    use_graph(wb.load(text_of(data)).graph)
 
 
 def traces() -> list[bytes]:
@@ -329,7 +329,7 @@ def pastes() -> list[bytes]:
 
 def read_text(data: bytes) -> None:
     for workload in wb.load_all(text_of(data)):
-        workload.graph()
+        assert workload.graph.nodes is not None
 
 
 def modules() -> list[bytes]:
@@ -415,7 +415,7 @@ def _other(random: Random, value: Any) -> Any:
 
 
 def read_onnx(data: bytes) -> None:
-    wb.load(written(data, "m.onnx")).graph()
+    assert wb.load(written(data, "m.onnx")).graph.nodes is not None
 
 
 FORMATS = {

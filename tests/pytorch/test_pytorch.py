@@ -113,7 +113,7 @@ def expected(workload: wb.Workload, module: torch.nn.Module) -> np.ndarray:
     """What the module gives for the inputs that the workbench makes."""
     from workbench.dialects.inputs import random_values
 
-    (name,) = {node.op for node in workload.graph().nodes if node.kind == "param"} - set(workload.params)
+    (name,) = {node.op for node in workload.graph.nodes if node.kind == "param"} - set(workload.params)
     shape = (1, LENGTH, WIDE) if isinstance(module, Transformer) else (1, 3, 6, 6)
     with torch.no_grad():
         return module(torch.from_numpy(random_values(name, shape, "float32", 0))).numpy()
@@ -126,7 +126,7 @@ def test_a_transformer_computes_the_same_has_its_layers_and_steps(
     workload = loaded(way, transformer, torch.zeros(1, LENGTH, WIDE), dialect, tmp_path)
     trace = wb.trace(workload, FUSE[dialect])
     assert trace.failed is None
-    for graph in (workload.graph(), trace.end.graph):
+    for graph in (workload.graph, trace.end.graph):
         named = [group.name for group in graph.layered.groups if group.kind == "scope"]
         assert [name for name in named if name.startswith("layers.")] == ["layers.0", "layers.1", "layers.2"]
     (ours,), theirs = run_once(workload).outputs, expected(workload, transformer)
@@ -157,7 +157,7 @@ def test_operators_that_tvm_lacks_are_listed_at_once(dialect: str) -> None:
 
 
 def test_the_same_model_has_the_same_layers_each_time(transformer: Transformer, dialect: str) -> None:
-    first, second = (wb.load(transformer, inputs=[(1, LENGTH, WIDE)]).graph().layered for _ in range(2))
+    first, second = (wb.load(transformer, inputs=[(1, LENGTH, WIDE)]).graph.layered for _ in range(2))
     assert [group.name for group in first.groups] == [group.name for group in second.groups]
 
 
@@ -167,7 +167,7 @@ def test_a_script_that_was_not_traced_needs_shapes(small: Small, dialect: str) -
         wb.load(torch.jit.script(torch.nn.Sequential(torch.nn.Linear(4, 3)).eval()))
     if dialect == "relay":
         script = torch.jit.script(torch.nn.Sequential(torch.nn.Linear(4, 3)).eval())
-        assert wb.load(script, inputs=[(2, 4)]).graph().ops()[0].op == "nn.dense"
+        assert wb.load(script, inputs=[(2, 4)]).graph.ops[0].op == "nn.dense"
 
 
 def test_a_module_in_training_is_refused(dialect: str) -> None:
@@ -196,7 +196,7 @@ def test_files_are_refused_and_what_a_person_opened_is_taken(small: Small, diale
     with pytest.raises(LoadError, match="may run code"):
         wb.load(path)
     opened = torch.export.load(path) if dialect == "relax" else torch.jit.load(str(path))
-    assert wb.load(opened, inputs=None if dialect == "relax" else [(1, 3, 6, 6)]).graph().ops()
+    assert wb.load(opened, inputs=None if dialect == "relax" else [(1, 3, 6, 6)]).graph.ops
 
 
 def test_looking_at_other_objects_does_not_import_torch(dialect: str) -> None:

@@ -58,7 +58,7 @@ def run(module):
 
 
 def operators(graph):
-    return Counter(node.op for node in graph.ops())
+    return Counter(node.op for node in graph.ops)
 
 
 def computed(graph, groups):
@@ -85,7 +85,7 @@ def named(graph, group):
 
 def agree(module, tally):
     """The pass joins the groups that are called combinable, no others; it raises where a hazard is predicted, and only there."""
-    graph = wb.load(module).graph()
+    graph = wb.load(module).graph
     groups = [group for group in wb.parallel_branches(graph) if group.passes == MATMUL]
     made = [group for group in groups if group.kind == "combinable"]
     hazards = [group for group in groups if group.kind == "hazard"]
@@ -122,7 +122,7 @@ def random_programs(seeds, tell):
         found = agree(tidy(program), Tally())
         if found is not None and not any(each.instead for each in wb.parallel_branches(found[1])):
             result, graph, made = found
-            assert computed(graph, made) == without_glue(operators(wb.load(tidy(result)).graph())), seed
+            assert computed(graph, made) == without_glue(operators(wb.load(tidy(result)).graph)), seed
             compared += 1
     tell(f"Relax branches, random: {tally}; operators compared in {compared}")
     assert tally.groups > len(seeds) / 4
@@ -148,7 +148,7 @@ def test_over_samples(name):
 
 def test_the_samples_branches_are_found_and_our_pass_combines_them():
     w = wb.samples.load("branches", dialect="relax", image=8)
-    (group,) = wb.parallel_branches(w.graph())
+    (group,) = wb.parallel_branches(w.graph)
     assert (group.kind, group.passes, len(group.branches)) == (
         "combinable",
         "CombineParallelConv2D{min_num_branches=2}",
@@ -156,14 +156,14 @@ def test_the_samples_branches_are_found_and_our_pass_combines_them():
     )
     trace = wb.trace(w, group.passes)
     after = wb.Workload(trace.result, w.params, w.name, "relax")
-    assert without_glue(operators(after.graph())) == computed(w.graph(), [group])
-    assert group.change.ops == len(after.graph().ops()) - len(w.graph().ops())
+    assert without_glue(operators(after.graph)) == computed(w.graph, [group])
+    assert group.change.ops == len(after.graph.ops) - len(w.graph.ops)
     assert wb.compare_outputs(w, after)
 
 
 def test_a_saved_graph_keeps_the_answer_that_was_there():
     module = Program(0, 0).module()
-    graph = wb.load(module).graph()
+    graph = wb.load(module).graph
     (untried, *_) = wb.parallel_branches(wb.Graph.from_json(graph.to_json()))
     assert (untried.kind, untried.codes) == ("near", ("not-tried",))
     groups = wb.parallel_branches(graph)
@@ -176,14 +176,14 @@ def test_a_text_that_the_child_reads_has_the_answer_and_its_cost():
     w = wb.load(wb.load(Program(0, 0).module()).text())
     group = next(g for g in wb.parallel_branches(w) if g.passes == MATMUL)
     assert group.kind == "combinable"
-    assert group.change.ops == len(wb.load(wb.trace(w, MATMUL).result).graph().ops()) - len(w.graph().ops())
+    assert group.change.ops == len(wb.load(wb.trace(w, MATMUL).result).graph.ops) - len(w.graph.ops)
 
 
-def test_outputs_are_kept_where_no_hazard_is_foretold():
+def test_outputs_are_kept_where_no_hazard_is_predicted():
     compared = 0
     for seed in (0,):
         w = wb.load(Program(seed, 0).module())
-        assert any(group.passes == MATMUL and group.kind == "combinable" for group in wb.parallel_branches(w.graph()))
+        assert any(group.passes == MATMUL and group.kind == "combinable" for group in wb.parallel_branches(w.graph))
         trace = wb.trace(w, MATMUL)
         assert wb.compare_outputs(w, wb.load(trace.result))
         compared += 1
@@ -201,8 +201,8 @@ def kernels(module):
     steps = ("LegalizeOps", "AnnotateTIROpPattern", "FuseOps")
     with tvm.transform.PassContext(opt_level=2):
         made = tvm.transform.Sequential([getattr(relax.transform, step)() for step in steps])(module)
-    graph = wb.load(made).graph()
-    alone = [node for node in graph.ops() if graph.kernel_of(node.id) is None]
+    graph = wb.load(made).graph
+    alone = [node for node in graph.ops if graph.kernel_of(node.id) is None]
     return len(alone) + sum(group.kind == "primitive" for group in graph.groups)
 
 
@@ -210,15 +210,15 @@ def changes(seeds, tell):
     compared = 0
     for seed in seeds:
         w = wb.load(tidy(Program(seed, 0).module()))
-        graph = w.graph()
+        graph = w.graph
         groups = [g for g in wb.parallel_branches(graph) if g.passes == MATMUL and g.kind == "combinable"]
         if len(groups) == 1 and "order-by-address" not in groups[0].codes:
             result, _ = run(w.module)
-            found = change(graph, wb.load(result).graph(), [])
-            assert found.ops == len(wb.load(result).graph().ops()) - len(graph.ops()), seed
+            found = change(graph, wb.load(result).graph, [])
+            assert found.ops == len(wb.load(result).graph.ops) - len(graph.ops), seed
             assert found.kernels == kernels(result) - kernels(w.module), seed
             compared += 1
-    tell(f"Relax branches: operators and kernels as foretold in {compared} programs that one group is combined in")
+    tell(f"Relax branches: operators and kernels as predicted in {compared} programs that one group is combined in")
     assert compared > len(seeds) / 5
 
 
@@ -235,11 +235,11 @@ def equal(seeds, tell):
     found = 0
     for seed in seeds:
         w = wb.load(relax.transform.DeadCodeElimination()(Program(seed, 0.3).module()))
-        graph = w.graph()
+        graph = w.graph
         groups = [
             g for g in wb.parallel_branches(graph) if g.passes == "EliminateCommonSubexpr" and g.kind == "identical"
         ]
-        real = wb.load(tidy(w.module)).graph()
+        real = wb.load(tidy(w.module)).graph
         instead = {node: kept for group in groups for node, kept in group.instead.items()}
         assert operators(merged(graph, instead)) == operators(real), seed
         found += len(groups)
@@ -260,11 +260,11 @@ def convolutions(seeds, tell):
     count = 0
     for seed in seeds:
         w = wb.load(relax.transform.DeadCodeElimination()(Convolutions(seed).module()))
-        graph, least = w.graph(), 2 + seed % 2
+        graph, least = w.graph, 2 + seed % 2
         groups = [g for g in wb.parallel_branches(graph, least) if g.passes.startswith("CombineParallelConv2D")]
         made = [group for group in groups if group.kind == "combinable"]
         trace = wb.trace(w, f"CombineParallelConv2D{{min_num_branches={least}}}")
-        real = operators(wb.load(trace.result).graph())
+        real = operators(wb.load(trace.result).graph)
         assert without_glue(real) == computed(graph, made), seed
         assert real["relax.concat"] - operators(graph)["relax.concat"] == len(made)
         assert all(group.reasons for group in groups if group.kind == "near")
@@ -275,10 +275,10 @@ def convolutions(seeds, tell):
     assert count > len(seeds) / 5
 
 
-def test_convolutions_are_combined_as_foretold(tell):
+def test_convolutions_are_combined_as_predicted(tell):
     convolutions(range(25), tell)
 
 
 @pytest.mark.long
-def test_convolutions_of_many_programs_are_combined_as_foretold(tell):
+def test_convolutions_of_many_programs_are_combined_as_predicted(tell):
     convolutions(range(2000, 3000), tell)

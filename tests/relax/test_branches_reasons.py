@@ -82,7 +82,7 @@ NEAR = {
 
 
 def alike(code, params, body):
-    graph = load(params, body).graph()
+    graph = load(params, body).graph
     return [group for group in wb.parallel_branches(graph) if group.passes == MATMUL and code in group.codes]
 
 
@@ -125,7 +125,7 @@ HAZARDS = {
 
 
 @pytest.mark.parametrize("code", HAZARDS)
-def test_a_hazard_is_foretold_where_tvm_raises(code):
+def test_a_hazard_is_predicted_where_tvm_raises(code):
     params, body = HAZARDS[code]
     (group,) = alike(code, params, body)
     assert group.kind == "hazard"
@@ -134,7 +134,7 @@ def test_a_hazard_is_foretold_where_tvm_raises(code):
 
 def test_a_constant_first_factor_makes_the_pass_raise():
     body = product(constant(4, 8), A, B)
-    graph = load([A, B], body).graph()
+    graph = load([A, B], body).graph
     assert wb.trace(load([A, B], body), MATMUL).steps[0].status == "error"
     groups = wb.parallel_branches(graph)
     assert all(group.kind == "hazard" for group in groups if group.passes == MATMUL)
@@ -152,13 +152,13 @@ def test_a_bias_of_other_widths_gives_other_shapes_or_values():
 
 def test_two_branches_where_three_are_asked_for_are_combined_all_the_same():
     w = load([X, A, B], product(X, A, B))
-    (group,) = wb.parallel_branches(w.graph(), 3)
+    (group,) = wb.parallel_branches(w.graph, 3)
     assert (group.kind, group.codes) == ("near", ("below-min",))
     assert wb.trace(w, MATMUL).steps[0].changed
 
 
 def test_products_that_share_only_the_second_factor_are_told():
-    (group,) = wb.parallel_branches(load([X, Y, A], lambda e: [e(op.matmul(X, A)), e(op.matmul(Y, A))]).graph())
+    (group,) = wb.parallel_branches(load([X, Y, A], lambda e: [e(op.matmul(X, A)), e(op.matmul(Y, A))]).graph)
     assert (group.kind, group.codes) == ("near", ("not-arg0",))
 
 
@@ -175,7 +175,7 @@ def test_convolutions_that_differ_are_told(code, options):
     def body(emit):
         return [emit(op.nn.conv2d(IMAGE, FILTER, **options[0])), emit(op.nn.conv2d(IMAGE, other, **options[1]))]
 
-    groups = wb.parallel_branches(load([IMAGE, FILTER, other], body).graph())
+    groups = wb.parallel_branches(load([IMAGE, FILTER, other], body).graph)
     assert any(group.kind == "near" and code in group.codes for group in groups)
 
 
@@ -208,5 +208,5 @@ def test_the_kinds_of_operators_are_those_that_tvm_finds(name):
     params, call = case(name)
     w = load(params, lambda emit: [emit(call)])
     trace = wb.trace(w, "LegalizeOps,AnnotateTIROpPattern")
-    (node,) = wb.load(trace.result).graph().ops()
+    (node,) = wb.load(trace.result).graph.ops
     assert node.pattern == FUSION_KINDS[name]

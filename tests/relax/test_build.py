@@ -60,16 +60,16 @@ def test_rows_are_the_calls_that_are_made_and_kernels_of_the_optimized_picture(n
     assert isinstance(built, build.RelaxBuilt)
     rows = [row["function"] for row in built.calls() if not row["noop"]]
     assert rows == called(built)
-    graph = wb.load(build.optimized(sample(name), "llvm", config)).graph()
-    assert graph.kernels() == len(built.calls())
+    graph = wb.load(build.optimized(sample(name), "llvm", config)).graph
+    assert graph.kernel_count == len(built.calls())
 
 
 def test_a_pipeline_that_fused_is_compiled_as_it_is() -> None:
     fused = wb.trace(sample("mlp"), "LegalizeOps,AnnotateTIROpPattern,FuseOps{fuse_opt_level=2}")
     workload = Workload(fused.result, sample("mlp").params, "mlp", "relax")
     unfused = {**PLAIN, "opt_level": 0}
-    assert len(build.compiled(workload, "llvm", unfused).calls()) == fused.end.graph.kernels() == 6
-    assert len(build.compiled(sample("mlp"), "llvm", unfused).calls()) == sample("mlp").graph().kernels() == 12
+    assert len(build.compiled(workload, "llvm", unfused).calls()) == fused.end.graph.kernel_count == 6
+    assert len(build.compiled(sample("mlp"), "llvm", unfused).calls()) == sample("mlp").graph.kernel_count == 12
 
 
 def test_both_arms_of_an_if_are_rows() -> None:
@@ -107,7 +107,7 @@ def test_it_runs() -> None:
 def test_a_group_that_fuse_tir_does_not_get_is_no_kernel() -> None:
     """Why FuseTIR is locked: the picture would say 6 kernels, and 12 would run."""
     without = {**PLAIN, "disabled": ["FuseTIR"]}
-    assert wb.load(build.optimized(sample("mlp"), "llvm", without)).graph().kernels() == 6
+    assert wb.load(build.optimized(sample("mlp"), "llvm", without)).graph.kernel_count == 6
     assert len(build.compiled(sample("mlp"), "llvm", without).calls()) == 12
     with pytest.raises(MeasureError, match="FuseTIR cannot be switched off"):
         wb.kernels(sample("mlp"), disabled=["FuseTIR"])

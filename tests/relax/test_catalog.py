@@ -54,4 +54,4 @@ def test_a_pass_that_literals_can_make_is_made(name: str) -> None:
 def test_a_preset_runs(preset: object, name: str) -> None:
     trace = wb.trace(wb.samples.load(name), preset.pipeline, preset.opt_level)  # type: ignore[attr-defined]
     assert trace.failed is None
-    assert not any(node.op.startswith("relax.") for node in trace.end.graph.ops()), "every operator became a kernel"
+    assert not any(node.op.startswith("relax.") for node in trace.end.graph.ops), "every operator became a kernel"

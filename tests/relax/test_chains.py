@@ -95,9 +95,9 @@ def shortens(made, module):
     """How many operators a pass leaves; as many as before where it does not run on this program."""
     try:
         with tvm.target.Target("llvm"), tvm.transform.PassContext(opt_level=4):
-            return len(wb.load(made(module)).graph().ops())
+            return len(wb.load(made(module)).graph.ops)
     except Exception:  # noqa: BLE001  passes for later stages refuse a program of this one, each in its own way
-        return len(wb.load(module).graph().ops())
+        return len(wb.load(module).graph.ops)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -105,34 +105,34 @@ def test_every_pass_on_every_kind_of_chain(tell):
     every = list(passes())
     for name, (shape, steps) in CASES.items():
         w = load(shape, *steps)
-        (chain,) = wb.constant_chains(w.graph())
-        before = len(w.graph().ops())
+        (chain,) = wb.constant_chains(w.graph)
+        before = len(w.graph.ops)
         found = {each: left for each, made in every if (left := shortens(made, w.module)) < before}
         assert found == dict([FOLDS[name]] if name in FOLDS else []), name
         assert (chain.passes, chain.left) == FOLDS.get(name, ("", len(steps))), name
         codes = [reason.code for reason in chain.reasons]
         assert codes == ([] if name in FOLDS else ["canonical"] if name == "multiply, add" else ["no-pass"]), name
-    tell(f"Relax chains: {len(every)} passes on {len(CASES)} kinds of chain; {len(FOLDS)} are shortened, as foretold")
+    tell(f"Relax chains: {len(every)} passes on {len(CASES)} kinds of chain; {len(FOLDS)} are shortened, as predicted")
 
 
 def test_a_layout_that_only_looks_undone_is_dropped_all_the_same_and_gives_other_values():
     steps = layout(0, 2, 3, 1), layout(0, 2, 3, 1)
     w = load((1, 4, 4, 4), *steps)
-    (chain,) = wb.constant_chains(w.graph())
+    (chain,) = wb.constant_chains(w.graph)
     assert (chain.left, chain.safe, [r.code for r in chain.reasons]) == (0, False, ["unsafe-layout-fold"])
     assert not wb.compare_outputs(w, wb.load(wb.trace(w, chain.passes).result))
 
 
 def test_a_layout_that_is_undone_gives_the_same_values():
     w = load(*[(1, 4, 4, 4)], layout(0, 2, 3, 1), layout(0, 3, 1, 2))
-    (chain,) = wb.constant_chains(w.graph())
+    (chain,) = wb.constant_chains(w.graph)
     assert chain.safe
     assert wb.compare_outputs(w, wb.load(wb.trace(w, chain.passes).result))
 
 
 def test_a_saved_graph_has_its_chains_and_no_outcome():
     shape, steps = CASES["reshape back"]
-    (chain,) = wb.constant_chains(Graph.from_json(load(shape, *steps).graph().to_json()))
+    (chain,) = wb.constant_chains(Graph.from_json(load(shape, *steps).graph.to_json()))
     assert (len(chain.nodes), chain.folds, [r.code for r in chain.reasons]) == (2, False, ["not-tried"])
     assert "needs TVM" in chain.reasons[0].sentence
 
@@ -153,35 +153,35 @@ def random_run(seed):
 
 def links(graph):
     """How many operators that chains are made of; what stands beside them becomes one where its arguments do."""
-    return sum(node.op != "relax.tanh" for node in graph.ops())
+    return sum(node.op != "relax.tanh" for node in graph.ops)
 
 
 def agree(seeds, tell):
     chains = folded = 0
     for seed in seeds:
         w = random_run(seed)
-        graph = w.graph()
+        graph = w.graph
         found = wb.constant_chains(graph)
         text = next((chain.passes for chain in found if chain.passes), "RemoveRedundantReshape")
-        real = wb.load(wb.trace(w, text).result).graph()
-        foretold = sum(len(chain.nodes) - chain.left for chain in found)
-        assert links(graph) - links(real) == foretold, (seed, [str(chain) for chain in found])
-        chains, folded = chains + len(found), folded + foretold
-    tell(f"Relax chains: {len(seeds)} programs, {chains} chains, {folded} operators gone as foretold, 0 disagreements")
+        real = wb.load(wb.trace(w, text).result).graph
+        predicted = sum(len(chain.nodes) - chain.left for chain in found)
+        assert links(graph) - links(real) == predicted, (seed, [str(chain) for chain in found])
+        chains, folded = chains + len(found), folded + predicted
+    tell(f"Relax chains: {len(seeds)} programs, {chains} chains, {folded} operators gone as predicted, 0 disagreements")
     assert folded > len(seeds) / 2
 
 
-def test_random_chains_fold_as_foretold(tell):
+def test_random_chains_fold_as_predicted(tell):
     agree(range(30), tell)
 
 
 @pytest.mark.long
-def test_many_random_chains_fold_as_foretold(tell):
+def test_many_random_chains_fold_as_predicted(tell):
     agree(range(1000, 3000), tell)
 
 
 def test_the_samples_chains_are_told_with_a_reason():
-    chains = wb.constant_chains(wb.samples.load("bert", dialect="relax", layers=1, hidden=32, seq=8, heads=2).graph())
+    chains = wb.constant_chains(wb.samples.load("bert", dialect="relax", layers=1, hidden=32, seq=8, heads=2).graph)
     assert chains
     assert all(chain.reasons for chain in chains if not chain.folds)
     assert "relax.add -> relax.multiply" in "\n".join(map(str, chains))

@@ -51,8 +51,8 @@ def test_a_frontends_module_is_read() -> None:
 
     spec = {"forward": {"x": relax.frontend.nn.spec.Tensor([1, 8], "float32")}}
     module, _ = Model().export_tvm(spec)
-    graph = wb.load(module).graph()
-    assert [node.op for node in graph.ops()][-3:] == ["relax.matmul", "relax.add", "relax.nn.relu"]
+    graph = wb.load(module).graph
+    assert [node.op for node in graph.ops][-3:] == ["relax.matmul", "relax.add", "relax.nn.relu"]
     assert graph.outputs, "an entry that is not called main"
 
 
@@ -82,7 +82,7 @@ def test_a_person_s_pass_may_leave_the_module_unnormalised() -> None:
         return tvm.IRModule({"main": relax.Function([x], relax.SeqExpr([], nested), compat.type_of(x))})
 
     step = wb.trace(wb.samples.load("chain"), [nest]).steps[0]
-    assert [node.op for node in step.after.ops()] == ["relax.exp", "relax.nn.relu"]
+    assert [node.op for node in step.after.ops] == ["relax.exp", "relax.nn.relu"]
     assert all(node.type for node in step.after.nodes)
 
 

@@ -98,7 +98,7 @@ def test_legalizing_renames_every_operator_and_adds_none(trace):
 
 def test_equal_casts_are_merged():
     d = step(traced("parallel_cast"), "EliminateCommonSubexpr").diff
-    assert [kind for kind, count in d.counts().items() if count] == ["kept", "merged"]
+    assert [kind for kind, count in d.counts.items() if count] == ["kept", "merged"]
     assert len(d.merged) == 2
 
 

@@ -48,10 +48,10 @@ def workload(dtype: str, shape: tuple[int, ...], values: int = 0b00010001) -> wb
 @pytest.mark.parametrize("dtype", TYPES)
 def test_constant_of_every_type(dtype: str, shape: tuple[int, ...]) -> None:
     given = workload(dtype, shape)
-    graph = given.graph()
+    graph = given.graph
     assert wb.Graph.from_json(graph.to_json()) == graph
-    assert wb.diff(graph, workload(dtype, shape).graph()).empty
-    assert not wb.diff(graph, workload(dtype, shape, 0).graph()).empty
+    assert wb.diff(graph, workload(dtype, shape).graph).empty
+    assert not wb.diff(graph, workload(dtype, shape, 0).graph).empty
     assert len(wb.trace(given, "FuseOps").steps) == 1
     assert wb.count(given).calls >= 1
 

@@ -121,9 +121,9 @@ def mirrored(graph: wb.Graph, **settings: int) -> list[Kernel]:
 
 def real(module: tvm.IRModule, opt_level: int, max_depth: int) -> list[Kernel]:
     with tvm.transform.PassContext(config={"relax.FuseOps.max_depth": max_depth}):
-        graph = wb.load(relax.transform.FuseOps(opt_level)(module)).graph()
+        graph = wb.load(relax.transform.FuseOps(opt_level)(module)).graph
     held: dict[int | None, list[int]] = {}
-    for node in graph.ops():
+    for node in graph.ops:
         held.setdefault(graph.kernel_of(node.id), []).append(node.id)
     alone = [_kernel(graph, [node], node) for node in held.pop(None, [])]
     return alone + [_kernel(graph, nodes, graph.groups[kernel].output) for kernel, nodes in held.items()]
@@ -146,7 +146,7 @@ def compare(modules: Any, tell: pytest.CaptureFixture[str]) -> None:
     bad = []
     for name, module in modules:
         graphs += 1
-        graph = wb.load(module).graph()
+        graph = wb.load(module).graph
         for settings in SETTINGS:
             ours, theirs = mirrored(graph, **settings), real(module, **settings)
             comparisons += 1
@@ -180,7 +180,7 @@ def test_what_merging_leaves_is_an_alias_and_holds_what_it_names():
     merged = wb.trace(casts, "EliminateCommonSubexpr,LegalizeOps,AnnotateTIROpPattern").result
     compare([("merged", merged)], lambda _: None)
     report = wb.explain_fusion(wb.load(merged))
-    relu = next(node.id for node in report.graph.ops() if node.op == "relu")
+    relu = next(node.id for node in report.graph.ops if node.op == "relu")
     assert report.decided(report.graph.inputs[relu][0]).code == "held"
     assert "CanonicalizeBindings" in report.decided(report.graph.inputs[relu][0]).sentence
     tidy = wb.trace(wb.load(merged), "CanonicalizeBindings").end.graph
@@ -191,7 +191,7 @@ def test_before_AnnotateTIROpPattern_nothing_has_a_kind():  # noqa: N802  the pa
     module = relax.transform.LegalizeOps()(wb.samples.load("mlp").module)
     report = wb.explain_fusion(wb.load(module))
     assert all(len(group.ops) == 1 for group in report.kernels)
-    assert {report.decided(node.id).code for node in report.graph.ops()} == {"unannotated"}
+    assert {report.decided(node.id).code for node in report.graph.ops} == {"unannotated"}
     assert "AnnotateTIROpPattern" in report.decided(report.kernels[0].root).sentence
 
 
@@ -211,7 +211,7 @@ def test_call_tir_with_grad_is_opaque(settings: dict[str, int]) -> None:
     module = annotated(wb.samples.load("chain", length=6).module)
     rewriter = Gradients(module)
     module.update_func(module.get_global_var("main"), rewriter.visit_expr(module["main"]))
-    graph = wb.load(module).graph()
+    graph = wb.load(module).graph
     assert any(node.attrs.get("called_by") == "relax.call_tir_with_grad" for node in graph.nodes)
     assert agree(mirrored(graph, **settings), real(module, **settings))
 
@@ -232,7 +232,7 @@ def nested(seeds: range, tell: Any) -> None:
         if seed % 3:
             before.insert(0, passes.DeadCodeElimination())
         module = tvm.transform.Sequential(before)(Merging(seed).module())
-        graph, settings = wb.load(module).graph(), SETTINGS[seed % len(SETTINGS)]
+        graph, settings = wb.load(module).graph, SETTINGS[seed % len(SETTINGS)]
         theirs, report = outcome(module, settings), wb.explain_fusion(graph, **settings)
         assert bool(report.failure) == (theirs is None), seed
         fails += theirs is None
@@ -291,8 +291,8 @@ class Module:
 
 def test_direct_call_of_a_kernel_is_opaque():
     lowered = relax.transform.CallTIRRewrite()(annotated(wb.samples.load("chain", length=3).module))
-    graph = wb.load(lowered).graph()
-    called = [node for node in graph.ops() if not node.op.startswith("relax.")]
+    graph = wb.load(lowered).graph
+    called = [node for node in graph.ops if not node.op.startswith("relax.")]
     assert called
     assert {wb.explain_fusion(graph).decided(node.id).code for node in called} == {"opaque"}
     assert agree(mirrored(graph), real(lowered, 2, 256))

@@ -78,7 +78,7 @@ if hasattr(relax, "TensorStructInfo"):  # TVM 0.25
 
 @pytest.fixture(scope="module")
 def graph() -> Graph:
-    return wb.load(EVERYTHING, name="everything").graph()
+    return wb.load(EVERYTHING, name="everything").graph
 
 
 def bound(graph: Graph, name: str) -> Node:
@@ -182,7 +182,7 @@ def one_op(build: object) -> Node:
     block = relax.BlockBuilder()
     with block.function("main", [x]):
         block.emit_func_output(block.emit(build(x)))  # type: ignore[operator]
-    return wb.load(block.get()).graph().ops()[0]
+    return wb.load(block.get()).graph.ops[0]
 
 
 def test_attributes_are_those_that_differ_from_the_defaults() -> None:
@@ -207,7 +207,7 @@ def with_constant(value: np.ndarray) -> Graph:
     with block.function("main", [x]):
         constant = relax.const(value)
         block.emit_func_output(block.emit(relax.op.multiply(block.emit(relax.op.add(x, constant)), constant)))
-    return wb.load(block.get()).graph()
+    return wb.load(block.get()).graph
 
 
 def test_a_constant_is_one_node_that_knows_its_values() -> None:
@@ -231,20 +231,20 @@ def test_an_offloaded_region_is_a_box_with_its_composites_inside() -> None:
     assert [group.name for group in composite] == ["mine.add_relu", "mine.add_relu"]
     assert [group.parent for group in composite] == [group.id for group in external]
     assert not any(node.kind in ("call", "function") for node in graph.nodes)
-    assert wb.diff(workload.graph(), graph).empty, "only the grouping changed"
+    assert wb.diff(workload.graph, graph).empty, "only the grouping changed"
 
 
 def test_what_call_tir_becomes_is_a_kernel_still() -> None:
     pipeline = "LegalizeOps,AnnotateTIROpPattern,FuseOps{fuse_opt_level=2},FuseTIR,ToNonDataflow,RemovePurityChecking,CallTIRRewrite"
     trace = wb.trace(wb.samples.load("mlp"), pipeline)
     assert trace.failed is None
-    lowered = [node.op for node in trace.end.graph.ops() if not node.op.startswith("relax.")]
-    assert lowered == [node.op for node in trace.steps[3].after.ops()]
+    lowered = [node.op for node in trace.end.graph.ops if not node.op.startswith("relax.")]
+    assert lowered == [node.op for node in trace.steps[3].after.ops]
 
 
 def test_a_kernel_that_calls_itself_is_drawn_once() -> None:
     source = re.sub(r"gv = R\.call_tir\(.*\)", "gv = cls.kernel(s)", EVERYTHING)
-    graph = wb.load(source).graph()
+    graph = wb.load(source).graph
     assert [node.op for node in graph.nodes if node.op == "@kernel"] == ["@kernel"]
 
 
@@ -253,14 +253,14 @@ def test_an_attribute_may_be_an_expression_of_tvm(value: int, drawn: str) -> Non
     module = wb.load(EVERYTHING).module
     kernel = module["kernel"].with_attr("Primitive", tvm.tirx.IntImm("int64" if value is not True else "bool", value))
     module.update_func(module.get_global_var("kernel"), kernel)
-    assert [group.kind for group in wb.load(module).graph().groups if group.name == "kernel"] == [drawn]
+    assert [group.kind for group in wb.load(module).graph.groups if group.name == "kernel"] == [drawn]
 
 
 def test_a_module_that_is_not_in_normal_form_is_read_too() -> None:
     x = relax.Var("x", compat.tensor_type((4,), "float32"))
     nested = relax.op.add(relax.op.nn.relu(relax.TupleGetItem(relax.Tuple([x, x]), 0)), x)
     module = tvm.IRModule({"main": relax.Function([x], relax.SeqExpr([], nested), compat.tensor_type((4,), "float32"))})
-    graph = wb.load(module).graph()
+    graph = wb.load(module).graph
     assert [node.op for node in graph.nodes] == ["x", "tuple", ".0", "relax.nn.relu", "relax.add"]
 
 
@@ -272,7 +272,7 @@ def test_a_deep_expression_does_not_end_the_walk() -> None:
     module = tvm.IRModule({"main": relax.Function([x], relax.SeqExpr([], value), compat.tensor_type((4,), "float32"))})
     from workbench.dialects.relax.graph import build_graph
 
-    assert len(build_graph(module, "deep").ops()) == 3000
+    assert len(build_graph(module, "deep").ops) == 3000
 
 
 def test_a_primitive_value_is_a_constant() -> None:
@@ -284,7 +284,7 @@ def main(x: R.Tensor((4,), "float32")):
     return tensor
 """
     workload: Workload = wb.load(source)
-    constants = [node.op for node in workload.graph().nodes if node.kind == "constant"]
+    constants = [node.op for node in workload.graph.nodes if node.kind == "constant"]
     assert constants[:3] == ["0", '"global"', "float32"]
 
 
@@ -320,7 +320,7 @@ if hasattr(relax, "TensorStructInfo"):
 
 
 def test_calls_in_place_fields_of_a_tuple_parameter_and_other_names() -> None:
-    graph = wb.load(OTHER_CALLS).graph()
+    graph = wb.load(OTHER_CALLS).graph
     assert inputs(graph, bound(graph, "first")) == ["pair"]
     grown, into = bound(graph, "grown"), bound(graph, "into")
     assert (grown.op, grown.pattern, grown.type) == ("grow", 0, 'R.Tensor((n,), dtype="float32")')
@@ -349,4 +349,4 @@ def test_no_object_of_tvm_is_in_a_graph_or_a_text(name: str, passes: str) -> Non
 
 
 def test_what_a_graph_of_every_kind_of_expression_holds_is_plain_too() -> None:
-    assert kinds_of_values(wb.load(EVERYTHING).graph().to_data()) <= {str, int, float, bool, type(None)}
+    assert kinds_of_values(wb.load(EVERYTHING).graph.to_data()) <= {str, int, float, bool, type(None)}

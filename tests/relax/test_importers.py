@@ -34,10 +34,10 @@ def test_a_module_of_the_nn_frontend_loads(inputs: object) -> None:
     module.first.weight.data = np.ones((3, 4), "float32")
     workload = wb.load(module, inputs=inputs)
     assert (workload.name, list(workload.params)) == ("Dense", ["first.weight"])
-    graph = workload.graph()
+    graph = workload.graph
     assert graph.groups[0].name == "main"
-    assert graph.ops()[-1].op == "relax.nn.relu"
-    assert graph.nodes[graph.outputs[0]].type == wb.load(module, inputs=[(2, 4)]).graph().ops()[-1].type
+    assert graph.ops[-1].op == "relax.nn.relu"
+    assert graph.nodes[graph.outputs[0]].type == wb.load(module, inputs=[(2, 4)]).graph.ops[-1].type
     assert run_once(workload).outputs[0].shape == (2, 3)
 
 
@@ -50,14 +50,14 @@ def test_layers_survive_the_passes_that_lower_and_fuse() -> None:
     workload = wb.load(bert(2))
     trace = wb.trace(workload, "DecomposeOpsForInference,LegalizeOps,AnnotateTIROpPattern,FuseOps,FuseTIR")
     for step in trace.steps:
-        scopes = {node.scope.split("/")[2] for node in step.after.ops() if node.scope.startswith("bert/encoder/")}
+        scopes = {node.scope.split("/")[2] for node in step.after.ops if node.scope.startswith("bert/encoder/")}
         assert scopes == {"layer.0", "layer.1"}, step.name
 
 
 def test_a_nodes_name_is_the_one_in_the_printed_text() -> None:
     workload = wb.load(bert(1))
     text = workload.text()
-    named = [node for node in workload.graph().ops() if node.scope]
+    named = [node for node in workload.graph.ops if node.scope]
     assert named
     assert all(f"{node.name}: R." in text for node in named)
 
@@ -68,7 +68,7 @@ def test_paths_in_names_change_nothing_else() -> None:
     from workbench.dialects.compat import structural_equal
 
     assert structural_equal(printed, workload.module)
-    assert {node.scope for node in workload.graph().ops()} != {""}
+    assert {node.scope for node in workload.graph.ops} != {""}
 
 
 def test_parameters_of_todays_tvm_are_read(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_unusual_operators(name: str, tell) -> None:
 
 def test_the_sentence_names_the_block_and_the_access() -> None:
     workload = wb.load(wb.trace(wb.samples.load("mlp"), KINDS).result)
-    said = {node.op: explain_kind(workload, node.id).sentence for node in workload.graph().ops()}
+    said = {node.op: explain_kind(workload, node.id).sentence for node in workload.graph.ops}
     assert "block matmul adds up" in said["matmul"]
     assert "reads both again for other results" in said["matmul"]
     assert "block T_transpose reads fc0_weight[v_ax1, v_ax0] by other expressions of the indices" in said["transpose"]
@@ -88,7 +88,7 @@ def test_the_sentence_names_the_block_and_the_access() -> None:
 
 def test_before_the_pass_and_against_a_kind_set_by_hand() -> None:
     legal = wb.load(wb.trace(wb.samples.load("mlp"), "LegalizeOps").result)
-    node = next(node.id for node in legal.graph().ops() if node.op == "relu")
+    node = next(node.id for node in legal.graph.ops if node.op == "relu")
     assert "has not run yet" in explain_kind(legal, node).sentence
     module = legal.module.clone()
     variable = module.get_global_var("relu")
@@ -98,10 +98,10 @@ def test_before_the_pass_and_against_a_kind_set_by_hand() -> None:
 
 def test_what_has_no_kind_is_refused_in_words() -> None:
     with pytest.raises(wb.WorkbenchError, match="run LegalizeOps first"):
-        explain_kind(wb.samples.load("mlp"), wb.samples.load("mlp").graph().ops()[0].id)
+        explain_kind(wb.samples.load("mlp"), wb.samples.load("mlp").graph.ops[0].id)
 
 
 def test_the_inspector_says_it() -> None:
     view = wb.FusionInspector(wb.samples.load("mlp"), before="LegalizeOps,AnnotateTIROpPattern")
-    view.selection = [next(node.id for node in view.fused.graph.ops() if node.op == "matmul")]
+    view.selection = [next(node.id for node in view.fused.graph.ops if node.op == "matmul")]
     assert "block matmul adds up" in str(view.panels["card"])

@@ -50,7 +50,7 @@ def classes(pairs: Iterable[tuple[int, int]]) -> set[frozenset[int]]:
 
 
 def operators(graph: Graph) -> Counter[str]:
-    return Counter(node.op for node in graph.ops())
+    return Counter(node.op for node in graph.ops)
 
 
 class Compared:
@@ -58,7 +58,7 @@ class Compared:
 
     def __init__(self, module: tvm.IRModule) -> None:
         self.module = module
-        self.graph = wb.load(module).graph()
+        self.graph = wb.load(module).graph
         self.result = relax.transform.EliminateCommonSubexpr()(module)
         self.bound: dict[int, Any] = {}
         "the binding behind each node; a call that is drawn in place has none"
@@ -116,7 +116,7 @@ class Compared:
                 relax.analysis.well_formed(self.result)
             return
         instead = {node: kept for group in self.groups for node, kept in group.instead.items()}
-        assert operators(merged(self.graph, instead)) == operators(wb.load(self.result).graph())
+        assert operators(merged(self.graph, instead)) == operators(wb.load(self.result).graph)
         for group in self.groups:
             for reason in group.reasons:
                 self.check_reason(reason)
@@ -191,6 +191,6 @@ def test_change_counts_operators_beside_effects(dead: str, second: str, passes: 
     text = EFFECTS.format(dead=dead, second=second)
     w = wb.load(tvm.script.from_source(text, extra_vars={"I": ir, "R": script}))
     (group,) = [g for g in wb.parallel_branches(w) if g.passes == passes and g.kind in ("identical", "combinable")]
-    after = wb.load(wb.trace(w, passes).result).graph()
+    after = wb.load(wb.trace(w, passes).result).graph
     assert group.change is not None
-    assert group.change.ops == len(after.ops()) - len(w.graph().ops())
+    assert group.change.ops == len(after.ops) - len(w.graph.ops)

@@ -20,7 +20,7 @@ ANY_PATH = 'dominates(is_op("relax.split")(None), wildcard(), is_op("relax.permu
 
 def test_seed_002_has_the_same_answer_as_in_relay():
     workload = wb.samples.load("attention")
-    graph = workload.graph()
+    graph = workload.graph
     found = wb.match(workload, ANY_PATH)
     assert not found.matches
     reasons = [miss.reason for miss in sorted(found.near_misses, key=lambda miss: miss.root)]
@@ -34,8 +34,8 @@ def test_seed_002_has_the_same_answer_as_in_relay():
 
 def test_a_suggestion_can_be_made_with_relaxs_own_language():
     workload = wb.samples.load("attention")
-    graph = workload.graph()
-    split = next(node.id for node in graph.ops() if node.op == "relax.split")
+    graph = workload.graph
+    split = next(node.id for node in graph.ops if node.op == "relax.split")
     chosen = [*graph.inputs[split], split]
     suggested = wb.pattern_for(workload, chosen)
     names: dict = {}
@@ -167,6 +167,6 @@ def test_a_match_is_shown_outlined_and_taken_back() -> None:
     offered = next(each for each in view.panels["card"] if each.get("act") == "outline")
     assert not offered["off"]
     made = view.outline()
-    assert [group.name for group in made.graph().groups if group.kind == "composite"] == ["matched"]
+    assert [group.name for group in made.graph.groups if group.kind == "composite"] == ["matched"]
     assert view.undo()
     assert len(view.findings) == 3

@@ -125,7 +125,7 @@ def _agree_on_taken(module: tvm.IRModule, told: Any, pattern: Any, seen: Counter
     except Exception:  # noqa: BLE001  has_attr again, or kernels that would need each other
         seen["FuseOpsByPattern fails"] += 1
         return
-    graph = wb.load(after).graph()
+    graph = wb.load(after).graph
     theirs = Counter(
         tuple(sorted(graph.nodes[n].op for n in graph.members[group.id] if graph.nodes[n].kind == "op"))
         for group in graph.groups

@@ -78,7 +78,7 @@ def test_explore_runs_no_received_kernels(tmp_path: Path) -> None:
 
 def test_edits_of_a_text_are_not_trusted() -> None:
     workload = wb.load(CALLS_OUT)
-    kernel, add = (node.id for node in workload.graph().ops())
+    kernel, add = (node.id for node in workload.graph.ops)
     assert not wb.cut(workload, (kernel, add)).trusted
 
 

@@ -44,7 +44,7 @@ def test_parallel_cast_merges_when_asked() -> None:
     merged = wb.trace(workload, "EliminateCommonSubexpr").steps[0]
     assert [merged.before.nodes[many[0]].op for many, _ in merged.diff.merged] == ["relax.astype", "relax.nn.relu"]
     counts = [
-        wb.trace(workload, pipeline).end.graph.kernels()
+        wb.trace(workload, pipeline).end.graph.kernel_count
         for pipeline in (
             "LegalizeOps,AnnotateTIROpPattern",
             "LegalizeOps,AnnotateTIROpPattern,FuseOps",
@@ -56,12 +56,12 @@ def test_parallel_cast_merges_when_asked() -> None:
 
 def test_batch_norm_is_for_inference() -> None:
     for name in ("conv_bias_batch_norm", "resnet18"):
-        found = [node for node in wb.samples.load(name).graph().ops() if node.op == "relax.nn.batch_norm"]
+        found = [node for node in wb.samples.load(name).graph.ops if node.op == "relax.nn.batch_norm"]
         assert found
         assert all(node.attrs["training"] is False for node in found)
 
 
 def test_a_sample_is_the_same_each_time() -> None:
     first, second = (wb.samples.load("bert", layers=1, hidden=16, heads=2) for _ in range(2))
-    assert first.graph() == second.graph()
+    assert first.graph == second.graph
     assert all((first.params[name].numpy() == value.numpy()).all() for name, value in second.params.items())

@@ -111,14 +111,14 @@ def test_python_around_the_program_is_left_out(tmp_path: Path) -> None:
     )
     workload = wb.load(path)
     assert workload.name == "model"
-    assert [node.op for node in workload.graph().ops()] == ["relax.nn.relu"]
+    assert [node.op for node in workload.graph.ops] == ["relax.nn.relu"]
     assert not touched.exists()
     assert len(workload.notes) == 1
     assert workload.notes[0].startswith("4 statements")
 
 
 def test_a_function_alone_is_a_program() -> None:
-    assert [node.op for node in wb.load(HEAD + "    return R.nn.relu(x)\n").graph().ops()] == ["relax.nn.relu"]
+    assert [node.op for node in wb.load(HEAD + "    return R.nn.relu(x)\n").graph.ops] == ["relax.nn.relu"]
 
 
 def test_two_programs_are_one_too_many() -> None:

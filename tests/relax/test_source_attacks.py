@@ -487,14 +487,14 @@ def test_line_and_column_do_not_depend_on_separators(separator: str) -> None:
 
 @pytest.mark.parametrize("newline", ["\r", "\r\n", "\n"])
 def test_lines_may_end_as_on_other_systems(newline: str) -> None:
-    assert load((HEAD + "    y = R.add(x, x)\n    return y\n").replace("\n", newline)).graph().ops()
+    assert load((HEAD + "    y = R.add(x, x)\n    return y\n").replace("\n", newline)).graph.ops
     with pytest.raises(ParseError) as caught:
         load((HEAD + "    y = R.add(x, öl)\n    return x\n").replace("\n", newline))
     assert (caught.value.line, caught.value.column) == (3, 18)
 
 
 def test_byte_order_mark_is_ignored() -> None:
-    assert load("\ufeff" + HEAD + "    y = R.add(x, x)\n    return y\n").graph().ops()
+    assert load("\ufeff" + HEAD + "    y = R.add(x, x)\n    return y\n").graph.ops
 
 
 @pytest.mark.parametrize("character", ["\0", "\ud800"])
@@ -513,7 +513,7 @@ def test_dimension_may_be_named_like_a_function_of_python(name: str) -> None:
     inner = tensor.replace("'", "", 2)
     text = f"@R.function\ndef main(x: {tensor}) -> {tensor}:\n    {name} = T.int64()\n    y: {inner} = R.add(x, x)\n    return y\n"
     tvm.script.from_source(text)
-    assert load(text).graph().ops()
+    assert load(text).graph.ops
 
 
 @pytest.mark.skipif(tvm.__version__ < "0.27", reason="older TVMs look such a name up where it is to be declared")

@@ -280,7 +280,7 @@ def real(module: tvm.IRModule, opt_level=2, max_depth=256, target="") -> tuple[s
             fused = relay.transform.FuseOps(opt_level)(module)
         except tvm.TVMError as error:
             return set(), str(error)
-    graph = wb.load(fused).graph()
+    graph = wb.load(fused).graph
     held: dict[int, list[int]] = {}
     for node in graph.nodes:
         kernel = graph.kernel_of(node.id)

@@ -74,7 +74,7 @@ def parts(expr: Any) -> list[Any]:
 
 def graph_calls(graph: Graph) -> Counter:
     """The same of a Graph."""
-    return Counter((node.op, len(graph.inputs[node.id]), node.type) for node in graph.ops())
+    return Counter((node.op, len(graph.inputs[node.id]), node.type) for node in graph.ops)
 
 
 class Terms:

@@ -44,7 +44,7 @@ class Tally:
         merged = ", ".join(f"{count} {name}" for name, count in sorted(self.groups.items()))
         return (
             f"{self.programs} programs, {self.runs} runs of a pass compared, {self.changed} of them changed the program, "
-            f"0 disagreements; groups: {merged}; {self.hazards} runs not made, as a hazard was foretold"
+            f"0 disagreements; groups: {merged}; {self.hazards} runs not made, as a hazard was predicted"
         )
 
 
@@ -53,7 +53,7 @@ GLUE = ("concatenate", "strided_slice", "stack", "split", "squeeze", "expand_dim
 
 
 def calls(graph):
-    return Counter((node.op, node.type) for node in graph.ops())
+    return Counter((node.op, node.type) for node in graph.ops)
 
 
 def computed(graph, groups):
@@ -78,7 +78,7 @@ def after(module, made):
 
 def agree(w, tally, least):
     """Every pass does to the program what the finder says, operator by operator and type by type."""
-    graph = w.graph()
+    graph = w.graph
     groups = parallel_branches(graph, least)
     tally.programs += 1
     for name, (make, options) in COMBINERS.items():
@@ -88,14 +88,14 @@ def agree(w, tally, least):
             tally.hazards += 1
             continue
         made = [group for group in mine if group.kind == "combinable"]
-        real = wb.load(after(w.module, make(least, **options))).graph()
+        real = wb.load(after(w.module, make(least, **options))).graph
         if made:
             assert computed_alike(graph, real, made), name
         else:
             assert calls(graph) == calls(real), name
         count(tally, name, made)
     equal = [g for g in groups if g.passes == "EliminateCommonSubexpr" and g.kind == "identical"]
-    real = wb.load(after(w.module, relay.transform.EliminateCommonSubexpr())).graph()
+    real = wb.load(after(w.module, relay.transform.EliminateCommonSubexpr())).graph
     check_equal(graph, real, equal)
     count(tally, "EliminateCommonSubexpr", equal)
 
@@ -103,14 +103,14 @@ def agree(w, tally, least):
 def unlisted_crash(graph, name):
     """Whether an operator that TVM raises on follows a lone call, which is in no group."""
     op = {"C": "nn.conv2d", "D": "nn.dense", "B": "nn.batch_matmul"}[name.removeprefix("CombineParallel")[0]]
-    return any(node.op == op for node in graph.ops()) and any(node.pattern is None for node in graph.ops())
+    return any(node.op == op for node in graph.ops) and any(node.pattern is None for node in graph.ops)
 
 
 def computed_alike(graph, real, groups):
     """Whether the pass leaves each operator as often as the groups have it, and every end of a branch with its type."""
     ends = Counter(graph.nodes[branch[-1]].type for group in groups for branch in group.branches)
     types = Counter(node.type for node in real.nodes)
-    ops = Counter(node.op for node in real.ops())
+    ops = Counter(node.op for node in real.ops)
     return without_glue(computed(graph, groups)) == without_glue(ops) and ends <= types
 
 
@@ -154,11 +154,11 @@ def test_over_many_random_programs(tell):
 
 
 def outputs_kept(seeds, tell):
-    """Where no hazard was foretold, the combined program gives what it gave before."""
+    """Where no hazard was predicted, the combined program gives what it gave before."""
     compared = 0
     for seed in seeds:
         w = wb.load(Program(seed).module())
-        for group in parallel_branches(w.graph()):
+        for group in parallel_branches(w.graph):
             if group.kind in ("combinable", "identical"):
                 trace = wb.trace(w, group.passes, opt_level=4)
                 assert trace.steps[0].changed, group
@@ -169,12 +169,12 @@ def outputs_kept(seeds, tell):
     assert compared > len(seeds) / 3
 
 
-def test_outputs_are_kept_where_no_hazard_is_foretold(tell):
+def test_outputs_are_kept_where_no_hazard_is_predicted(tell):
     outputs_kept(range(20, 24), tell)
 
 
 @pytest.mark.long
-def test_outputs_of_many_programs_are_kept_where_no_hazard_is_foretold(tell):
+def test_outputs_of_many_programs_are_kept_where_no_hazard_is_predicted(tell):
     outputs_kept(range(6000, 6400), tell)
 
 
@@ -187,8 +187,8 @@ def test_wide_dense_joins_the_last_axis_where_a_bias_adds_one_in_front() -> None
     group = next(g for g in wb.parallel_branches(given) if g.kind == "combinable")
     trace = wb.trace(given, group.passes, opt_level=4)
     after = trace.end.graph
-    assert group.change.ops == len(after.ops()) - len(given.graph().ops())
-    assert [(n.op, n.type) for n in after.ops() if n.op in ("nn.dense", "add")] == [
+    assert group.change.ops == len(after.ops) - len(given.graph.ops)
+    assert [(n.op, n.type) for n in after.ops if n.op in ("nn.dense", "add")] == [
         ("nn.dense", "Tensor[(2, 14), float32]"),
         ("add", "Tensor[(3, 2, 14), float32]"),
     ]
@@ -215,9 +215,9 @@ def beside_effects(writes: int, *, dead: bool) -> wb.Workload:
 def test_change_counts_operators_beside_effects(writes: int, *, dead: bool) -> None:
     w = beside_effects(writes, dead=dead)
     groups = [g for g in parallel_branches(w) if g.passes == "EliminateCommonSubexpr" and g.kind == "identical"]
-    real = wb.load(after(w.module, relay.transform.EliminateCommonSubexpr())).graph()
-    assert sum(group.change.ops for group in groups) == len(real.ops()) - len(w.graph().ops())
-    check_equal(w.graph(), real, groups)
+    real = wb.load(after(w.module, relay.transform.EliminateCommonSubexpr())).graph
+    assert sum(group.change.ops for group in groups) == len(real.ops) - len(w.graph.ops)
+    check_equal(w.graph, real, groups)
 
 
 def test_change_counts_operators_of_a_combiner_beside_effects() -> None:
@@ -229,4 +229,4 @@ def test_change_counts_operators_of_a_combiner_beside_effects() -> None:
     for group in parallel_branches(given):
         if group.kind == "combinable":
             trace = wb.trace(given, group.passes, opt_level=4)
-            assert group.change.ops == len(trace.end.graph.ops()) - len(given.graph().ops())
+            assert group.change.ops == len(trace.end.graph.ops) - len(given.graph.ops)

@@ -31,7 +31,7 @@ def lowered(w):
 
 
 def kernels(w):
-    return wb.trace(w, "FuseOps{fuse_opt_level=2}").end.graph.kernels()
+    return wb.trace(w, "FuseOps{fuse_opt_level=2}").end.graph.kernel_count
 
 
 # -- node ids
@@ -39,7 +39,7 @@ def kernels(w):
 
 def assert_located(w):
     at = located(w.module)
-    assert [(n.kind, n.op, n.type) for n in at.graph.nodes] == [(n.kind, n.op, n.type) for n in w.graph().nodes]
+    assert [(n.kind, n.op, n.type) for n in at.graph.nodes] == [(n.kind, n.op, n.type) for n in w.graph.nodes]
     for node, expression in zip(at.graph.nodes, at.expressions, strict=True):
         if node.kind == "op":
             # references are calls of no operator of that name for the printer
@@ -75,7 +75,7 @@ def test_an_edge_leads_to_the_argument_that_it_is(sample):
 
 def test_every_edge_of_a_sample_is_cut_or_refused_in_words(sample):
     w = lowered(sample)
-    graph = w.graph()
+    graph = w.graph
     edges = random.Random(0).sample(graph.edges, min(6, len(graph.edges)))
     for edge in edges:
         refusal = legality.why_not(legality.cut, graph, [edge])
@@ -92,7 +92,7 @@ def test_every_edge_of_a_sample_is_cut_or_refused_in_words(sample):
 
 def test_the_ends_of_a_cut_edge_are_in_two_kernels(sample):
     w = lowered(sample)
-    report, graph = wb.explain_fusion(w.graph()), w.graph()
+    report, graph = wb.explain_fusion(w.graph), w.graph
     inside = [e for e in graph.edges if report.group_of(e.source) is report.group_of(e.target)]
     inside = [e for e in inside if graph.nodes[e.source].kind == graph.nodes[e.target].kind == "op"]
     for edge in inside[:6]:
@@ -108,8 +108,8 @@ def test_the_ends_of_a_cut_edge_are_in_two_kernels(sample):
 
 def random_regions(w, count, seed=0):
     """Some nodes that are near each other."""
-    draw, graph = random.Random(seed), w.graph()
-    ops = [node.id for node in graph.ops()]
+    draw, graph = random.Random(seed), w.graph
+    ops = [node.id for node in graph.ops]
     for _ in range(count):
         chosen = {draw.choice(ops)}
         while len(chosen) < draw.randint(1, 6):
@@ -123,30 +123,30 @@ def random_regions(w, count, seed=0):
 def test_random_regions_are_forced_or_refused_in_words(sample):
     w = lowered(sample)
     for nodes in random_regions(w, 8):
-        refusal = legality.why_not(legality.kernel, w.graph(), nodes)
+        refusal = legality.why_not(legality.kernel, w.graph, nodes)
         if refusal:
             assert len(refusal.split()) > 5
             continue
         forced = wb.force(w, nodes)
-        made = [g for g in forced.graph().groups if g.kind == "primitive"]
+        made = [g for g in forced.graph.groups if g.kind == "primitive"]
         assert len(made) == 1
         assert dialect("relay").frontend.same(wb.trace(w, forced.edits).result, forced.module)
-        kinds = lambda graph: sorted((n.op, n.type) for n in graph.ops())  # noqa: E731  twice used, once written
-        assert kinds(forced.graph()) == kinds(w.graph())
+        kinds = lambda graph: sorted((n.op, n.type) for n in graph.ops)  # noqa: E731  twice used, once written
+        assert kinds(forced.graph) == kinds(w.graph)
         kernels(forced)
 
 
 def test_random_regions_are_outlined_and_written_out_again(sample):
     w = lowered(sample)
     for nodes in random_regions(w, 8, seed=1):
-        refusal = legality.why_not(legality.region, w.graph(), nodes)
+        refusal = legality.why_not(legality.region, w.graph, nodes)
         if refusal:
             assert len(refusal.split()) > 5
             continue
         outlined = wb.outline(w, nodes, "a.region")
-        assert [g.name for g in outlined.graph().groups if g.kind == "composite"] == ["a.region"]
+        assert [g.name for g in outlined.graph.groups if g.kind == "composite"] == ["a.region"]
         back = wb.trace(outlined, "DefuseOps").result
-        assert len(wb.load(back).graph().ops()) == len(w.graph().ops())
+        assert len(wb.load(back).graph.ops) == len(w.graph.ops)
 
 
 @pytest.mark.parametrize("name", ["mlp", "attention", "conv_bias_batch_norm", "parallel_cast", "branches"])
@@ -155,10 +155,10 @@ def test_a_forced_and_a_cut_program_build_and_give_the_same(name):
     w = wb.Workload(wb.trace(sample, "SimplifyInference").result, sample.params, name, "relay")
     draw, chosen = random.Random(3), [nodes for nodes in random_regions(w, 40, seed=2) if len(nodes) > 1]
     # relay.build legalises a product of int8 for this CPU into one with a sum, inside the kernel too, and then fails
-    chosen = [nodes for nodes in chosen if all(w.graph().nodes[i].op != "nn.batch_matmul" for i in nodes)]
-    legal = [nodes for nodes in chosen if not legality.why_not(legality.kernel, w.graph(), nodes)]
+    chosen = [nodes for nodes in chosen if all(w.graph.nodes[i].op != "nn.batch_matmul" for i in nodes)]
+    legal = [nodes for nodes in chosen if not legality.why_not(legality.kernel, w.graph, nodes)]
     forced = wb.force(w, draw.choice(legal))
-    edges = [e for e in forced.graph().edges if not legality.why_not(legality.cut, forced.graph(), [e])]
+    edges = [e for e in forced.graph.edges if not legality.why_not(legality.cut, forced.graph, [e])]
     edited = wb.cut(forced, draw.choice(edges)) if edges else forced
     assert wb.compare_outputs(w, edited)
     if name != "attention":
@@ -176,7 +176,7 @@ def diamond():
 
 
 def ids(w, *names):
-    return [next(n.id for n in w.graph().nodes if n.op == name) for name in names]
+    return [next(n.id for n in w.graph.nodes if n.op == name) for name in names]
 
 
 @pytest.mark.parametrize(
@@ -196,10 +196,10 @@ def test_a_region_that_cannot_be_a_kernel_is_refused(names, said):
 
 def test_two_complicated_operators_cannot_be_a_kernel_and_can_be_a_region():
     w = wb.samples.load("mlp")
-    nodes = [n.id for n in w.graph().ops()]
+    nodes = [n.id for n in w.graph.ops]
     with pytest.raises(IllegalEdit, match="more complicated than element-wise"):
         wb.force(w, nodes)
-    assert wb.outline(w, nodes, "all").graph().kernels() == w.graph().kernels()
+    assert wb.outline(w, nodes, "all").graph.kernel_count == w.graph.kernel_count
 
 
 def test_a_tuple_cannot_be_a_kernels_result():
@@ -222,21 +222,21 @@ def test_an_operator_without_a_pattern_cannot_be_in_a_kernel():
 def test_nodes_of_a_kernel_and_of_two_functions_are_refused():
     w = wb.load(wb.trace(wb.samples.load("mlp"), FUSED).result)
     with pytest.raises(IllegalEdit, match="run DefuseOps first"):
-        wb.force(w, [w.graph().ops()[0].id])
+        wb.force(w, [w.graph.ops[0].id])
     with pytest.raises(IllegalEdit, match="cut before FuseOps runs"):
-        wb.cut(w, next(e for e in w.graph().edges if w.graph().nodes[e.source].kind == "op"))
+        wb.cut(w, next(e for e in w.graph.edges if w.graph.nodes[e.source].kind == "op"))
     x, c = relay.var("x", shape=(4,)), relay.var("c", shape=(), dtype="bool")
     w = wb.load(relay.Function([x, c], relay.tanh(relay.If(c, relay.exp(x), relay.sqrt(x)))))
     with pytest.raises(IllegalEdit, match="several functions or branches"):
         wb.force(w, ids(w, "exp", "tanh"))
     inside = wb.force(w, ids(w, "exp"))
-    assert [g.kind for g in inside.graph().groups] == ["function", "branch", "primitive", "branch"]
+    assert [g.kind for g in inside.graph.groups] == ["function", "branch", "primitive", "branch"]
 
 
 def test_let_bound_nodes_are_refused():
     w = wb.load(wb.trace(wb.samples.load("mlp"), "ToANormalForm").result)
     with pytest.raises(IllegalEdit, match="run ToGraphNormalForm first"):
-        wb.force(w, [w.graph().ops()[0].id])
+        wb.force(w, [w.graph.ops[0].id])
 
 
 @pytest.mark.parametrize("edge", [(0, 1, 2, 3), (1,), (5, 1), (0, 99), "ab", ((1, 2), (0, 1))])
@@ -269,7 +269,7 @@ def test_edits_replayed_on_another_program_are_refused():
 def test_a_region_for_a_compiler_is_a_function_of_the_module():
     w = diamond()
     outlined = wb.outline(w, ids(w, "exp", "tanh"), "my_region", "mycodegen")
-    (group,) = [g for g in outlined.graph().groups if g.kind == "external"]
+    (group,) = [g for g in outlined.graph.groups if g.kind == "external"]
     assert (group.name, group.attrs["Compiler"], group.attrs["global_symbol"]) == (
         "my_region",
         "mycodegen",

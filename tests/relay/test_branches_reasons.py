@@ -26,7 +26,7 @@ def load(*outputs):
 
 def groups(w, name, kind=None, least=2):
     """The groups of a pass; of CombineParallelDense those that make a batch."""
-    found = [g for g in parallel_branches(w.graph(), least) if g.passes.partition("{")[0] == name.partition(",")[0]]
+    found = [g for g in parallel_branches(w.graph, least) if g.passes.partition("{")[0] == name.partition(",")[0]]
     return [g for g in found if ("to_batch=False" in g.passes) == ("," in name) and kind in (None, g.kind)]
 
 
@@ -83,14 +83,14 @@ def test_equal_calls(case):
     assert sum((len(g.branches) - 1) * len(g.branches[0]) for g in found if g.kind == "identical") == gone
     assert [c for g in found if g.kind == "near" for c in g.codes] == ([code] if code else [])
     merged = wb.trace(w, "EliminateCommonSubexpr").end.graph
-    assert len(w.graph().ops()) - len(merged.ops()) == gone
+    assert len(w.graph.ops) - len(merged.ops) == gone
 
 
 def test_equal_casts_in_the_two_arms_of_an_if_are_merged_by_tvm_and_listed():
     condition = relay.var("c", shape=(), dtype="bool")
     w = load(relay.If(condition, relay.exp(X), relay.tanh(relay.exp(X))))
     assert [len(g.branches) for g in groups(w, "EliminateCommonSubexpr", "identical")] == [2]
-    assert len(wb.trace(w, "EliminateCommonSubexpr").end.graph.ops()) == 2
+    assert len(wb.trace(w, "EliminateCommonSubexpr").end.graph.ops) == 2
 
 
 def test_the_bodies_of_two_kernels_are_not_taken_for_one():
@@ -165,7 +165,7 @@ def test_what_slices_cost_is_said(count):
         wb.trace(wb.Workload(w.module, weights(w), "w", "relay"), f"BindParams,{text}FoldConstant,FuseOps", opt_level=4)
         for text in ("", "CombineParallelConv2D{min_num_branches=2},")
     ]
-    assert kernels[1].end.graph.kernels() - kernels[0].end.graph.kernels() == 1
+    assert kernels[1].end.graph.kernel_count - kernels[0].end.graph.kernel_count == 1
 
 
 def weights(w):
@@ -292,7 +292,7 @@ def test_a_hazard_is_named_and_is_one(case):
 
 def test_a_function_behind_a_branch_is_a_hazard():
     w = load(relay.nn.relu(conv(name="a")), conv(name="b"))
-    forced = wb.force(w, [n.id for n in w.graph().ops() if n.op == "nn.relu"])
+    forced = wb.force(w, [n.id for n in w.graph.ops if n.op == "nn.relu"])
     assert "function-consumer-crash" in {c for g in groups(forced, CONV, "hazard") for c in g.codes}
     assert wb.trace(forced, "CombineParallelConv2D{min_num_branches=2}", opt_level=4).steps[0].status == "error"
 
@@ -310,7 +310,7 @@ with tvm.transform.PassContext(opt_level=4):
 
 
 @pytest.mark.parametrize(("batch", "name"), [(True, DENSE), (False, WIDE)])
-def test_siblings_that_need_each_other_end_the_process_and_that_is_foretold(batch, name):
+def test_siblings_that_need_each_other_end_the_process_and_that_is_predicted(batch, name):
     x = var("x", 4, 8)
     first = relay.nn.dense(x, var("w0", 4, 8))
     second = relay.nn.dense(x, relay.add(var("w1", 4, 8), relay.sum(first)))
@@ -325,4 +325,4 @@ def test_siblings_that_need_each_other_end_the_process_and_that_is_foretold(batc
 @pytest.mark.parametrize("least", [1, 0, -1, True, 2.0, None])
 def test_a_wrong_number_of_branches_is_refused(least):
     with pytest.raises(WorkbenchError, match="give 2 or more"):
-        parallel_branches(load(relay.exp(X)).graph(), least)
+        parallel_branches(load(relay.exp(X)).graph, least)

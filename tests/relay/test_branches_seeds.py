@@ -15,7 +15,7 @@ def test_two_casts_at_each_level(opt_level, calls):
 def test_two_casts_without_common_subexpressions_are_five_and_the_finder_says_three():
     w = wb.samples.load("parallel_cast")
     assert wb.kernels(w, disabled=["EliminateCommonSubexpr"]).calls == 5
-    (group,) = [g for g in wb.parallel_branches(w.graph()) if g.kind == "identical"]
+    (group,) = [g for g in wb.parallel_branches(w.graph) if g.kind == "identical"]
     assert (group.passes, group.change.kernels) == ("EliminateCommonSubexpr", -2)
 
 
@@ -25,7 +25,7 @@ def test_the_fused_form_is_merged_by_the_pass_that_the_finder_names():
     assert group.passes == "MergeIdenticalKernels"
     before = wb.load(fused.result)
     after = wb.trace(before, group.passes).end.graph
-    assert after.kernels() - fused.end.graph.kernels() == group.change.kernels == -2
+    assert after.kernel_count - fused.end.graph.kernel_count == group.change.kernels == -2
     (first,) = [g for g in after.groups if g.kind == "primitive" and after.nodes[g.output].op == "nn.relu"]
     assert after.nodes[first.output].type == "Tensor[(1, 16), int8]"
 
@@ -38,25 +38,25 @@ def test_two_adds_behind_a_convolution_fold_into_one():
     assert (ops, chain.left, chain.safe) == (["add", "add"], 1, True)
     assert chain.passes.endswith("SimplifyExpr,FoldConstant")
     after = wb.trace(wb.load(folded.result), chain.passes)
-    assert [n.op for n in after.end.graph.ops()].count("add") == 1
+    assert [n.op for n in after.end.graph.ops].count("add") == 1
     assert wb.compare_outputs(w, wb.load(after.result))
 
 
 def test_the_attention_has_fifty_kernels_unfused_and_ten_fused_and_its_region_is_one_composite():
     w = wb.samples.load("attention", seq=8)
-    graph = w.graph()
+    graph = w.graph
     # SimplifyExpr makes one of two multiplies, also where the compiler is at level 0
-    assert graph.kernels() == 51
+    assert graph.kernel_count == 51
     assert sum(len(c.nodes) - c.left for c in wb.constant_chains(graph)) == 1
-    assert wb.trace(w, "SimplifyExpr,FoldConstant,FuseOps{fuse_opt_level=0}").end.graph.kernels() == 50
-    assert wb.trace(w, "FuseOps{fuse_opt_level=2}").end.graph.kernels() == 10
+    assert wb.trace(w, "SimplifyExpr,FoldConstant,FuseOps{fuse_opt_level=0}").end.graph.kernel_count == 50
+    assert wb.trace(w, "FuseOps{fuse_opt_level=2}").end.graph.kernel_count == 10
     start = next(n.id for n in graph.nodes if n.op == "split")
     end = max(n.id for n in graph.nodes if n.op == "transpose")
     outlined = wb.outline(w, between(graph, start, end), "multi_head_attention")
-    composites = [g for g in outlined.graph().groups if g.kind == "composite"]
+    composites = [g for g in outlined.graph.groups if g.kind == "composite"]
     assert [g.name for g in composites] == ["multi_head_attention"]
-    inside = outlined.graph().members[composites[0].id]
-    assert sum(outlined.graph().nodes[n].op == "transpose" for n in inside) == 5
+    inside = outlined.graph.members[composites[0].id]
+    assert sum(outlined.graph.nodes[n].op == "transpose" for n in inside) == 5
     # written out again it is what it was
     back = wb.load(wb.trace(outlined, "DefuseOps").result)
     assert wb.compare_outputs(w, back)

@@ -156,7 +156,7 @@ def test_each_row_of_the_table(case):
         whole, place = expression
         expression = relay.Tuple([whole, relay.tanh(whole.args[place])])
     w = load(expression)
-    (chain,) = [c for c in constant_chains(w.graph()) if len(c.nodes) == length]
+    (chain,) = [c for c in constant_chains(w.graph) if len(c.nodes) == length]
     assert (chain.left, [r.code for r in chain.reasons]) == (left, [code] if code else [])
     assert bool(chain.passes) == (left < length)
     assert gone(w, chain.passes or EVERYTHING) == length - left
@@ -170,7 +170,7 @@ EVERYTHING = "SimplifyExpr,FoldConstant,CanonicalizeOps,FoldConstant,SimplifyExp
 def gone(w, passes):
     trace = wb.trace(w, passes)
     assert trace.failed is None
-    return len(w.graph().ops()) - len(trace.end.graph.ops())
+    return len(w.graph.ops) - len(trace.end.graph.ops)
 
 
 @pytest.mark.parametrize("case", [name for name, row in TABLE.items() if row[3] == "unsafe-cast-fold"])
@@ -202,7 +202,7 @@ def evaluated(module, data):
 def test_a_factor_of_another_type_than_the_weights_makes_fold_scale_axis_raise():
     x = relay.var("q", shape=(1, 4, 8, 8), dtype="int8")
     w = load(relay.multiply(conv(x, k(4, 4, 1, 1, dtype="int8"), out_dtype="int32"), k(4, 1, 1, dtype="int32")))
-    (chain,) = constant_chains(w.graph())
+    (chain,) = constant_chains(w.graph)
     assert [r.code for r in chain.reasons] == ["scale-type-crash"]
     assert wb.trace(w, "FoldScaleAxis").steps[0].status == "error"
 
@@ -210,7 +210,7 @@ def test_a_factor_of_another_type_than_the_weights_makes_fold_scale_axis_raise()
 def test_weights_that_are_parameters_are_bound_first():
     w = load(relay.add(relay.add(X, relay.var("a", shape=(4, 1, 1))), relay.var("b", shape=(4, 1, 1))))
     w.params.update({name: tvm.nd.array(np.ones((4, 1, 1), "float32")) for name in "ab"})
-    (chain,) = constant_chains(w.graph())
+    (chain,) = constant_chains(w.graph)
     assert chain.passes == "BindParams,SimplifyExpr,FoldConstant"
     assert gone(w, chain.passes) == 1
 
@@ -245,19 +245,19 @@ def agree(seeds, tell):
     for make in (random_run, random_casts):
         for seed in seeds:
             w = make(seed)
-            found = constant_chains(w.graph())
-            foretold = sum(len(c.nodes) - c.left for c in found)
+            found = constant_chains(w.graph)
+            predicted = sum(len(c.nodes) - c.left for c in found)
             passes = next((c.passes for c in found if "Canonicalize" in c.passes), "SimplifyExpr,FoldConstant")
-            assert gone(w, passes) == foretold, (make.__name__, seed, [str(c) for c in found])
+            assert gone(w, passes) == predicted, (make.__name__, seed, [str(c) for c in found])
             chains += len(found)
-            folded += foretold
-    tell(f"chains: {2 * len(seeds)} programs, {chains} chains, {folded} operators folded as foretold, 0 disagreements")
+            folded += predicted
+    tell(f"chains: {2 * len(seeds)} programs, {chains} chains, {folded} operators folded as predicted, 0 disagreements")
 
 
-def test_random_chains_fold_as_foretold(tell):
+def test_random_chains_fold_as_predicted(tell):
     agree(range(60), tell)
 
 
 @pytest.mark.long
-def test_many_random_chains_fold_as_foretold(tell):
+def test_many_random_chains_fold_as_predicted(tell):
     agree(range(1000, 4000), tell)

@@ -32,7 +32,7 @@ def same_counts(function: relay.Function, target: str = "llvm", **how: object) -
 
 
 def shown(module: tvm.IRModule) -> list[tuple[str, str]]:
-    graph = wb.load(module).graph()
+    graph = wb.load(module).graph
     return [(node.op if node.kind == "op" else node.kind, node.type) for node in graph.nodes]
 
 

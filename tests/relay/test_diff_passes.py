@@ -107,7 +107,7 @@ def ops(graph: Graph, ids) -> list[str]:
 
 def only(d: GraphDiff, *kinds: str) -> bool:
     """Whether the diff has nothing but kept nodes and these kinds."""
-    return all(kind in ("kept", *kinds) or not count for kind, count in d.counts().items())
+    return all(kind in ("kept", *kinds) or not count for kind, count in d.counts.items())
 
 
 # -- true of every pass
@@ -183,7 +183,7 @@ def test_eliminate_common_subexpr_only_merges(sample, bound):
 def test_simplify_inference_takes_out_the_norms_and_their_results_and_nothing_else(sample, bound):
     step = worked(sample, bound, "SimplifyInference")
     before = step.before
-    simplified = {n.id for n in before.ops() if n.op in ("nn.batch_norm", "nn.layer_norm", "nn.dropout")}
+    simplified = {n.id for n in before.ops if n.op in ("nn.batch_norm", "nn.layer_norm", "nn.dropout")}
     fields = {n.id for n in before.nodes if n.kind == "get_item" and before.inputs[n.id][0] in simplified}
     assert set(step.diff.removed) == simplified | fields
     assert {b for b, _ in step.diff.changed} == {
@@ -218,7 +218,7 @@ def test_alter_op_layout_makes_operators_variants_and_adds_transforms(sample, bo
     assert set(ops(step.after, step.diff.added)) <= {"layout_transform", "expand_dims"}
     replaced = {step.before.nodes[b].op: step.after.nodes[a].op for b, a in step.diff.changed}
     wanted = {"nn.conv2d": "nn.contrib_conv2d_NCHWc", "nn.dense": "nn.contrib_dense_pack"}
-    for op in {node.op for node in step.before.ops()} & set(wanted):
+    for op in {node.op for node in step.before.ops} & set(wanted):
         assert replaced[op] == wanted[op]
     assert step.status == ("same" if sample in ("attention", "chain") else "changed")
 

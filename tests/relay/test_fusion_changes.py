@@ -19,7 +19,7 @@ def fused(module: tvm.IRModule, opt_level=2, max_depth=256, max_function_args=0)
     target = f"opencl -max_function_args={max_function_args}" if max_function_args else "llvm"
     config = {"relay.FuseOps.max_depth": max_depth}
     with tvm.transform.PassContext(opt_level=3, config=config), tvm.target.Target(target):
-        return wb.load(relay.transform.FuseOps(opt_level)(relay.transform.InferType()(module))).graph()
+        return wb.load(relay.transform.FuseOps(opt_level)(relay.transform.InferType()(module))).graph
 
 
 def share_a_kernel(graph: wb.Graph, a: str, b: str) -> bool:
@@ -87,7 +87,7 @@ def source(graph: wb.Graph, node: int) -> str:
 
 def cards(module: tvm.IRModule, **settings):
     """The report, and the card of each use between two kernels that has a change to offer."""
-    graph = wb.load(module).graph()
+    graph = wb.load(module).graph
     report = wb.explain_fusion(graph, **settings)
     seen = set()
     for edge in graph.edges:
@@ -150,10 +150,10 @@ def test_with_the_rival_split_out_the_other_complex_operator_fuses():
     x, weight = relay.var("x", shape=(4, 8)), relay.var("w", shape=(8, 8))
     two = [relay.nn.dense(x, weight), relay.nn.dense(relay.exp(x), weight)]
     module = marked(tvm.IRModule.from_expr(relay.Function([x, weight], relay.add(*two))))
-    graph = wb.load(module).graph()
+    graph = wb.load(module).graph
     report = wb.explain_fusion(graph)
-    add = next(node.id for node in graph.ops() if node.op == "add")
-    apart = [n.id for n in graph.ops() if n.op == "nn.dense" and report.group_of(n.id) is not report.group_of(add)]
+    add = next(node.id for node in graph.ops if node.op == "add")
+    apart = [n.id for n in graph.ops if n.op == "nn.dense" and report.group_of(n.id) is not report.group_of(add)]
     assert len(apart) == 1
     card = report.why(apart[0], add)
     cuts = [change for change in card.changes if change.kind == "cut"]
@@ -179,10 +179,10 @@ def test_a_result_of_the_full_shape_would_fuse():
         small = relay.var("s", shape=(rows, 8))
         weight = relay.var("w", shape=(8, 8))
         w = wb.load(relay.Function([x, small, weight], relay.add(relay.nn.dense(small, weight), x)))
-        return w, fused(w.module).kernels()
+        return w, fused(w.module).kernel_count
 
     stretched, count = kernels(1)
     assert count == 2
-    card = wb.explain_fusion(stretched).why(*[n.id for n in stretched.graph().ops()])
+    card = wb.explain_fusion(stretched).why(*[n.id for n in stretched.graph.ops])
     assert [c.kind for c in card.changes] == ["shape"]
     assert kernels(4)[1] == 1

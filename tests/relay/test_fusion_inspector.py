@@ -19,7 +19,7 @@ def view() -> wb.FusionInspector:
 def built(view: wb.FusionInspector) -> int:
     """Kernels that TVM's own pass makes."""
     assert view.workload is not None
-    return wb.trace(view.workload, "FuseOps").end.graph.kernels()
+    return wb.trace(view.workload, "FuseOps").end.graph.kernel_count
 
 
 def act(view: wb.FusionInspector, what: str, arg: str = "") -> None:
@@ -128,7 +128,7 @@ def test_the_code_of_the_view_makes_the_view_again(view: wb.FusionInspector) -> 
 def test_a_copied_test_holds_for_what_is_shown() -> None:
     view = wb.FusionInspector(wb.samples.load("bert", layers=1), before="SimplifyInference", settings={"max_depth": 2})
     dense = next(n.id for n in view.fused.graph.nodes if n.op == "nn.dense")
-    for chosen in ([dense], [n.id for n in view.fused.graph.ops()]):
+    for chosen in ([dense], [n.id for n in view.fused.graph.ops]):
         view.selection = chosen
         text = next(block["text"] for block in view.panels["card"] if block.get("name") == "test-code")
         assert "SimplifyInference" in text

@@ -32,9 +32,9 @@ def test_an_executor_graph_shows_each_call_of_the_build(
     with tvm.transform.PassContext(opt_level=opt_level):
         built = relay.build(workload.module, "llvm", params=workload.params)
     (tmp_path / "graph.json").write_text(built.get_graph_json())
-    shown = wb.load(tmp_path / "graph.json").graph()
+    shown = wb.load(tmp_path / "graph.json").graph
     called = [node for node in json.loads(built.get_graph_json())["nodes"] if node["op"] == "tvm_op"]
-    assert shown.kernels() == sum(node["attrs"]["func_name"] != "__nop" for node in called)
+    assert shown.kernel_count == sum(node["attrs"]["func_name"] != "__nop" for node in called)
     assert [node.name for node in shown.nodes if node.kind in ("op", "call")] == [node["name"] for node in called]
 
     (tmp_path / "p.params").write_bytes(relay.save_param_dict(built.get_params()))

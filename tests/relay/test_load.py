@@ -18,7 +18,7 @@ MODULE = tvm.IRModule.from_expr(F)
 @pytest.mark.parametrize("source", [MODULE, F, (MODULE, {}), (F, {}), relay.exp(relay.const(1.0)), MODULE.astext()])
 def test_modules_functions_pairs_and_text_load(source):
     workload = wb.load(source)
-    assert (workload.dialect, [node.op for node in workload.graph().ops()]) == ("relay", ["exp"])
+    assert (workload.dialect, [node.op for node in workload.graph.ops]) == ("relay", ["exp"])
 
 
 def test_a_workload_is_itself():

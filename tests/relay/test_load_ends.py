@@ -29,4 +29,4 @@ def test_relay_text_that_ends_tvm(case: str) -> None:
 
 def test_arrays_given_beside_a_text() -> None:
     loaded = wb.load("fn (%x) { nn.relu(%x) }", {"x": np.zeros((2, 3), "float32")})
-    assert "(2, 3)" in next(node.type for node in loaded.graph().ops())
+    assert "(2, 3)" in next(node.type for node in loaded.graph.ops)

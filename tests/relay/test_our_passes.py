@@ -42,7 +42,7 @@ def result(before, passes, opt_level=3):
 
 
 def ops(w):
-    return [node.op for node in w.graph().ops()]
+    return [node.op for node in w.graph.ops]
 
 
 def test_they_are_listed_beside_tvms_and_marked():
@@ -80,7 +80,7 @@ def test_they_run_in_tvms_own_sequential():
     w = wb.samples.load("parallel_cast")
     with tvm.transform.PassContext(opt_level=3):
         module = tvm.transform.Sequential([relay.transform.FuseOps(2), MergeIdenticalKernels()])(w.module)
-    assert wb.load(module).graph().kernels() == 3
+    assert wb.load(module).graph.kernel_count == 3
 
 
 # -- MergeIdenticalKernels
@@ -99,9 +99,9 @@ def pooled_casts():
 
 def test_the_first_graph_of_the_question_becomes_one_kernel_with_an_int8_result():
     before = result(workload(*pooled_casts()[1:]), "FuseOps{fuse_opt_level=2}")
-    assert before.graph().kernels() == 3
+    assert before.graph.kernel_count == 3
     after = result(before, "MergeIdenticalKernels")
-    assert after.graph().kernels() == 1
+    assert after.graph.kernel_count == 1
     assert "-> Tensor[(1, 8, 6, 6), int8] {" in after.text()
     assert "-> Tensor[(1, 8, 6, 6), int32] {" not in after.text()
     assert wb.compare_outputs(before, after)
@@ -117,7 +117,7 @@ def test_with_the_convolutions_behind_it_five_kernels_become_three():
     ]
     before = result(workload(*convolved), "FuseOps{fuse_opt_level=2}")
     after = result(before, "MergeIdenticalKernels")
-    assert (before.graph().kernels(), after.graph().kernels()) == (5, 3)
+    assert (before.graph.kernel_count, after.graph.kernel_count) == (5, 3)
     assert wb.compare_outputs(before, after)
 
 
@@ -125,15 +125,15 @@ def test_a_third_user_keeps_the_wide_result_and_the_casts_are_still_merged():
     x, left, right = pooled_casts()
     before = result(workload(left, right, x), "FuseOps{fuse_opt_level=2}")
     after = result(before, "MergeIdenticalKernels")
-    assert (before.graph().kernels(), after.graph().kernels()) == (3, 2)
+    assert (before.graph.kernel_count, after.graph.kernel_count) == (3, 2)
     assert wb.compare_outputs(before, after)
 
 
 def test_the_two_casts_of_the_sample_five_to_three():
     before = result(wb.samples.load("parallel_cast"), "FuseOps{fuse_opt_level=2}")
     after = result(before, "MergeIdenticalKernels")
-    assert (before.graph().kernels(), after.graph().kernels()) == (5, 3)
-    assert result(before, "MergeIdenticalKernels{fuse_again=False}").graph().kernels() == 4
+    assert (before.graph.kernel_count, after.graph.kernel_count) == (5, 3)
+    assert result(before, "MergeIdenticalKernels{fuse_again=False}").graph.kernel_count == 4
     assert wb.compare_outputs(before, after)
 
 
@@ -145,7 +145,7 @@ def test_constants_of_equal_values_make_equal_kernels_and_others_do_not():
             relay.nn.softmax(relay.add(x, relay.const(np.full((8,), value, "float32")))) for value in (first, second)
         ]
         # each in a kernel of its own
-        return result(workload(*made), "FuseOps{fuse_opt_level=2},MergeIdenticalKernels").graph().kernels()
+        return result(workload(*made), "FuseOps{fuse_opt_level=2},MergeIdenticalKernels").graph.kernel_count
 
     assert softmaxes(1, 2) == 2 * softmaxes(1, 1)
 
@@ -201,7 +201,7 @@ def test_attributes_are_kept():
     made = [relay.cast(relay.clip(relay.add(x, variable(f"c{i}", 2, 8)), -1.0, 2.0), "float64") for i in range(2)]
     before = workload(*made)
     after = assert_combined(before, "CombineParallelOps{op='add'}", "add")
-    clips = [[node.attrs for node in w.graph().ops() if node.op == "clip"] for w in (before, after)]
+    clips = [[node.attrs for node in w.graph.ops if node.op == "clip"] for w in (before, after)]
     assert clips[0] == clips[1] * 2
     int8 = variable("q", 3, 8, dtype="int8")
     made = [relay.nn.dense(int8, variable(f"w{i}", 4, 8, dtype="int8"), out_dtype="int32") for i in range(2)]

@@ -33,7 +33,7 @@ def test_a_pattern_callback_is_a_pass() -> None:
     (step,) = wb.trace(w, [ReluToClip()]).steps
     assert step.name == "<ReluToClip>"
     assert step.changed, step
-    assert [node.op for node in step.after.ops() if node.op in ("nn.relu", "clip")] == ["clip", "clip"]
+    assert [node.op for node in step.after.ops if node.op in ("nn.relu", "clip")] == ["clip", "clip"]
     assert "nn.relu" in w.text()
 
 

@@ -26,7 +26,7 @@ def attention():
 
 
 def test_seed_002_the_five_transposes_and_what_stops_each(attention):
-    graph = attention.graph()
+    graph = attention.graph
     found = wb.match(attention, ANY_PATH)
     assert not found.matches
     assert [graph.nodes[miss.root].op for miss in found.near_misses] == ["transpose"] * 5
@@ -35,7 +35,7 @@ def test_seed_002_the_five_transposes_and_what_stops_each(attention):
 
 
 def test_seed_002_the_mask_enters_from_outside(attention):
-    graph = attention.graph()
+    graph = attention.graph
     last = max(wb.match(attention, ANY_PATH).near_misses, key=lambda miss: miss.root)
     (mask,) = [escape for escape in last.domination.escapes if escape.kind == "enters"]
     assert [graph.nodes[n].op for n in mask.path] == [
@@ -56,7 +56,7 @@ def test_seed_002_as_it_was_asked_a_field_of_a_tuple_is_no_call(attention):
 
 
 def test_the_region_is_regions_own_between_split_and_its_post_dominators(attention):
-    graph = attention.graph()
+    graph = attention.graph
     region = max(wb.match(attention, ANY_PATH).near_misses, key=lambda miss: miss.root).domination.region
     tree = wb.post_dominators(graph)
     assert tree.dominates(region.exit, region.entry)
@@ -68,13 +68,13 @@ def test_the_region_as_a_pattern_is_one_that_tvm_takes(attention):
     region = max(wb.match(attention, ANY_PATH).near_misses, key=lambda miss: miss.root).domination.region
     suggested = wb.pattern_for(attention, region.nodes)
     assert suggested.taken
-    assert set(region.nodes) - {n.id for n in attention.graph().nodes if n.kind == "constant"} <= set(suggested.nodes)
+    assert set(region.nodes) - {n.id for n in attention.graph.nodes if n.kind == "constant"} <= set(suggested.nodes)
     pattern = run(suggested.script)
     partitioned = pattern.partition(attention.module["main"])
     composites = [e for e in calls(partitioned) if isinstance(e.op, relay.Function)]
     assert len(composites) == 1
     assert len([c for c in calls(composites[0].op) if isinstance(c.op, tvm.ir.Op)]) == len(
-        [n for n in region.nodes if attention.graph().nodes[n].kind == "op"]
+        [n for n in region.nodes if attention.graph.nodes[n].kind == "op"]
     )
 
 
@@ -84,7 +84,7 @@ def test_what_would_match_does_where_no_leaf_is_in_the_way():
     split = relay.split(relay.exp(x), 2)
     left, right = relay.tanh(split[0]), relay.nn.relu(split[1])
     module = wb.load(relay.Function([x], relay.transpose(relay.add(left, right))))
-    assert [match.root for match in wb.match(module, ANY_PATH).matches] == [len(module.graph().nodes) - 1]
+    assert [match.root for match in wb.match(module, ANY_PATH).matches] == [len(module.graph.nodes) - 1]
     outside = relay.Function(
         [x], relay.transpose(relay.add(relay.add(left, right), relay.sqrt(relay.tanh(relay.split(x, 2)[0]))))
     )
@@ -148,7 +148,7 @@ def test_a_dfpattern_and_a_callback_are_read_as_their_text_is(attention):
 
 def test_kernels_are_matched_inside(attention):
     fused = wb.load(wb.trace(attention, "FuseOps{fuse_opt_level=2}").result)
-    graph = fused.graph()
+    graph = fused.graph
     found = wb.match(fused, 'is_op("round")(is_op("multiply")(wildcard(), wildcard()))')
     assert len(found.matches) == 4
     for match in found.matches:
@@ -157,15 +157,15 @@ def test_kernels_are_matched_inside(attention):
 
 
 def test_nodes_of_two_kernels_are_nodes_of_two_functions(attention):
-    fused = wb.load(wb.trace(attention, "FuseOps{fuse_opt_level=2}").result).graph()
-    ops = fused.ops()
+    fused = wb.load(wb.trace(attention, "FuseOps{fuse_opt_level=2}").result).graph
+    ops = fused.ops
     with pytest.raises(PatternError, match="functions"):
         wb.pattern_for(wb.load(wb.trace(attention, "FuseOps{fuse_opt_level=2}").result), [ops[0].id, ops[-1].id])
 
 
 def upward(draw, graph):
     """A node and some of what it is computed from."""
-    node = draw(st.sampled_from([n.id for n in graph.ops()]))
+    node = draw(st.sampled_from([n.id for n in graph.ops]))
     chosen, border = {node}, [node]
     for _ in range(draw(st.integers(0, 6))):
         near = sorted(
@@ -186,7 +186,7 @@ NAMES = {k: v for k, v in vars(dfp).items() if not k.startswith("_")}
 @settings(max_examples=60)
 def test_a_suggestion_runs_in_tvm_and_matches_what_was_chosen(data):
     workload = SAMPLES[data.draw(st.sampled_from(sorted(SAMPLES)))]
-    graph = workload.graph()
+    graph = workload.graph
     chosen = upward(data.draw, graph)
     suggested = wb.pattern_for(workload, chosen, exact=False)
     assert {n for n in suggested.nodes if graph.nodes[n].kind not in ("param", "constant")} == set(chosen)

@@ -34,5 +34,5 @@ def test_a_quantised_model_is_checked() -> None:
 @pytest.mark.parametrize(("zero_point", "same"), [(3, True), (4, False)])
 def test_outputs_are_compared_before_and_after_qnn_is_gone(zero_point: int, same: bool) -> None:
     before, after = convolution(), wb.trace(convolution(zero_point), "qnn.CanonicalizeOps").result
-    assert not any(node.op.startswith("qnn.") for node in wb.load(after).graph().nodes)
+    assert not any(node.op.startswith("qnn.") for node in wb.load(after).graph.nodes)
     assert bool(wb.compare_outputs(before, wb.load(after))) == same

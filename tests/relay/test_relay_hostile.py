@@ -63,7 +63,7 @@ def test_many_constants_together_are_too_many() -> None:
 
 
 def test_a_large_shape_is_a_type_as_others() -> None:
-    assert wb.load("def @main(%x: Tensor[(99999999999), float32]) { nn.relu(%x) }").graph()
+    assert wb.load("def @main(%x: Tensor[(99999999999), float32]) { nn.relu(%x) }").graph
 
 
 def test_an_index_of_6000_digits() -> None:

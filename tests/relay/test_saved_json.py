@@ -90,4 +90,4 @@ def test_adt_and_target_load() -> None:
     x = relay.var("x", shape=(4,))
     module["main"] = relay.Function([x], relay.annotation.on_device(relay.exp(x), tvm.cpu()))
     typed = relay.transform.InferType()(module)
-    assert wb.load(tvm.ir.save_json(typed)).graph().nodes
+    assert wb.load(tvm.ir.save_json(typed)).graph.nodes

@@ -25,7 +25,7 @@ def sample(request):
 
 
 def test_a_sample_has_the_calls_that_tvm_has(sample):
-    assert graph_calls(sample.graph()) == op_calls(sample.module)
+    assert graph_calls(sample.graph) == op_calls(sample.module)
 
 
 def test_so_it_has_after_each_pass_of_the_opt_3_pipeline(sample):
@@ -133,14 +133,14 @@ def modules(draw):
 @settings(max_examples=150)
 def test_a_random_program_returns_the_same_value_in_the_graph(module):
     workload, terms = wb.load(module), Terms()
-    assert graph_term(workload.graph(), terms) == object_term(workload.module, terms)
+    assert graph_term(workload.graph, terms) == object_term(workload.module, terms)
 
 
 @given(modules())
 @settings(max_examples=150)
 def test_a_random_program_has_each_call_once(module):
     workload = wb.load(module)
-    assert graph_calls(workload.graph()) == op_calls(workload.module)
+    assert graph_calls(workload.graph) == op_calls(workload.module)
 
 
 @pytest.mark.long
@@ -148,5 +148,5 @@ def test_a_random_program_has_each_call_once(module):
 @settings(max_examples=3000)
 def test_many_random_programs(module):
     workload, terms = wb.load(module), Terms()
-    assert graph_term(workload.graph(), terms) == object_term(workload.module, terms)
-    assert graph_calls(workload.graph()) == op_calls(workload.module)
+    assert graph_term(workload.graph, terms) == object_term(workload.module, terms)
+    assert graph_calls(workload.graph) == op_calls(workload.module)

@@ -183,7 +183,7 @@ def test_what_cannot_be_done_is_a_sentence_and_nothing_changes() -> None:
 
 
 def test_any_name_is_text_and_a_saved_page_keeps_what_is_said(tmp_path: Any) -> None:
-    graph = hostile.graph()
+    graph = hostile.graph
     view = wb.PatternInspector(graph, "wildcard()(wildcard())", tab="found")
     assert view.findings
     page = view.save(tmp_path / "page.html").read_text(errors="replace")

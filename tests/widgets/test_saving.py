@@ -53,8 +53,8 @@ def plain(count: int = 3) -> Graph:
 def views(kind: str) -> tuple[View, View]:
     """A view of hostile graphs, and one of plain graphs."""
     if kind == "graph":
-        return GraphView(hostile.graph()), GraphView(plain())
-    titled = CompareView(hostile.graph(), hostile.changed(), titles=[hostile.NAMES[0], hostile.NAMES[1]])
+        return GraphView(hostile.graph), GraphView(plain())
+    titled = CompareView(hostile.graph, hostile.changed(), titles=[hostile.NAMES[0], hostile.NAMES[1]])
     return titled, CompareView(plain(), plain(4))
 
 
@@ -132,8 +132,8 @@ def test_our_layout_writes_hostile_names_as_text(kind: str, tmp_path: Path) -> N
 @GRAPHVIZ
 def test_graphviz_writes_hostile_names_as_text() -> None:
     for dot in (
-        to_graphviz(hostile.graph()),
-        compare_to_graphviz(*CompareView(hostile.graph(), hostile.changed())._shown_graphs()),
+        to_graphviz(hostile.graph),
+        compare_to_graphviz(*CompareView(hostile.graph, hostile.changed())._shown_graphs()),
     ):
         shown = words(pictures.by_graphviz(dot, ".svg", 30))
         assert any("<b>bold</b>" in text for text in shown)
@@ -162,7 +162,7 @@ def test_our_layout_draws_what_graphviz_refuses(tmp_path: Path, monkeypatch: pyt
 def test_the_other_formats(by: str, suffix: str, start: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if by == "graphviz":
         monkeypatch.setattr(bundle, "find_node", lambda: None)
-    for view in (GraphView(hostile.graph("$x^2$ %")), CompareView(hostile.graph(), hostile.changed())):
+    for view in (GraphView(hostile.graph("$x^2$ %")), CompareView(hostile.graph, hostile.changed())):
         assert view.save(tmp_path / f"a{suffix}").read_bytes().startswith(start)
 
 

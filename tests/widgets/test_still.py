@@ -111,7 +111,7 @@ def test_larger_graph_has_words_at_first(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("name", hostile.NAMES)
 def test_names_are_text(name: str) -> None:
-    evil = GraphView(hostile.graph())
+    evil = GraphView(hostile.graph)
     evil.model = Graph(plain(STILL_NODES + 1).nodes, name=name)
     kept = evil._repr_mimebundle_()
     assert kept is not None

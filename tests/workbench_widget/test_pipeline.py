@@ -16,7 +16,7 @@ def test_it_opens_with_the_whole_pipeline_before_and_after(bench, cast):
     assert bench.state["error"] is None
     assert bench.state["busy"] is None
     assert bench.state["passes"][0]["merged"] >= 1
-    assert bench.state["counts"]["before_nodes"] == len(cast.graph().nodes)
+    assert bench.state["counts"]["before_nodes"] == len(cast.graph.nodes)
     assert bench.seq == 1
     assert [row["name"] for row in bench.state["passes"]] == [step.name for step in bench.pipeline]
 

@@ -78,7 +78,7 @@ def test_session_needs_no_widget_library():
 def test_choice_becomes_a_trace_and_a_picture(session, page):
     assert len(page.pictures) == 1
     assert page.complete == [True]
-    assert session.kernels == session.trace.end.graph.kernels()
+    assert session.kernels == session.trace.end.graph.kernel_count
     assert page.state["passes"][0]["status"] == "changed"
 
 

@@ -30,7 +30,7 @@ def check_arguments(graph: Graph) -> None:
         An operator has more or fewer, which a module that TVM has typed cannot have.
     """
     counts = {**dict.fromkeys(_ONE[graph.dialect], 1), **dict.fromkeys(_TWO[graph.dialect], 2)}
-    for node in graph.ops():
+    for node in graph.ops:
         given, wanted = len(graph.inputs[node.id]), counts.get(node.op)
         if wanted is not None and given != wanted:
             raise WorkbenchError(

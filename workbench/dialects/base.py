@@ -88,6 +88,7 @@ class Workload:
     "what was chosen from it, so that each choice is written for the child process once"
     _graph: Graph | None = field(default=None, repr=False)
 
+    @property
     def graph(self) -> Graph:
         """The neutral picture of the module; made once."""
         if self._graph is None:
@@ -101,7 +102,7 @@ class Workload:
             from workbench.dialects.inputs import index_limits
 
             try:
-                self.known_limits = index_limits(self.graph()) if self.source is None else self.source.limits
+                self.known_limits = index_limits(self.graph) if self.source is None else self.source.limits
             except Exception:  # noqa: BLE001  a module that cannot be drawn may run all the same
                 self.known_limits = {}
         return self.known_limits

@@ -103,7 +103,7 @@ def _with_entry(workload: Workload, entry: str | None) -> Workload:
     if entry not in names:
         raise UnknownName("function to run", entry, names)
     made = whole.of(here.frontend.with_entry(whole.module, entry))
-    takes = {node.op for node in made.graph().nodes if node.kind == "param"}
+    takes = {node.op for node in made.graph.nodes if node.kind == "param"}
     made.params = {name: value for name, value in whole.params.items() if name in takes}
     renamed = [] if entry == "main" else [f"`main` is the function {entry} of the module that was loaded"]
     made.notes, made.entry, made.whole = [*whole.notes, *renamed], entry, whole

@@ -62,7 +62,7 @@ def index_limits(graph: Graph) -> dict[str, int]:
     {'ids': 100}
     """
     found: dict[str, int] = {}
-    for node in graph.ops():
+    for node in graph.ops:
         inputs = graph.inputs[node.id]
         if node.op.removeprefix("relax.") not in INDEXING or not inputs:
             continue

@@ -30,7 +30,7 @@ def explain_kind(workload: Workload, node: int) -> KindReport:
         raise WorkbenchError(
             "explain_kind takes a Relax workload: in Relay every operator registers its kind, and nothing is derived"
         )
-    graph = workload.graph()
+    graph = workload.graph
     if not 0 <= node < len(graph.nodes):
         raise UnknownNode(node, len(graph.nodes))
     from workbench.dialects.relax.kinds import derived_kind, prim_funcs

@@ -58,7 +58,7 @@ def pattern_for(source: Workload | Graph, nodes: Iterable[int], exact: bool = Tr
     Parameters
     ----------
     nodes
-        Node ids of `source.graph()`; one of them must use all the others, directly or not.
+        Node ids of `source.graph`; one of them must use all the others, directly or not.
     exact
         Whether a pattern that matches other places too is an error; if not, `elsewhere` says where it does.
 
@@ -111,7 +111,7 @@ def _matcher(source: Workload | Graph) -> Matcher:
 
 def _graph(source: Workload | Graph) -> Graph:
     if isinstance(source, Workload):
-        return source.graph()
+        return source.graph
     if isinstance(source, Graph):
         return source
     raise WorkbenchError(f"a {type(source).__name__} has no nodes to match; give a Workload (wb.load) or a Graph")

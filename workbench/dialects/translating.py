@@ -61,7 +61,7 @@ def _parts(source: Workload | Graph) -> tuple[Graph, dict[str, Any], str]:
     found = {name: _array(value) for name, value in source.params.items()}
     if isinstance(source, GraphOnly):
         found |= constants(source.metadata)
-    return source.graph(), found, source.name
+    return source.graph, found, source.name
 
 
 def _array(value: Any) -> Any:

@@ -15,9 +15,11 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from workbench.deprecated import CallableDict
 from workbench.graph.identity import Label, ValueNumbers, contexts, label, labels
 from workbench.graph.model import Graph, HasGraph, graph_of
 from workbench.graph.refine import comparable, fewest, refine, same_inputs
+from workbench.terminal import html_table
 
 LOOK_THROUGH = 4
 "A pass may put a few operators (casts, layout transforms) on an edge; pairing looks past at most this many of them."
@@ -57,10 +59,11 @@ class GraphDiff:
         extra = sum(len(many) - 1 for many, _ in self.merged) + sum(len(many) - 1 for _, many in self.split)
         return len(self.changed) + len(self.removed) + len(self.added) + extra
 
-    def counts(self) -> dict[str, int]:
+    @cached_property
+    def counts(self) -> CallableDict[str, int]:
         """How many of each kind; a merge or a split counts once."""
         kinds = ("kept", "changed", "removed", "added", "merged", "split")
-        return {kind: len(getattr(self, kind)) for kind in kinds}
+        return CallableDict({kind: len(getattr(self, kind)) for kind in kinds})
 
     def inverse(self) -> GraphDiff:
         """The difference read from after to before."""
@@ -74,7 +77,10 @@ class GraphDiff:
         )
 
     def __repr__(self) -> str:
-        return f"GraphDiff({', '.join(f'{kind} {n}' for kind, n in self.counts().items() if n)})"
+        return f"GraphDiff({', '.join(f'{kind} {n}' for kind, n in self.counts.items() if n)})"
+
+    def _repr_html_(self) -> str:
+        return html_table("no change" if self.empty else f"{self.edits} edits", [self.counts])
 
 
 def diff(before: Graph | HasGraph, after: Graph | HasGraph) -> GraphDiff:

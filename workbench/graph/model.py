@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
+from workbench.deprecated import CallableTuple, warn_of_call
 from workbench.errors import WorkbenchError
 from workbench.graph.nodes import Answers, Edge, Group, Node, Products
 from workbench.terminal import visible
@@ -85,9 +86,15 @@ class Graph:
 
         return with_scopes(self, layers(self))
 
-    def ops(self) -> tuple[Node, ...]:
+    def __call__(self) -> Graph:
+        """Return the graph itself: `Workload.graph` was a method."""
+        warn_of_call("Workload.graph")
+        return self
+
+    @cached_property
+    def ops(self) -> CallableTuple[Node]:
         """The operator calls, in topological order."""
-        return tuple(node for node in self.nodes if node.kind == "op")
+        return CallableTuple(node for node in self.nodes if node.kind == "op")
 
     def ancestors(self, group: int | None) -> Iterator[Group]:
         """The group and every group around it, innermost first."""
@@ -123,7 +130,13 @@ class Graph:
         return None if group is None else self._kernels[group]
 
     def kernels(self) -> int:
-        """Count the kernels: fused and offloaded groups that compute, and every operator outside one that is work."""
+        """Return `kernel_count`, the name of this value since it is an attribute."""
+        warn_of_call("Graph.kernels", "kernel_count")
+        return self.kernel_count
+
+    @cached_property
+    def kernel_count(self) -> int:
+        """How many kernels: fused and offloaded groups that compute, and every operator outside one that is work."""
         from workbench.graph.nodes import is_work
 
         works = is_work(self)
@@ -185,6 +198,7 @@ class Graph:
 class HasGraph(Protocol):
     """Anything with a Graph, such as a Workload."""
 
+    @property
     def graph(self) -> Graph: ...
 
 
@@ -196,8 +210,7 @@ def graph_of(source: Graph | HasGraph, asked: str) -> Graph:
     WorkbenchError
         The source is neither.
     """
-    drawn = getattr(source, "graph", None)
-    graph = source if isinstance(source, Graph) or not callable(drawn) else drawn()
+    graph = source if isinstance(source, Graph) else getattr(source, "graph", None)
     if not isinstance(graph, Graph):
         raise WorkbenchError(
             f"{asked} takes a Workload or a Graph, not {type(source).__name__}; wb.load makes a Workload of a module"

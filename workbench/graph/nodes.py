@@ -135,7 +135,7 @@ def is_work(graph: Graph) -> Callable[[Node], bool]:
 
     Before lowering an operator of Relax is a kernel to be. After it `relax.reshape` is a view, and no other operator is left.
     """
-    ops = {node.op for node in graph.ops() if not _BOOKKEEPING.fullmatch(node.op)}
+    ops = {node.op for node in graph.ops if not _BOOKKEEPING.fullmatch(node.op)}
     operators = {op for op in ops if op.startswith("relax.")}
     if operators == {_VIEW} and ops != operators:
         ops.remove(_VIEW)

@@ -201,7 +201,7 @@ def modules(dotted: str) -> tuple[str, ...]:
 def named_scopes(graph: Graph) -> Scopes | None:
     """The importer's scopes; None where fewer than half of the operators have one."""
     paths = [path_of(node) if node.scope or node.span else () for node in graph.nodes]
-    ops = graph.ops()
+    ops = graph.ops
     if not ops or 2 * sum(bool(paths[op.id]) for op in ops) < len(ops):
         return None
     # as the program comes to them, a scope before what is in it

@@ -102,7 +102,7 @@ def check_relay(*, text: str, types: Mapping[str, Sequence[Any]], progress: Prog
 def _warm_up() -> None:
     """Read a small program, so that a fork finds TVM's readers ready and shares memory with this process."""
     here = dialect_here()
-    here.frontend.read(_SMALL[here.name], False, "small").graph()
+    _ = here.frontend.read(_SMALL[here.name], False, "small").graph
     gc.freeze()
 
 
@@ -110,7 +110,7 @@ def _written(workload: Workload, folder: Path) -> Answer:
     dialect = dialect_of(workload)
     has_kernels = any(type(function).__name__ == "PrimFunc" for function in workload.module.functions.values())
     answer = {"notes": workload.notes, "has_kernels": has_kernels}
-    graph = workload.graph()
+    graph = workload.graph
     _ = graph.answers, graph.products  # TVM is asked here, where it may end the process
     (folder / "graph.json").write_text(graph.to_json(), encoding="utf-8")
     try:

@@ -46,7 +46,7 @@ def apply(
 def effect(
     workload: Workload, *, name: str, options: Mapping[str, Any], after: str, opt_level: int, progress: Progress
 ) -> dict[str, Any]:
-    """What one pass does to the module that the pipeline `after` makes of the workload."""
+    """Try one pass on the module that the pipeline `after` makes of the workload, and count."""
     progress(f"Trying {name}")
     runner = _runners.setdefault(workload, Runner(workload))
     here = runner.run(Pipeline.parse(after), opt_level)
@@ -61,19 +61,19 @@ def effect(
         **answer,
         "before": _counts(runner, here.end),
         "after": _counts(runner, step.state_after),
-        "diff": step.diff.counts(),
+        "diff": step.diff.counts,
     }
 
 
 def _counts(runner: Runner, state: State) -> dict[str, int | None]:
     graph = state.graph
-    return {"nodes": len(graph.nodes), "ops": len(graph.ops()), "kernels": _kernels(runner, state)}
+    return {"nodes": len(graph.nodes), "ops": len(graph.ops), "kernels": _kernels(runner, state)}
 
 
 def _kernels(runner: Runner, state: State) -> int | None:
     """The kernels that fusion would make of the module now; None where the fusing pipeline fails on it."""
     fused = fused_graph(runner, state)
-    return None if fused is None else fused.kernels()
+    return None if fused is None else fused.kernel_count
 
 
 def fused_graph(runner: Runner, state: State) -> Graph | None:

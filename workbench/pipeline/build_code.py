@@ -32,7 +32,7 @@ def build_code(workload: Workload, config: Config, target: TargetLike) -> str:
     build = {**config.context().to_data(), "target": target_text(target)}
     if config.schedules:
         build["options"] = {**words.config, **config.options}
-    start = State(workload.module, workload.graph, workload.text)
+    start = State(workload.module, lambda: workload.graph, workload.text)
     if not config.pipeline:
         whole = Trace(workload.name, workload.dialect, (), start, config.opt_level, build, workload)
         return build_text(whole, words)

@@ -78,7 +78,7 @@ def trace_build(
 
 def _state(workload: Workload, trace: str, place: int) -> State:
     if place == 0:
-        return State(workload.module, workload.graph, workload.text)
+        return State(workload.module, lambda: workload.graph, workload.text)
 
     @cache
     def fetched() -> dict[str, Any]:

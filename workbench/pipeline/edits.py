@@ -22,7 +22,7 @@ def cut(workload: Workload, edge: AnyEdge | Iterable[AnyEdge]) -> Workload:
     Parameters
     ----------
     edge
-        An Edge of `workload.graph()`, a pair of node ids (every use of the first by the second), a triple with the
+        An Edge of `workload.graph`, a pair of node ids (every use of the first by the second), a triple with the
         argument position, or several of these.
 
     Returns
@@ -35,7 +35,7 @@ def cut(workload: Workload, edge: AnyEdge | Iterable[AnyEdge]) -> Workload:
     IllegalEdit
         There is no such edge, or nothing would be fused across it.
     """
-    return _edited(workload, cut_step(workload.graph(), edge))
+    return _edited(workload, cut_step(workload.graph, edge))
 
 
 def force(workload: Workload, nodes: Iterable[int]) -> Workload:
@@ -47,7 +47,7 @@ def force(workload: Workload, nodes: Iterable[int]) -> Workload:
         They cannot be one: a path leaves them and comes back, they hold two complicated operators, give several results
         or a tuple, or are in different functions.
     """
-    return _edited(workload, force_step(workload.graph(), nodes))
+    return _edited(workload, force_step(workload.graph, nodes))
 
 
 def outline(workload: Workload, nodes: Iterable[int], name: str, compiler: str | None = None) -> Workload:
@@ -58,7 +58,7 @@ def outline(workload: Workload, nodes: Iterable[int], name: str, compiler: str |
     IllegalEdit
         A path leaves them and comes back, or they are in different functions.
     """
-    return _edited(workload, outline_step(workload.graph(), nodes, name, compiler))
+    return _edited(workload, outline_step(workload.graph, nodes, name, compiler))
 
 
 def cut_step(graph: Graph, edge: AnyEdge | Iterable[AnyEdge]) -> PassStep:

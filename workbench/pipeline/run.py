@@ -89,7 +89,7 @@ class Runner:
         self._steps: OrderedDict[tuple[Any, ...], Step] = OrderedDict()
         self._workloads: weakref.WeakKeyDictionary[State, Workload] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
-        self.start = State(workload.module, workload.graph, workload.text)
+        self.start = State(workload.module, lambda: workload.graph, workload.text)
 
     def run(
         self,

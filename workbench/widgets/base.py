@@ -201,7 +201,7 @@ def _words(shown: Shown | None) -> str:
         return "A tvm-workbench widget."
     if len(shown) == 1:
         (graph,) = shown
-        return f"{graph.name[:80] or 'Graph'}: {len(graph.nodes):,} nodes, {graph.kernels():,} kernels."
+        return f"{graph.name[:80] or 'Graph'}: {len(graph.nodes):,} nodes, {graph.kernel_count:,} kernels."
     before, after, changes = shown
-    counts = ", ".join(f"{n:,} {kind}" for kind, n in changes.counts().items() if n)
+    counts = ", ".join(f"{n:,} {kind}" for kind, n in changes.counts.items() if n)
     return f"{after.name[:80] or 'Graph'}: {len(before.nodes):,} nodes before, {len(after.nodes):,} after ({counts})."

@@ -135,7 +135,7 @@ def nearly_equal(calls: Calls) -> Iterator[tuple[tuple[int, ...], tuple[Reason, 
     """Yield calls of one operator on the same values that are not merged, each set with what keeps it from being."""
     known = representatives(calls)
     alike: dict[Hashable, dict[int, None]] = {}
-    for node in calls.graph.ops():
+    for node in calls.graph.ops:
         inputs = [s for s in calls.graph.inputs[node.id] if calls.graph.nodes[s].kind not in ("constant", "shape")]
         values = sorted(repr(_argument(calls, s, node.id, known)) for s in inputs)
         if values and not _is_stateful(node.op):

@@ -71,7 +71,7 @@ def conv_groups(calls: Calls, least: int) -> Iterator[BranchGroup]:
 
 def _siblings(calls: Calls) -> list[list[int]]:
     found: dict[tuple[object, Key], list[int]] = {}
-    for node in calls.graph.ops():
+    for node in calls.graph.ops:
         if node.op == CONV:
             found.setdefault((calls.stretches[node.id], calls.arguments(node.id)[0]), []).append(node.id)
     return [nodes for nodes in found.values() if len(nodes) > 1]

@@ -153,7 +153,7 @@ def change(graph: Graph, after: Graph, weights: Sequence[int], apart: Sequence[i
     apart
         Kernels of `after`, as groups, that are taken apart and fused again.
     """
-    ops = len(after.ops()) - len(graph.ops())
+    ops = len(after.ops) - len(graph.ops)
     params = [[node.id for node in each.nodes if node.kind == "param"] for each in (graph, after)]
     bound = [theirs for ours, theirs in zip(*params, strict=False) if ours in set(weights)]
     ours = _fused(folded(graph, weights))

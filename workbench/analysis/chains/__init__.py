@@ -37,5 +37,5 @@ def constant_chains(source: Graph | HasGraph) -> list[ConstantChain]:
     check_arguments(graph)
     view = RelayChains(graph) if graph.dialect == "relay" else RelaxChains(graph)
     found = [chain for run in view.runs() if (chain := view.chain(run)) is not None]
-    found += [chain for node in view.graph.ops() if (chain := view.padded(node) or view.scaled(node)) is not None]
+    found += [chain for node in view.graph.ops if (chain := view.padded(node) or view.scaled(node)) is not None]
     return sorted(found, key=lambda chain: not chain.folds)

@@ -82,7 +82,7 @@ class RelayChains:
     def runs(self) -> Iterator[list[Node]]:
         """Yield longest runs of operators that rules could be about; a value with several users ends none of them."""
         before: dict[int, int] = {}
-        for node in self.graph.ops():
+        for node in self.graph.ops:
             source = self.data(node)
             if source is None or self.family(node) == "":
                 continue
@@ -92,7 +92,7 @@ class RelayChains:
         followed: dict[int, list[int]] = {}
         for node, source in before.items():
             followed.setdefault(source, []).append(node)
-        for node in self.graph.ops():
+        for node in self.graph.ops:
             if node.id not in before and self.data(node) is not None and self.family(node):
                 run = [node]
                 while followed.get(run[-1].id):

@@ -149,7 +149,7 @@ def _together(report: FusionReport, chain: Sequence[int]) -> int:
 
 
 def _missing(graph: Graph, ops: Sequence[str]) -> str:
-    known = {node.op for node in graph.ops()}
+    known = {node.op for node in graph.ops}
     absent = [op for op in ops if op not in known]
     if absent:
         return f"{' -> '.join(ops)} is not one kernel: the graph has no operator {', '.join(absent)}."

@@ -16,6 +16,7 @@ from workbench.errors import WorkbenchError
 from workbench.graph.dominance import known_node
 from workbench.graph.model import Graph, HasGraph, graph_of
 from workbench.targets import TargetLike, kind_of, target_text
+from workbench.terminal import html_table
 
 if TYPE_CHECKING:
     from workbench.analysis.fusion.kernel_graph import Handover
@@ -92,6 +93,13 @@ class FusionReport:
     def __repr__(self) -> str:
         fails = ", the pass fails" if self.failure else ""
         return f"FusionReport({self.graph.name!r}, {self.settings}: {len(self.kernels)} kernels{fails})"
+
+    def _repr_html_(self) -> str:
+        rows = (
+            {"kernel": place, "operators": ", ".join(kernel.ops), "nodes": len(kernel.nodes), "result": kernel.root}
+            for place, kernel in enumerate(self.kernels)
+        )
+        return html_table(self.failure or f"{self.graph.name}: {len(self.kernels)} kernels", rows)
 
     @cached_property
     def forward(self) -> Forward:

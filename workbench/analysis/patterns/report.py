@@ -135,7 +135,7 @@ def _notes_before(pattern: Pattern, graph: Graph) -> list[str]:
     """Return the notes that need no matching."""
     notes = []
     wanted = dict.fromkeys(node.fields["name"] for node in pattern.nodes if node.kind == "op")
-    there = {node.op for node in graph.ops()}
+    there = {node.op for node in graph.ops}
     for name in wanted:
         if name not in there:
             near = get_close_matches(name, sorted(there), n=1, cutoff=0.6)

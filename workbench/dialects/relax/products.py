@@ -41,7 +41,7 @@ def joined_products(module: tvm.IRModule, graph: Graph, drawn: Mapping[int, Sequ
     drawn
         For each variable, by identity, its nodes each time that its function is drawn.
     """
-    shared = {graph.inputs[node.id][0] for node in graph.ops() if node.op == MATMUL}
+    shared = {graph.inputs[node.id][0] for node in graph.ops if node.op == MATMUL}
     if not any(sum(graph.nodes[user].op == MATMUL for user, _ in graph.consumers[left]) > 1 for left in shared):
         return Products()
     asked: list[_Asked] = []

@@ -77,7 +77,7 @@ def from_reading(reading: Reading, params: Mapping[str, Any], name: str, refused
     except LoadError as error:
         return _without_module(reading, name, error)
     workload = Workload(module, _arrays(params), name, NAME, [*reading.repairs, *assumed])
-    workload.notes += _contradictions(reading.graph(name), workload.graph())
+    workload.notes += _contradictions(reading.graph(name), workload.graph)
     return workload
 
 
@@ -279,7 +279,7 @@ def _contradictions(said: Graph, inferred: Graph) -> list[str]:
         (node.kind, node.op) for node in inferred.nodes if node.kind == "op"
     ]:
         return []
-    other = [(a, b) for a, b in zip(said.ops(), inferred.ops(), strict=True) if a.type and a.type != b.type]
+    other = [(a, b) for a, b in zip(said.ops, inferred.ops, strict=True) if a.type and a.type != b.type]
     if not other:
         return []
     first, told = other[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from workbench.graph.model import Graph
 from workbench.measurement.race import Race
 from workbench.pipeline.build_code import build_code
 from workbench.pipeline.config import Config
-from workbench.terminal import visible
+from workbench.terminal import html_table, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -183,4 +182,4 @@ class TunedSchedules:
         return f": {worst.function} takes {worst.after_us:.3g} us for {worst.before_us:.3g} us before{reason}"
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(str(self))}</p>{self.table.drop(columns=['calls', 'nodes']).to_html()}"
+        return html_table(str(self), self.table.drop(columns=["calls", "nodes"]).to_dict("records"))

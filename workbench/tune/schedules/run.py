@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from workbench.errors import WorkbenchError
 from workbench.measurement.row import CANCELLED, OK
 from workbench.pipeline.config import Config
 from workbench.targets import TargetLike, target_text
-from workbench.terminal import visible
+from workbench.terminal import html_table, visible
 from workbench.tune.background_run import BackgroundRun
 from workbench.tune.budget import RECENT
 from workbench.tune.schedules.result import Task, TunedSchedules
@@ -153,11 +152,8 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         return visible(f"{self.status}: {tried}; {self.doing or self.error}".rstrip("; "))
 
     def _repr_html_(self) -> str:
-        import pandas as pd
-
         names = ("function", "op", "weight", "before_us", "plain_us", "best_us", "known", "trials", "status")
-        rows = [{name: getattr(task, name) for name in names} for task in self.tasks]
-        return f"<p>{escape(str(self))}</p>{pd.DataFrame(rows, columns=list(names)).to_html()}"
+        return html_table(str(self), ({name: getattr(task, name) for name in names} for task in self.tasks))
 
 
 def tune_schedules(workload: Workload, target: TargetLike = "llvm", **how: Any) -> TunedSchedules:

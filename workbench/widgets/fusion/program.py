@@ -196,7 +196,7 @@ class Source:
 
     @cached_property
     def graph(self) -> Graph:
-        return self._given if self.workload is None else self.workload.graph()
+        return self._given if self.workload is None else self.workload.graph
 
     def made(self, before: str, edits: Sequence[str]) -> tuple[Program, Program]:
         """The program after the passes `before`, and after the edits too. What was made once is remembered.

@@ -228,7 +228,7 @@ def python(before: str, edits: Sequence[str], fused: Fused, selection: Sequence[
     more += [f", settings={changed!r}"] if changed else []
     more += [f", selection={list(selection)!r}"] if 0 < len(selection) <= 20 else []
     options = "".join(f", {name}={value!r}" for name, value in changed.items())
-    given = "w.graph()" if not pipeline else f"wb.trace(w, {pipeline!r}).end.graph"
+    given = "w.graph" if not pipeline else f"wb.trace(w, {pipeline!r}).end.graph"
     pair = f"print(report.why({', '.join(map(str, selection))}))\n" if 0 < len(selection) < 3 else ""
     return (
         "import workbench as wb\n\nw = wb.load(module, params)\n"

@@ -144,4 +144,4 @@ class CompareView(Comparison):
 
 
 def _graph(thing: Graph | Workload) -> Graph:
-    return thing.graph() if isinstance(thing, Workload) else thing
+    return thing.graph if isinstance(thing, Workload) else thing

@@ -57,7 +57,7 @@ class GraphView(OneGraph):
 
     Examples
     --------
-    >>> view = GraphView(w.graph(), direction="right")   # doctest: +SKIP
+    >>> view = GraphView(w.graph, direction="right")   # doctest: +SKIP
     >>> view.selection = [3]          # doctest: +SKIP
     >>> view.collapsed = []           # doctest: +SKIP
     >>> view.muted = ["cast"]         # doctest: +SKIP
@@ -68,7 +68,7 @@ class GraphView(OneGraph):
     saved_traits = ("graph", "selection", "collapsed", "overlay_state", *OneGraph.shown_traits)
 
     def __init__(self, graph: Graph | Workload, **traits: Any) -> None:
-        self.model = graph.graph() if isinstance(graph, Workload) else graph
+        self.model = graph.graph if isinstance(graph, Workload) else graph
         super().__init__(graph=encode_graph(self.model.layered), **traits)
 
     def _shown_graphs(self) -> Shown:

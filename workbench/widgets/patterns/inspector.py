@@ -295,7 +295,7 @@ def _short(text: str) -> str:
 
 
 def _graph(source: Workload | Graph) -> Graph:
-    return source if isinstance(source, Graph) else source.graph()
+    return source if isinstance(source, Graph) else source.graph
 
 
 def _about(report: PatternReport, finding: Finding) -> set[int]:

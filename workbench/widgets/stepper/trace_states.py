@@ -121,7 +121,7 @@ class States:
 
     def _facts(self, state: int) -> dict[str, Any]:
         graph = self.graph(state)
-        return {"state": state, "nodes": len(graph.nodes), "ops": len(graph.ops()), "kernels": graph.kernels()}
+        return {"state": state, "nodes": len(graph.nodes), "ops": len(graph.ops), "kernels": graph.kernel_count}
 
     def _state(self, state: int) -> dict[str, Any]:
         return {**self._facts(state), "graph": encode_graph(self.graph(state).layered)}
@@ -130,7 +130,7 @@ class States:
         return {"state": state, **printed(self._states[state])}
 
     def _counts(self, before: int, after: int) -> dict[str, Any]:
-        return {"before": before, "after": after, "counts": self.diff(before, after).counts()}
+        return {"before": before, "after": after, "counts": self.diff(before, after).counts}
 
     def _diff(self, before: int, after: int) -> dict[str, Any]:
         encoded = encode_diff(self.diff(before, after), self.graph(before), self.graph(after))

@@ -141,7 +141,7 @@ def _of_the_winner(run: Run, target: str, applied: Workload | None) -> list[Bloc
     if raced is not None:
         said.append(words(f"Default against winner, run in turn: {raced}", name="tune-race"))
     if applied is not None:
-        kernels = applied.graph().kernels()
+        kernels = applied.graph.kernel_count
         told = f"Applied: panel.applied has {kernels} kernel{'s' * (kernels != 1)}; panel.compare() shows both graphs."
         said.append(words(told, name="tune-applied"))
     return said

@@ -50,7 +50,7 @@ class TunePanel(View):
     Examples
     --------
     >>> panel = wb.TunePanel(w, objective="kernels", log="cast.jsonl")  # doctest: +SKIP
-    >>> panel.start(); panel.wait(); panel.apply().graph().kernels()  # doctest: +SKIP
+    >>> panel.start(); panel.wait(); panel.apply().graph.kernel_count  # doctest: +SKIP
     """
 
     _view = traitlets.Unicode("tune").tag(sync=True)

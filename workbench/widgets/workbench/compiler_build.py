@@ -160,7 +160,7 @@ OWN_NAMES = ("bind_params_by_name", "PlanDevices", "LabelOps")
 
 
 def _effect(step: Step) -> str:
-    counts = {mark: n for mark, n in step.diff.counts().items() if n and mark != "kept"}
+    counts = {mark: n for mark, n in step.diff.counts.items() if n and mark != "kept"}
     return (
         f"nodes {', '.join(f'{mark} {n}' for mark, n in counts.items())}"
         if counts

@@ -40,11 +40,11 @@ class Picture:
         """Nodes and kernels of both sides, and the nodes of each mark."""
         before, after = self.first.graph, self.last.graph
         return {
-            "before_kernels": before.kernels(),
-            "after_kernels": after.kernels() if self.finished else None,
+            "before_kernels": before.kernel_count,
+            "after_kernels": after.kernel_count if self.finished else None,
             "before_nodes": len(before.nodes),
             "after_nodes": len(after.nodes) if self.finished else None,
-            **self.changes.counts(),
+            **self.changes.counts,
         }
 
 

@@ -92,8 +92,8 @@ def _pass_state(chosen: PassStep, step: Step | None, infos: Mapping[str, PassInf
         return state
     state |= {"status": step.status, "message": step.error or step.detail, "seconds": step.seconds}
     if step.changed:
-        changes = {kind: n for kind, n in step.diff.counts().items() if kind != "kept"}
-        state |= {"nodes": len(step.after.nodes), "kernels": step.after.kernels(), **changes}
+        changes = {kind: n for kind, n in step.diff.counts.items() if kind != "kept"}
+        state |= {"nodes": len(step.after.nodes), "kernels": step.after.kernel_count, **changes}
     return state
 
 

@@ -28,7 +28,7 @@ def probed(workload: Workload) -> tuple[Workload, list[int]]:
         if isinstance(binding, relax.VarBinding) and isinstance(binding.value, relax.Call)
         if compat.fixed_shape(compat.type_of(binding.var)) is not None
     ]
-    nodes = [node for node in workload.graph().nodes if node.kind == "op" and node.type.startswith("R.Tensor(")]
+    nodes = [node for node in workload.graph.nodes if node.kind == "op" and node.type.startswith("R.Tensor(")]
     by_name: dict[str, list[int]] = {}
     for node in nodes:
         by_name.setdefault(node.name, []).append(node.id)

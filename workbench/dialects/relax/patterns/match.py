@@ -34,7 +34,7 @@ class RelaxMatcher:
 
 def matcher(workload: Workload) -> RelaxMatcher:
     """Return a matcher that asks TVM, for every function of the workload's module."""
-    return RelaxMatcher(workload.graph(), programs(workload.module, workload.name))
+    return RelaxMatcher(workload.graph, programs(workload.module, workload.name))
 
 
 def read(pattern: Any) -> Pattern:

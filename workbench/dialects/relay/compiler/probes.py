@@ -30,9 +30,7 @@ def probed(workload: Workload) -> tuple[Workload, list[int]]:
     MeasureError
         The module has no such nodes, or is too large to be printed.
     """
-    ids = {
-        node.line: node.id for node in workload.graph().nodes if node.kind == "op" and node.type.startswith("Tensor[")
-    }
+    ids = {node.line: node.id for node in workload.graph.nodes if node.kind == "op" and node.type.startswith("Tensor[")}
     lines = _text(workload.module).splitlines()
     start = next((place for place, line in enumerate(lines) if line.startswith("def @main")), None)
     if start is None:

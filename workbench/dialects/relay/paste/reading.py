@@ -109,7 +109,7 @@ def lacking(reading: Reading, graph: Graph) -> list[str]:
     untyped = [constant.text for constant in reading.module.constants if not constant.type]
     if untyped:
         notes.append(f"no type is stated for {listed(untyped, mark='')}")
-    operators = graph.ops()
+    operators = graph.ops
     silent = sum(not node.type for node in operators)
     if silent:
         notes.append(

@@ -30,7 +30,7 @@ class RelayMatcher:
 
 def matcher(workload: Workload) -> RelayMatcher:
     """Return a matcher that asks TVM, for every function of the workload's module."""
-    return RelayMatcher(workload.graph(), programs(workload.module, workload.name))
+    return RelayMatcher(workload.graph, programs(workload.module, workload.name))
 
 
 def read(pattern: Any) -> Pattern:
