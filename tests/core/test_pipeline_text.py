@@ -103,7 +103,7 @@ def test_a_function_keeps_its_name_and_itself():
     pipeline = Pipeline(["A", tidy, "B"])
     assert str(pipeline) == "A,<tidy>,B"
     assert pipeline[1].run is tidy
-    with pytest.raises(PipelineError, match="int is no pass"):
+    with pytest.raises(PipelineError, match="int is not a pass"):
         Pipeline([3])
 
 

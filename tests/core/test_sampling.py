@@ -6,10 +6,10 @@ import pytest
 
 from workbench.measurement.sampling import (
     HEATS,
-    LEAST,
-    MOST,
+    LEAST_SAMPLES,
     MOST_ROUNDS,
     MOST_RUNS,
+    MOST_SAMPLES,
     SAMPLE_SECONDS,
     interleave,
     quartiles,
@@ -43,7 +43,7 @@ def timed(machine: Machine, budget: float, **how):
 def test_a_steady_function_stops_as_soon_as_it_has_settled():
     found = timed(Machine(1e-3), budget=100)
     assert found["settled"]
-    assert len(found["samples"]) == 2 * LEAST
+    assert len(found["samples"]) == 2 * LEAST_SAMPLES
 
 
 def test_a_sample_repeats_a_short_function_and_not_a_long_one():
@@ -53,8 +53,8 @@ def test_a_sample_repeats_a_short_function_and_not_a_long_one():
 
 
 def test_the_least_number_of_samples_is_taken_whatever_the_budget():
-    assert len(timed(Machine(10.0), budget=0.5)["samples"]) == LEAST
-    assert len(timed(Machine(10.0), budget=0.0)["samples"]) == LEAST
+    assert len(timed(Machine(10.0), budget=0.5)["samples"]) == LEAST_SAMPLES
+    assert len(timed(Machine(10.0), budget=0.0)["samples"]) == LEAST_SAMPLES
 
 
 def test_a_noisy_function_stops_when_the_budget_is_spent():
@@ -67,7 +67,7 @@ def test_a_noisy_function_stops_when_the_budget_is_spent():
 
 def test_never_more_than_the_most_samples():
     drifting = [1e-3 * 1.01**n for n in range(1000)]
-    assert len(timed(Machine(*drifting), budget=1e9)["samples"]) == MOST
+    assert len(timed(Machine(*drifting), budget=1e9)["samples"]) == MOST_SAMPLES
 
 
 def test_the_warm_up_is_not_a_sample():
@@ -83,9 +83,9 @@ def test_progress_rises_to_the_end():
 
 
 def test_settled_compares_the_halves():
-    assert not settled([1.0] * (2 * LEAST - 1))
-    assert settled([1.0] * LEAST + [1.01] * LEAST)
-    assert not settled([1.0] * LEAST + [1.1] * LEAST)
+    assert not settled([1.0] * (2 * LEAST_SAMPLES - 1))
+    assert settled([1.0] * LEAST_SAMPLES + [1.01] * LEAST_SAMPLES)
+    assert not settled([1.0] * LEAST_SAMPLES + [1.1] * LEAST_SAMPLES)
 
 
 def test_quartiles_stand_in_order():
@@ -147,7 +147,7 @@ def test_who_goes_first_alternates():
 
 
 def test_a_race_has_a_least_and_a_most():
-    assert len(Pair(10.0, 10.0).race(0.0)["samples_a"]) >= LEAST
+    assert len(Pair(10.0, 10.0).race(0.0)["samples_a"]) >= LEAST_SAMPLES
     assert len(Pair(1e-6, 1e-6).race(1e9)["samples_a"]) <= MOST_ROUNDS + 2
 
 

@@ -134,7 +134,7 @@ def test_no_tracker_is_said_in_a_sentence():
 
 
 def test_another_program_at_the_port_is_no_tracker(stand_in):
-    with pytest.raises(MeasureError, match="is no RPC tracker of TVM"):
+    with pytest.raises(MeasureError, match="is not an RPC tracker of TVM"):
         at(stand_in({}, magic=1)).servers()
 
 

@@ -179,7 +179,7 @@ def test_a_text_that_the_child_reads_has_the_answer_and_its_cost():
     assert group.change.ops == len(wb.load(wb.trace(w, MATMUL).result).graph.ops) - len(w.graph.ops)
 
 
-def test_outputs_are_kept_where_no_hazard_is_foretold():
+def test_outputs_are_kept_where_no_hazard_is_predicted():
     compared = 0
     for seed in (0,):
         w = wb.load(Program(seed, 0).module())
@@ -218,7 +218,7 @@ def changes(seeds, tell):
             assert found.ops == len(wb.load(result).graph.ops) - len(graph.ops), seed
             assert found.kernels == kernels(result) - kernels(w.module), seed
             compared += 1
-    tell(f"Relax branches: operators and kernels as foretold in {compared} programs that one group is combined in")
+    tell(f"Relax branches: operators and kernels as predicted in {compared} programs that one group is combined in")
     assert compared > len(seeds) / 5
 
 
@@ -275,10 +275,10 @@ def convolutions(seeds, tell):
     assert count > len(seeds) / 5
 
 
-def test_convolutions_are_combined_as_foretold(tell):
+def test_convolutions_are_combined_as_predicted(tell):
     convolutions(range(25), tell)
 
 
 @pytest.mark.long
-def test_convolutions_of_many_programs_are_combined_as_foretold(tell):
+def test_convolutions_of_many_programs_are_combined_as_predicted(tell):
     convolutions(range(2000, 3000), tell)

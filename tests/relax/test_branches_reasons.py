@@ -125,7 +125,7 @@ HAZARDS = {
 
 
 @pytest.mark.parametrize("code", HAZARDS)
-def test_a_hazard_is_foretold_where_tvm_raises(code):
+def test_a_hazard_is_predicted_where_tvm_raises(code):
     params, body = HAZARDS[code]
     (group,) = alike(code, params, body)
     assert group.kind == "hazard"

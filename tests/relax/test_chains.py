@@ -112,7 +112,7 @@ def test_every_pass_on_every_kind_of_chain(tell):
         assert (chain.passes, chain.left) == FOLDS.get(name, ("", len(steps))), name
         codes = [reason.code for reason in chain.reasons]
         assert codes == ([] if name in FOLDS else ["canonical"] if name == "multiply, add" else ["no-pass"]), name
-    tell(f"Relax chains: {len(every)} passes on {len(CASES)} kinds of chain; {len(FOLDS)} are shortened, as foretold")
+    tell(f"Relax chains: {len(every)} passes on {len(CASES)} kinds of chain; {len(FOLDS)} are shortened, as predicted")
 
 
 def test_a_layout_that_only_looks_undone_is_dropped_all_the_same_and_gives_other_values():
@@ -164,19 +164,19 @@ def agree(seeds, tell):
         found = wb.constant_chains(graph)
         text = next((chain.passes for chain in found if chain.passes), "RemoveRedundantReshape")
         real = wb.load(wb.trace(w, text).result).graph
-        foretold = sum(len(chain.nodes) - chain.left for chain in found)
-        assert links(graph) - links(real) == foretold, (seed, [str(chain) for chain in found])
-        chains, folded = chains + len(found), folded + foretold
-    tell(f"Relax chains: {len(seeds)} programs, {chains} chains, {folded} operators gone as foretold, 0 disagreements")
+        predicted = sum(len(chain.nodes) - chain.left for chain in found)
+        assert links(graph) - links(real) == predicted, (seed, [str(chain) for chain in found])
+        chains, folded = chains + len(found), folded + predicted
+    tell(f"Relax chains: {len(seeds)} programs, {chains} chains, {folded} operators gone as predicted, 0 disagreements")
     assert folded > len(seeds) / 2
 
 
-def test_random_chains_fold_as_foretold(tell):
+def test_random_chains_fold_as_predicted(tell):
     agree(range(30), tell)
 
 
 @pytest.mark.long
-def test_many_random_chains_fold_as_foretold(tell):
+def test_many_random_chains_fold_as_predicted(tell):
     agree(range(1000, 3000), tell)
 
 

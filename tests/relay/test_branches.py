@@ -44,7 +44,7 @@ class Tally:
         merged = ", ".join(f"{count} {name}" for name, count in sorted(self.groups.items()))
         return (
             f"{self.programs} programs, {self.runs} runs of a pass compared, {self.changed} of them changed the program, "
-            f"0 disagreements; groups: {merged}; {self.hazards} runs not made, as a hazard was foretold"
+            f"0 disagreements; groups: {merged}; {self.hazards} runs not made, as a hazard was predicted"
         )
 
 
@@ -154,7 +154,7 @@ def test_over_many_random_programs(tell):
 
 
 def outputs_kept(seeds, tell):
-    """Where no hazard was foretold, the combined program gives what it gave before."""
+    """Where no hazard was predicted, the combined program gives what it gave before."""
     compared = 0
     for seed in seeds:
         w = wb.load(Program(seed).module())
@@ -169,12 +169,12 @@ def outputs_kept(seeds, tell):
     assert compared > len(seeds) / 3
 
 
-def test_outputs_are_kept_where_no_hazard_is_foretold(tell):
+def test_outputs_are_kept_where_no_hazard_is_predicted(tell):
     outputs_kept(range(20, 24), tell)
 
 
 @pytest.mark.long
-def test_outputs_of_many_programs_are_kept_where_no_hazard_is_foretold(tell):
+def test_outputs_of_many_programs_are_kept_where_no_hazard_is_predicted(tell):
     outputs_kept(range(6000, 6400), tell)
 
 

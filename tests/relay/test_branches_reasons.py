@@ -310,7 +310,7 @@ with tvm.transform.PassContext(opt_level=4):
 
 
 @pytest.mark.parametrize(("batch", "name"), [(True, DENSE), (False, WIDE)])
-def test_siblings_that_need_each_other_end_the_process_and_that_is_foretold(batch, name):
+def test_siblings_that_need_each_other_end_the_process_and_that_is_predicted(batch, name):
     x = var("x", 4, 8)
     first = relay.nn.dense(x, var("w0", 4, 8))
     second = relay.nn.dense(x, relay.add(var("w1", 4, 8), relay.sum(first)))

@@ -246,18 +246,18 @@ def agree(seeds, tell):
         for seed in seeds:
             w = make(seed)
             found = constant_chains(w.graph)
-            foretold = sum(len(c.nodes) - c.left for c in found)
+            predicted = sum(len(c.nodes) - c.left for c in found)
             passes = next((c.passes for c in found if "Canonicalize" in c.passes), "SimplifyExpr,FoldConstant")
-            assert gone(w, passes) == foretold, (make.__name__, seed, [str(c) for c in found])
+            assert gone(w, passes) == predicted, (make.__name__, seed, [str(c) for c in found])
             chains += len(found)
-            folded += foretold
-    tell(f"chains: {2 * len(seeds)} programs, {chains} chains, {folded} operators folded as foretold, 0 disagreements")
+            folded += predicted
+    tell(f"chains: {2 * len(seeds)} programs, {chains} chains, {folded} operators folded as predicted, 0 disagreements")
 
 
-def test_random_chains_fold_as_foretold(tell):
+def test_random_chains_fold_as_predicted(tell):
     agree(range(60), tell)
 
 
 @pytest.mark.long
-def test_many_random_chains_fold_as_foretold(tell):
+def test_many_random_chains_fold_as_predicted(tell):
     agree(range(1000, 4000), tell)

@@ -39,7 +39,7 @@ class Kept:
     """A build, and what it was made of."""
 
     workload: Workload
-    "as it was given; held, so that its identity stands for it"
+    "as it was given; held, so that its id stays its own"
     target: str
     "as really built"
     built: Built
@@ -74,7 +74,7 @@ def code(
 
 
 def resolve_target(workload: Workload, *, target: str, progress: Progress) -> str:
-    """The target that a text stands for on the machine that will run it, whichever machine compiles."""
+    """Return the full target of a text, on the machine that will run the code."""
     progress("Looking at the machine")
     return resolved_target(workload, target)
 
@@ -116,7 +116,7 @@ def resolved_target(workload: Workload, text: str) -> str:
 
 
 def compiled(workload: Workload, target: str, config: Mapping[str, Any], progress: Progress) -> Kept:
-    """The workload compiled as a configuration says, now or a moment ago.
+    """Return the workload compiled under a configuration; the newest builds are kept.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], progres
         chosen = Config.of(dict(config))
         program = program_of(workload, chosen, progress)
         progress("Compiling")
-        # room first: two builds of a large model beside a third may be more than there is
+        # room first: there may be no memory for three builds of a large model
         while len(_builds) >= KEPT:
             _builds.popitem(last=False)
         started = time.perf_counter()
@@ -140,14 +140,14 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], progres
 
 
 def _tuned(config: Mapping[str, Any]) -> int:
-    """How much was written to the database of schedules: with more in it, the same configuration makes another build."""
+    """Return the size of the database of schedules: with more in it, the same configuration makes another build."""
     folder = config.get("schedules")
     records = Path(folder, RECORDS) if folder else None
     return records.stat().st_size if records is not None and records.is_file() else 0
 
 
 def program_of(workload: Workload, config: Config, progress: Progress) -> Workload:
-    """What to compile: the workload itself, or what the configuration's pipeline makes of it."""
+    """Return the program to compile: the workload itself, or the result of the configuration's pipeline."""
     if not config.pipeline:
         return workload
     progress("Running passes")
@@ -161,7 +161,7 @@ def program_of(workload: Workload, config: Config, progress: Progress) -> Worklo
 
 
 def counted(built: Built, workload: Workload) -> dict[str, Any]:
-    """Everything that `wb.kernels` says of a build, as plain JSON values."""
+    """Return the calls, counts and graph of a build, as plain JSON values."""
     program, rows = built.program(), built.calls()
     here = dialect(workload.dialect)
     graph = here.frontend.graph(here.frontend.infer_types(built.module()), workload.name)

@@ -46,7 +46,7 @@ def apply(
 def effect(
     workload: Workload, *, name: str, options: Mapping[str, Any], after: str, opt_level: int, progress: Progress
 ) -> dict[str, Any]:
-    """What one pass does to the module that the pipeline `after` makes of the workload."""
+    """Try one pass on the module that the pipeline `after` makes of the workload, and count."""
     progress(f"Trying {name}")
     runner = _runners.setdefault(workload, Runner(workload))
     here = runner.run(Pipeline.parse(after), opt_level)

@@ -53,7 +53,7 @@ class Session:
         return dialect(workload.dialect).compiler.running(workload, module, device, seed)
 
     def conditions(self, target: str) -> dict[str, Any]:
-        """What the server can say of itself; a TVM server doesn't tell its CPU."""
+        """Return the conditions that the server reports; a TVM server does not report its CPU."""
         kind = device_of(target)
         device = None if kind == "cpu" else self.remote.device(kind, 0)
         return {
@@ -64,7 +64,7 @@ class Session:
         }
 
     def alive(self) -> bool:
-        """Whether the server still answers."""
+        """Return whether the server still answers."""
         with suppress(Exception):
             return within(PROBE_SECONDS, lambda: self.remote.get_function("runtime.NumThreads")() > 0)
         return False
@@ -147,7 +147,9 @@ def _verdict(error: Exception, tracker: Tracker, lent: Lent, alive: bool, took: 
     if alive:
         # The TVM that has Relay loses the server's reason on its way.
         reason = sentence(error)
-        said = "it failed there; the server's own output says why" if reason.endswith("from RPC call:") else reason
+        said = (
+            "it failed there; the reason is in the server's own output" if reason.endswith("from RPC call:") else reason
+        )
         return MeasureError(f"on the server {lent}: {said}")
     if took >= 0.95 * tracker.session_timeout or "SessionTimeout" in f"{type(error).__name__} {error}":
         return MeasureError(
@@ -163,7 +165,7 @@ def _closed(made: list[Session]) -> None:
 
 
 def within(seconds: float, action: Callable[[], _T]) -> _T:
-    """What `action` gives; NoAnswer after that many seconds, and then it goes on in a thread that nobody waits for."""
+    """Return the result of `action`; raise NoAnswer after that many seconds, while it goes on in a thread."""
     answers: list[_T] = []
     errors: list[BaseException] = []
 

@@ -80,7 +80,7 @@ def module_of(trace: str, place: int) -> Any:
 
 
 def is_shown(name: str) -> bool:
-    """Whether the pass of that name is a step of its own."""
+    """Return whether the pass of that name is a step."""
     return name not in _QUIET and not name.startswith(_LOW)
 
 
@@ -110,7 +110,7 @@ class Record:
         return self.rows
 
     def given(self, module: Any) -> None:
-        """What the first pass got differs from the workload by its parameters: the compiler binds them before any pass."""
+        """Add a step if the compiler bound parameters before the first pass."""
         if not self.is_newest(module):
             row = self.row("bind_params_by_name", 0.0)
             self.modules.append(module)

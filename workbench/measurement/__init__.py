@@ -1,1 +1,1 @@
-"""Layer 3: builds and timings, in a child process, with the conditions beside every number."""
+"""Counts and times of builds, with the conditions of every number."""

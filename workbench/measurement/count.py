@@ -1,4 +1,4 @@
-"""`wb.count`: what a build would call, from the passes alone, while somebody waits."""
+"""`wb.count`: the kernels that a build would call, from the passes alone; and the final module before code generation."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def look(workload: Workload, config: Config, target: TargetLike = "llvm", *, fin
 
 
 def final_workload(workload: Workload, config: Config, target: TargetLike = "llvm") -> Workload:
-    """What a configuration makes of a workload before code is generated.
+    """Return the workload that a configuration makes before code is generated.
 
     That is its pipeline's result; without a pipeline, the module in which the compiler has decided on its kernels.
 
@@ -149,7 +149,7 @@ def final_workload(workload: Workload, config: Config, target: TargetLike = "llv
 
 
 def as_it_stands(workload: Workload, config: Config) -> Config:
-    """How to compile what `final_workload` gives: the settings of the configuration, and no pass that need not run."""
+    """Return the Config that compiles a final workload: the same settings, and only the passes that must run."""
     context = config.context()
     off = dict.fromkeys((*AS_IS, *context.disabled))
     disabled = tuple(name for name in off if _known(workload, name))
@@ -157,7 +157,7 @@ def as_it_stands(workload: Workload, config: Config) -> Config:
 
 
 def _known(workload: Workload, name: str) -> bool:
-    """Whether this dialect has a pass of that name to switch off."""
+    """Return whether this dialect has a pass of that name to switch off."""
     try:
         check_config(workload, Config(disabled=(name,)))
     except (UnknownName, MeasureError):

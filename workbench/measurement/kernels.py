@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 HANDOVER = ("producer", "consumer", "dtype", "bytes")
 _OPEN = re.compile(r"\([^)]*[^\d, )][^)]*\)")
-"a tensor of a row with a dimension that is no number"
+"a tensor of a row with a dimension that is not a number"
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Kernels:
 
     @cached_property
     def handovers(self) -> pd.DataFrame:
-        """What one call reads of what another wrote: producer, consumer, dtype, bytes.
+        """Return the values that one call writes and another reads: producer, consumer, dtype, bytes.
 
         Calls are given by their index, an input or an output of the program as -1. A value that two calls read is there
         twice. A no-op is neither producer nor consumer.
@@ -117,7 +117,7 @@ class Kernels:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the numbers leave open, a sentence each."""
+        """Return a sentence for each number that is not exact."""
         found = []
         for function in sorted({row["function"] for row in self.rows if not row["launches_exact"]}):
             kind = next(row["kind"] for row in self.rows if row["function"] == function)

@@ -1,4 +1,4 @@
-"""What a time depends on besides the program: the machine, its devices, and TVM."""
+"""The conditions of a time besides the program: the machine, its devices, TVM; and the most that the machine can do."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def _row(part: Part, how: Limits) -> Row:
 
 
 def _part(runner: Runner, given: tuple[Config, Pipeline | None], target: str, how: Limits, run: str) -> Part:
-    """What is to be measured, and the row for it; a pipeline that fails has finished its row."""
+    """Return the subject of a row and the row; if its pipeline fails, the row is complete."""
     config, pipeline = given
     row = new_row(runner.workload, config, target, run)
     try:
@@ -169,7 +169,7 @@ def _part(runner: Runner, given: tuple[Config, Pipeline | None], target: str, ho
 
 
 def _made(runner: Runner, pipeline: Pipeline, config: Config) -> Workload:
-    """What a pipeline with functions or Pass objects makes, here where they live."""
+    """Run a pipeline with functions or Pass objects in this process, which has them."""
     trace = runner.run(pipeline, config.opt_level)
     if trace.failed is not None:
         raise WorkbenchError(f"{trace.failed.name} failed: {trace.failed.error}")

@@ -48,7 +48,7 @@ class Race:
 
     @property
     def answer(self) -> str:
-        """Whether b is faster: `yes`, `no` or `can't tell`."""
+        """Return whether b is faster: `yes`, `no` or `can't tell`."""
         return self.outcome.answer
 
     @property
@@ -61,7 +61,7 @@ class Race:
 
     @property
     def rounds(self) -> int:
-        """How often each had its turn."""
+        """Return the number of rounds."""
         return len(self.samples_a)
 
     def __str__(self) -> str:
@@ -89,7 +89,7 @@ def race(
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Race:
-    """Whether configuration `b` is faster than configuration `a`.
+    """Race two configurations, to learn whether `b` is faster than `a`.
 
     Both are built in one child process and run in turn, so that a machine that is slow for a while is slow for both. `a` has
     two turns in each round: where it is not as fast as itself, the machine is too noisy and nothing is said of `b`.

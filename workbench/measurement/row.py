@@ -64,7 +64,7 @@ def failure(status: object, message: object) -> str:
 
 
 def may_win(row: Mapping[str, Any]) -> bool:
-    """Whether a row may be called the fastest, or the best of anything."""
+    """Return whether a row may be called the fastest, or the best of anything."""
     return row.get("status") == OK
 
 

@@ -1,4 +1,4 @@
-"""How often to run: after a warm-up, until the spread settles or the budget ends. Plain numbers, no TVM."""
+"""The number of samples: after a warm-up, until the spread settles or the budget ends. Plain numbers, no TVM."""
 
 from __future__ import annotations
 
@@ -8,16 +8,21 @@ from typing import Any
 
 import numpy as np
 
+Run = Callable[[int], float]
+"runs a function that many times and returns the mean seconds of one"
 SAMPLE_SECONDS = 0.005
 "a sample runs the function as often as this takes, so that the clock's own grain does not show"
-LEAST, MOST = 10, 200
+LEAST_SAMPLES, MOST_SAMPLES = 10, 200
 MOST_RUNS = 100_000
+"runs of a sample"
+WARM_UP_SAMPLES = 1
+"before the first sample, and after each loading in a race"
 SETTLED = 0.02
 "the quartiles of the median over the last half of the samples lie this close, relatively"
 
 
 def sample(
-    run: Callable[[int], float],
+    run: Run,
     budget: float,
     progress: Callable[[float], None] = lambda _fraction: None,
     clock: Callable[[], float] = time.perf_counter,
@@ -36,23 +41,34 @@ def sample(
     dict
         `samples` (seconds of one run, in order), `number` (runs a sample), `settled`.
     """
-    first = run(1)
-    number = max(1, min(MOST_RUNS, round(SAMPLE_SECONDS / max(first, 1e-9))))
-    run(number)
+    number = runs_in_sample(run)
+    warm_up([run], [number])
     started = clock()
     samples: list[float] = []
-    while len(samples) < MOST:
+    while len(samples) < MOST_SAMPLES:
         samples.append(run(number))
         spent = clock() - started
         progress(1.0 if spent >= budget else spent / budget)
-        if len(samples) >= LEAST and (spent > budget or settled(samples)):
+        if len(samples) >= LEAST_SAMPLES and (spent > budget or settled(samples)):
             break
     return {"samples": samples, "number": number, "settled": settled(samples)}
 
 
+def runs_in_sample(run: Run) -> int:
+    """Return the number of runs that take about SAMPLE_SECONDS."""
+    return max(1, min(MOST_RUNS, round(SAMPLE_SECONDS / max(run(1), 1e-9))))
+
+
+def warm_up(runs: Sequence[Run], numbers: Sequence[int]) -> None:
+    """Run each function for WARM_UP_SAMPLES samples that are not counted."""
+    for _ in range(WARM_UP_SAMPLES):
+        for run, number in zip(runs, numbers, strict=True):
+            run(number)
+
+
 def settled(samples: list[float]) -> bool:
-    """Whether the second half of the samples has the same median as the first, within SETTLED."""
-    if len(samples) < 2 * LEAST:
+    """Return whether the second half of the samples has the same median as the first, within SETTLED."""
+    if len(samples) < 2 * LEAST_SAMPLES:
         return False
     half = len(samples) // 2
     early, late = float(np.median(samples[:half])), float(np.median(samples[half:]))
@@ -66,7 +82,6 @@ def quartiles(samples: list[float]) -> tuple[float, float, float]:
 
 
 MOST_ROUNDS, HEATS = 1000, 8
-Run = Callable[[int], float]
 TURNS = (0, 1, 0)
 "which of the two configurations of a race has its turn in a round: the first one twice, so that a race holds its own A/A"
 
@@ -104,12 +119,11 @@ def interleave(
     numbers: list[int] = []
     while True:
         if len(numbers) == 0:
-            numbers = [max(1, min(MOST_RUNS, round(SAMPLE_SECONDS / max(run(1), 1e-9)))) for run in runs]
-        for run, number in zip(runs, numbers, strict=True):
-            run(number)
+            numbers = [runs_in_sample(run) for run in runs]
+        warm_up(runs, numbers)
         spent += _heat(runs, numbers, samples, (heat + 1) * budget / HEATS - spent, clock)
         progress(1.0 if spent >= budget else spent / budget)
-        if len(samples[0]) >= MOST_ROUNDS or (spent >= budget and len(samples[0]) >= LEAST):
+        if len(samples[0]) >= MOST_ROUNDS or (spent >= budget and len(samples[0]) >= LEAST_SAMPLES):
             break
         heat += 1
         runs = load(heat)

@@ -45,7 +45,7 @@ def place() -> Path | None:
 
 
 def append(row: Mapping[str, Any]) -> None:
-    """Keep one row; where that can't be done, a warning says why, and what was measured is still given to the caller."""
+    """Keep one row. If that fails, a warning gives the reason, and the caller still has the row."""
     path = place()
     if path is None:
         return
@@ -142,11 +142,11 @@ def _plain(value: Any) -> Any:
     """A value that JSON has no form for, as Python's own: numbers and arrays of numpy."""
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"a row holds a {type(value).__name__}, which is no number, text or list")
+    raise TypeError(f"a row holds a {type(value).__name__}, which is not a number, a text or a list")
 
 
 def _data_folder() -> Path:
-    """Where this system keeps a user's data."""
+    """Return the folder of this system for a user's data."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support"
     if sys.platform == "win32":
@@ -189,7 +189,7 @@ def history(workload: Workload | None = None, *, everywhere: bool = False) -> pd
 
 
 def _columns(rows: list[dict[str, Any]]) -> list[str]:
-    """Those of `wb.measure`, then what another version of us kept besides."""
+    """Return the columns of `wb.measure`, then those that another version kept in addition."""
     return list(dict.fromkeys((*COLUMNS, *(name for row in rows for name in row))))
 
 
@@ -199,7 +199,7 @@ def _from_here(rows: list[dict[str, Any]], workload: Workload | None) -> list[di
 
 
 def _here(dialect: str | None) -> dict[str, Any]:
-    """What a row of this machine says; of this machine and any TVM where none is installed."""
+    """Return the columns that rows of this machine and TVM have; of any TVM where none is installed."""
     if dialect is None:
         found = gpu()
         return {"machine": machine("" if found is None else found.name)}

@@ -46,7 +46,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
     Raises
     ------
     StoreError
-        A newer workbench made the file, or it is somebody else's.
+        A newer workbench made the file, or it is a file of another program.
     sqlite3.DatabaseError
         As SQLite says it; of exactly this type where the file is damaged.
     """
@@ -95,7 +95,7 @@ def is_damage(error: Exception) -> bool:
 
 
 def identity(path: Path) -> int:
-    """What tells a file from another that later has its name; 0 where there is none."""
+    """Return the number that distinguishes a file from a later one of the same name; 0 for no file."""
     try:
         return path.stat().st_ino
     except FileNotFoundError:
@@ -114,11 +114,11 @@ def set_aside(path: Path, which: int) -> None:
         if identity(path) != which:
             return
         aside = _free_name(path)
-        # What SQLite keeps beside a file belongs to it, for whoever wants to rescue its rows.
+        # SQLite keeps more files next to it, which are needed to rescue its rows
         for ending in ("-wal", "-shm", ""):
-            beside = path.with_name(path.name + ending)
-            if beside.exists():
-                beside.rename(aside.with_name(aside.name + ending))
+            part = path.with_name(path.name + ending)
+            if part.exists():
+                part.rename(aside.with_name(aside.name + ending))
     warnings.warn(
         f"the file of measurements was damaged: it is now {visible(aside.name)}, in the same folder, and a new one was begun",
         RuntimeWarning,

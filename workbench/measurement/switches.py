@@ -42,7 +42,7 @@ class Switches:
         return tuple(range(len(self.names)))
 
     def place(self, name: str) -> int:
-        """Where a pass stands.
+        """Return the place of a pass.
 
         Raises
         ------
@@ -55,14 +55,14 @@ class Switches:
 
 
 def switches(workload: Workload, pipeline: Pipeline | str | Config | None, opt_level: int) -> Switches:
-    """What can be switched: the passes of a pipeline; or of the compiler's own, those that run at that opt level.
+    """Return the passes that can be switched: those of a pipeline, or of the compiler's own at that opt level.
 
     Parameters
     ----------
     pipeline
         None for the compiler's own; a Config for what is compiled under it.
     opt_level
-        Not looked at where a Config says it.
+        Ignored where a Config gives it.
 
     Raises
     ------

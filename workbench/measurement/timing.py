@@ -57,7 +57,7 @@ class RaceRequest:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much to spend, and what to look at."""
+    """Limits of a measurement, and its options."""
 
     budget: float = 1.0
     timeout: float = 600.0
@@ -85,7 +85,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Subject:
-    """What is measured."""
+    """A program to measure."""
 
     origin: Workload
     "what it should compute the same as"
@@ -148,7 +148,7 @@ def _run(subject: Subject, target: str, limits: Limits, row: Row) -> Row:
 
 
 def no_device(workload: Workload, target: str, how: Limits) -> str:
-    """Why code for a target cannot be run here; empty where it can, or where only trying tells."""
+    """Return the reason why code for a target cannot run here; empty if it can, or if only trying shows it."""
     if device_of(target) != "cuda":
         return ""
     found = worker().run("cuda", workload, {}, **how.of_a_job)

@@ -16,7 +16,7 @@ import numpy as np
 from workbench.measurement.row import COUNTED, OK, UNDER_WAY, failure
 
 NEUTRAL = 0.02
-"""Differences below 2 % are not told apart: where two equal programs happen to lie in memory can make half of that, and no number of
+"""Differences below 2 % are ignored: where two equal programs happen to lie in memory can make half of that, and no number of
 repeats in one process averages that out."""
 _Z = 1.96
 "95 % of a normal distribution lie within so many standard deviations"
@@ -34,7 +34,7 @@ class Ratio:
 
     @property
     def answer(self) -> str:
-        """Whether the second is faster: `yes`, `no` or `can't tell`."""
+        """Return whether the second is faster: `yes`, `no` or `can't tell`."""
         if self.low > 1 + NEUTRAL:
             return "yes"
         return "no" if self.high < 1 / (1 + NEUTRAL) else "can't tell"
@@ -57,7 +57,7 @@ def compared(first: Sequence[float], second: Sequence[float]) -> Ratio:
 
 
 def repetition(values: np.ndarray) -> float:
-    """How many rounds in a row say what one would: 1 where each is independent of those before it.
+    """Return how many successive rounds count as one: 1 where each is independent of those before it.
 
     The integrated autocorrelation time of which side of the median they lie on, summed up to the first lag that shows none.
     """
@@ -113,7 +113,7 @@ def judge(
     noise
         Races of a program against itself under the same conditions.
     facts
-        Of the race, to stand beside its interval.
+        Of the race, to be shown with its interval.
     again
         How to try again on a noisy machine.
 
@@ -139,12 +139,12 @@ def judge(
     answer = race.answer if not any(_overlap(race, each) for each in controls) else UNKNOWN
     said = {YES: f"{b.name} is faster than {a.name}", NO: f"{b.name} is not faster than {a.name}"}
     start = said.get(answer, f"can't tell whether {b.name} is faster than {a.name}")
-    beside = ", ".join(part for part in (interval(race), facts) if part)
-    return Outcome(answer, RACED, f"{start}: time ratio {race.ratio:.3f} ({beside})")
+    details = ", ".join(part for part in (interval(race), facts) if part)
+    return Outcome(answer, RACED, f"{start}: time ratio {race.ratio:.3f} ({details})")
 
 
 def is_noisy(control: Ratio) -> bool:
-    """Whether a race of a program against itself excludes 1, by more than the 2 % that are never told apart."""
+    """Return whether a race of a program against itself excludes 1 by more than NEUTRAL."""
     if control.low > 1:
         return control.high > 1 + NEUTRAL
     return control.high < 1 and control.low < 1 / (1 + NEUTRAL)
@@ -189,7 +189,7 @@ def ratio_of(row: Row, columns: tuple[str, str, str] = ("ratio", "low", "high"))
 
 
 def is_under_way(rows: Iterable[Row]) -> bool:
-    """Whether some rows are raced or timed and others still wait: no headline speaks of them yet."""
+    """Return whether some rows are raced or timed and others still wait: there is no headline yet."""
     rows = list(rows)
     statuses = [row.get("status") for row in rows]
     # a row that failed may have failed to be counted, where none is to be raced

@@ -26,7 +26,7 @@ BIND = "BindParams"
 
 @dataclass(frozen=True)
 class Applied:
-    """What came of a pass."""
+    """The result of running a pass."""
 
     status: str
     "changed, same, error or skipped"
@@ -40,7 +40,7 @@ class Applied:
 
 
 def made(dialect: Dialect, step: PassStep, params: Mapping[str, Any]) -> Any:
-    """The Pass object or function that a step stands for.
+    """Return the Pass object or function of a step.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def applied(dialect: Dialect, run: Any, module: Any, opt_level: int) -> Applied:
 
 
 def _called(dialect: Dialect, run: Any, module: Any) -> Any:
-    """What a function or a DFPatternCallback makes of a copy of the module."""
+    """Apply a function or a DFPatternCallback to a copy of the module."""
     mine = dialect.frontend.copy(module)
     result = dialect.passes.rewrite(run, mine) if is_rewriter(run) else run(mine)
     if not dialect.frontend.is_module(result):
@@ -139,7 +139,7 @@ def packed(step: PassStep) -> str:
     except ImportError:
         raise PipelineError("to run a function in a process of its own, `pip install cloudpickle`") from None
     home = sys.modules.get(getattr(type(step.run) if not hasattr(step.run, "__code__") else step.run, "__module__", ""))
-    # the child can import what is installed, and nothing that stands beside a notebook
+    # the child can import what is installed, and not a file in the folder of a notebook
     by_value = home is not None and not _installed(home)
     try:
         if by_value:

@@ -33,7 +33,7 @@ class NodeDifference:
 
 @dataclass(frozen=True)
 class StepCheck:
-    """What checking one step gave."""
+    """The result of checking one step."""
 
     step: int
     "place in `trace.steps`"
@@ -113,7 +113,7 @@ class _Runs:
         self.found: dict[State, Values | MeasureError] = {}
 
     def outputs(self, state: State) -> Values:
-        """What the state's module gives. An error is remembered too, and raised each time."""
+        """Return the outputs of the state's module. An error is kept too, and raised each time."""
         if state not in self.found:
             try:
                 self.found[state] = self.values(state, nodes=False)

@@ -23,7 +23,7 @@ COUNTED = ("nodes", "ops", "kernels")
 
 @dataclass(frozen=True)
 class Effect:
-    """What one pass would do to the module."""
+    """The effect of one pass on the module."""
 
     name: str
     "the pass with its options, as in a pipeline's text"
@@ -79,12 +79,12 @@ class Exploration:
 
     @property
     def done(self) -> bool:
-        """Whether every pass was tried."""
+        """Return whether every pass was tried."""
         return not self._waiting
 
     @property
     def total(self) -> int:
-        """How many rows there will be."""
+        """Return the number of rows that there will be."""
         return len(self.rows) + len(self._waiting)
 
     @property
@@ -188,7 +188,7 @@ def explore(
     opt_level: int = 3,
     timeout: float = 60.0,
 ) -> Exploration:
-    """What would change this module? Tries passes in a child process, one at a time, each on the same module.
+    """Find the passes that would change this module: tries passes in a child process, one at a time, each on the same module.
 
     Parameters
     ----------

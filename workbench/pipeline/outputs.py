@@ -32,7 +32,7 @@ AS_IT_STANDS = Config(pipeline="as it stands").context()
 
 @dataclass(frozen=True)
 class OutputDifference:
-    """How far the outputs of two programs lie apart."""
+    """The difference between the outputs of two programs."""
 
     same: bool
     "every output within the tolerance of its type"
@@ -87,7 +87,7 @@ def _with_same_limits(first: Workload, second: Workload) -> tuple[Workload, Work
 
 @dataclass(frozen=True)
 class Values:
-    """What one run gave."""
+    """Values of one run."""
 
     outputs: list[np.ndarray]
     nodes: dict[int, np.ndarray]

@@ -120,12 +120,12 @@ def _steps_of(thing: Any) -> list[PassStep]:
     if callable(thing):
         return [PassStep(_bracketed(getattr(thing, "__name__", type(thing).__name__)), run=thing)]
     raise PipelineError(
-        f"a {type(thing).__name__} is no pass; give a name, a TVM Pass, a DFPatternCallback, or a function from IRModule to IRModule"
+        f"a {type(thing).__name__} is not a pass; give a name, a TVM Pass, a DFPatternCallback, or a function from IRModule to IRModule"
     )
 
 
 def is_rewriter(thing: Any) -> bool:
-    """Whether it is a DFPatternCallback, found by what it has: a pattern, and a callback for what matches it."""
+    """Return whether it is a DFPatternCallback, by its attributes: a pattern, and a callback for what matches it."""
     return not callable(thing) and hasattr(thing, "pattern") and callable(getattr(thing, "callback", None))
 
 

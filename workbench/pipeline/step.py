@@ -82,7 +82,7 @@ class Step:
 
     @cached_property
     def diff(self) -> GraphDiff:
-        """What the pass did to the graph."""
+        """The pass's changes to the graph."""
         return diff(self.before, self.after)
 
     def __repr__(self) -> str:

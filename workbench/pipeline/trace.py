@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """What a pipeline did to a workload, step by step."""
+    """The steps of a pipeline on a workload."""
 
     name: str
     dialect: str
@@ -57,7 +57,7 @@ class Trace:
 
     @cached_property
     def diff(self) -> GraphDiff:
-        """What the whole pipeline did to the graph, each node followed from step to step where that tells more."""
+        """The changes of the whole pipeline to the graph; each node is followed from step to step where that finds more."""
         before, after = self.start.graph, self.end.graph
         followed = compose([transition.diff for transition in self.transitions], before, after)
         return min(followed, diff(before, after), key=lambda found: found.edits)

@@ -1,4 +1,4 @@
-"""Why CUDA code cannot be timed here, said exactly: a sentence from facts. Nothing here looks at the machine."""
+"""CUDA on this machine: facts from the driver, NVML and the compilers, and the reason why CUDA code cannot be timed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_DEVICE, _OLD_DRIVER, _STUB, _MISMATCH, _NOT_COMPATIBLE = 100, 35, 34, 803, 8
 
 @dataclass(frozen=True)
 class CudaFacts:
-    """What was found of CUDA on this machine, and in its TVM."""
+    """Facts about CUDA on this machine and in its TVM."""
 
     built: bool = True
     "this TVM can run CUDA code at all"
@@ -52,7 +52,7 @@ class CudaFacts:
 
 
 def why_not(facts: CudaFacts, target: str = "cuda") -> str:
-    """Why code for a target is not timed here, in a sentence that says what to do; empty if it can be.
+    """Return why code for a target is not timed here, and what to do; empty if it can be timed.
 
     >>> why_not(CudaFacts(driver_library=False, devices=0))
     'no CUDA device: no NVIDIA driver is installed here (libcuda.so.1 was not found)'
@@ -152,7 +152,7 @@ SECONDS = 20
 
 @dataclass(frozen=True)
 class Gpu:
-    """What the management library says of the first GPU; it makes no context on it."""
+    """The first GPU, from the management library, which makes no context on it."""
 
     name: str
     driver: str
@@ -161,7 +161,7 @@ class Gpu:
 
 
 def look(built: bool, seen: bool) -> CudaFacts:
-    """What is found here.
+    """Ask the driver, the compilers and TVM's own answers for the facts; raises nothing.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What this machine is: the conditions that a time depends on."""
+"""Facts about this machine that a time depends on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 # LLVM's names for what a CPU can do, best first. The LLVM inside a TVM may be older than the CPU and then answers
-# `generic`, which costs a factor of 8 to 10; what the kernel says the CPU can do is known whatever LLVM's age.
+# `generic`, which costs a factor of 8 to 10; the kernel's list of what the CPU can do does not depend on LLVM's age.
 _LEVELS = (
     ("skylake-avx512", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx2", "fma", "bmi2"}),
     ("core-avx2", {"avx2", "fma", "bmi2"}),
@@ -68,7 +68,7 @@ def allowed() -> set[int]:
 
 
 def cpu_features() -> str:
-    """What the CPU's vectors can do, as the kernel names it: `avx avx2 fma`; empty where it does not say."""
+    """Return the CPU's vector extensions by the kernel's names: `avx avx2 fma`; empty where it does not say."""
     flags = (_cpuinfo().get("flags") or _cpuinfo().get("Features") or "").split()
     return " ".join(sorted(flag for flag in set(flags) if flag.startswith(_VECTORS)))
 

@@ -100,7 +100,7 @@ class Child:
         return accepted[0]
 
     def alive(self) -> bool:
-        """Whether it still runs."""
+        """Return whether it still runs."""
         return self.process.poll() is None
 
     def ready(self) -> bool:
@@ -156,7 +156,7 @@ class Child:
         return f"ended with exit code {code}", False
 
     def _last_words(self) -> str:
-        """The last complaint on the child's error stream; TVM writes much there that is no complaint."""
+        """The last complaint on the child's error stream; TVM writes other lines there too."""
         self.stderr.seek(0)
         lines = [line.strip() for line in self.stderr if "rror" in line or "atal" in line or limits.ran_out(line)]
         return lines[-1] if lines else ""

@@ -1,4 +1,4 @@
-"""How much memory the child may hold: what it holds now, what is free, and how running out of it shows."""
+"""Limits of the child process: memory that it holds, memory that is free, errors of memory; and forked copies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 MIB = 1 << 20
 SHARE = 0.9
-"of the memory that is free: the rest is for the notebook and for whoever else works here"
+"of the memory that is free: the rest is for the notebook and for other programs"
 _SIGNS = re.compile(
     r"std::bad_alloc|MemoryError|Unable to allocate|LLVM ERROR: out of memory|Cannot allocate memory(?! symbolic)"
     r"|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|CUDA: out of memory"
@@ -53,13 +53,13 @@ def limit(memory: int | None, held: int) -> int | None:
 
 
 def kills() -> int:
-    """How often the system has ended a process here because memory ran out, since it was started."""
+    """Return how often the system has killed a process because memory ran out, since its start."""
     text = _text(_PROC / "vmstat") + _text(_GROUP / "memory.events")
     return sum(int(number) for number in re.findall(r"^oom_kill (\d+)$", text, re.MULTILINE))
 
 
 def ran_out(words: str) -> bool:
-    """Whether an error's words say that memory ran out.
+    """Return whether an error's words mean that memory ran out.
 
     >>> ran_out("InternalError: std::bad_alloc"), ran_out("ValueError: no")
     (True, False)
@@ -84,7 +84,7 @@ def limited(memory: int | None) -> Iterator[None]:
     if memory is None or data is None:
         yield
         return
-    # what is reserved and not yet touched stands in `data` already; beside that there is what may still be taken
+    # `data` counts memory that is reserved and not yet used; to it comes the memory that may still be taken
     most = data + max(memory - held, 0) + 64 * MIB
     resource.setrlimit(resource.RLIMIT_DATA, (most if before[1] < 0 else min(most, before[1]), before[1]))
     try:

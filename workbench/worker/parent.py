@@ -144,11 +144,11 @@ class Worker:
         shutil.rmtree(self._root, ignore_errors=True)
 
     def adopt(self, workload: Workload, folder: Path) -> None:
-        """Take what was written elsewhere for this workload; whoever wrote it removes it."""
+        """Use a folder that another process wrote for this workload; that process removes it."""
         self._folders[workload] = folder
 
     def written(self, workload: Workload) -> Path:
-        """Where the workload was written for the child; written once, removed when the workload goes."""
+        """Return the folder of the workload for the child; it is written once and removed with the workload."""
         folder = self._folders.get(workload)
         if folder is None:
             folder = Path(tempfile.mkdtemp(dir=self._root))
@@ -174,7 +174,7 @@ def _failure(answer: dict[str, Any]) -> MeasureError:
 
 
 class _Limits:
-    """What a job may take, and whether it took more."""
+    """Limits of a job, and the check that it keeps them."""
 
     def __init__(self, seconds: float, memory: int | None, cancelled: Callable[[], bool]) -> None:
         self.seconds = seconds
@@ -212,7 +212,7 @@ def worker(role: str = "builds") -> Worker:
     Parameters
     ----------
     role
-        `builds` keeps modules that somebody still looks at; `trials` may be ended by what it tries.
+        `builds` keeps modules of traces; `trials` may be ended by the passes that it tries.
     """
     key = (os.getpid(), role)
     with _making:

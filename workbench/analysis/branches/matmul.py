@@ -1,7 +1,6 @@
 """Products of one value side by side: those that CombineParallelMatmul joins, and the reasons for the others.
 
-TVM runs the pass (`Graph.products`). The conditions of src/relax/transform/combine_parallel_matmul.cc (TVM 0.27) are here only to
-give the reasons. The pass checks neither what makes it raise nor what makes its result wrong.
+TVM runs the pass (`Graph.products`). `matmul_reasons.py` has its conditions, which only explain the answer.
 """
 
 from __future__ import annotations
@@ -12,21 +11,28 @@ from functools import cached_property
 
 from workbench.analysis.branches.calls import Calls
 from workbench.analysis.branches.contraction import circular
+from workbench.analysis.branches.matmul_reasons import (
+    ACTIVATIONS,
+    ADD,
+    MATMUL,
+    bias_reason,
+    factor_reasons,
+    hazards,
+    join_reasons,
+    stop_reason,
+)
 from workbench.analysis.branches.report import BranchGroup
 from workbench.analysis.branches.rules import type_of
 from workbench.analysis.branches.siblings import Reason
-from workbench.analysis.tensors import Tensor
 from workbench.graph.nodes import Joined, Products
 
-MATMUL, ADD = "relax.matmul", "relax.add"
-ACTIVATIONS = ("relax.nn.relu", "relax.nn.gelu", "relax.nn.gelu_tanh", "relax.nn.silu")
 PASS = "CombineParallelMatmul"
 WRONG = ("out-dtype", "bias-rank", "bias-width")
 "hazards where the pass may give something else instead of raising"
 
 
 @dataclass(frozen=True)
-class Siblings:
+class SharedProducts:
     """Products of one value."""
 
     left: int
@@ -35,7 +41,7 @@ class Siblings:
 
 
 @dataclass
-class Set:
+class JoinedProducts:
     """Products that the pass makes one of, over all its rounds."""
 
     left: int
@@ -58,7 +64,7 @@ class Set:
 
 def matmul_groups(calls: Calls, least: int) -> Iterator[BranchGroup]:
     """Yield the groups of the pass, and its near misses."""
-    siblings = find_siblings(calls)
+    siblings = find_products(calls)
     answer = calls.graph.products
     if answer is not None:
         yield from Verdicts(calls, siblings, answer).groups(least)
@@ -69,13 +75,13 @@ def matmul_groups(calls: Calls, least: int) -> Iterator[BranchGroup]:
     yield from _other_factor(calls)
 
 
-def find_siblings(calls: Calls) -> list[Siblings]:
+def find_products(calls: Calls) -> list[SharedProducts]:
     """Return the products of each first factor that has several, function by function."""
     found: dict[tuple[int | None, int], list[int]] = {}
     for node in calls.graph.ops:
         if node.op == MATMUL:
             found.setdefault((calls.scopes[node.id], calls.graph.inputs[node.id][0]), []).append(node.id)
-    return [Siblings(left, scope, nodes) for (scope, left), nodes in found.items() if len(nodes) > 1]
+    return [SharedProducts(left, scope, nodes) for (scope, left), nodes in found.items() if len(nodes) > 1]
 
 
 def _group(
@@ -98,7 +104,7 @@ class Verdicts:
     """The pass's answer, as groups with their reasons and hazards."""
 
     calls: Calls
-    siblings: list[Siblings]
+    siblings: list[SharedProducts]
     answer: Products
 
     def groups(self, least: int) -> Iterator[BranchGroup]:
@@ -125,7 +131,7 @@ class Verdicts:
     def _own(self, products: Sequence[int]) -> list[Reason]:
         return [r for heads, reasons in self.dangers.items() if not set(heads).isdisjoint(products) for r in reasons]
 
-    def _left_alone(self, each: Siblings, elsewhere: list[Reason]) -> BranchGroup:
+    def _left_alone(self, each: SharedProducts, elsewhere: list[Reason]) -> BranchGroup:
         """Return the group of products of which none is joined."""
         own = self._own(each.products)
         reasons = factor_reasons(self.calls, each.products)
@@ -136,12 +142,12 @@ class Verdicts:
         return _group(self.calls, "near", each.left, _alone(each.products), tuple(dict.fromkeys(reasons)))
 
     @cached_property
-    def sets(self) -> list[Set]:
+    def sets(self) -> list[JoinedProducts]:
         """The sets that the pass joins, those of later rounds together with those that they were made of."""
-        made: list[Set] = []
+        made: list[JoinedProducts] = []
         for joined in self.answer.joined:
             earlier = [each for each in made if each.left == joined.left and set(each.right) & set(joined.right)]
-            one = earlier[0] if earlier else Set(joined.left, [], [], [])
+            one = earlier[0] if earlier else JoinedProducts(joined.left, [], [], [])
             for each in earlier[1:]:
                 one.chains += each.chains
                 one.right += each.right
@@ -250,7 +256,7 @@ class Verdicts:
 
     # -- reasons
 
-    def _notes(self, each: Set) -> Iterator[Reason]:
+    def _notes(self, each: JoinedProducts) -> Iterator[Reason]:
         """Yield why no more of the branches is combined, and what is computed twice."""
         graph = self.calls.graph
         inside = each.heads
@@ -265,7 +271,7 @@ class Verdicts:
         ops = {graph.nodes[users[0]].op if [graph.nodes[u].kind for u in users] == ["op"] else "" for users in after}
         following = tuple(users[0] for users in after if len(users) == 1)
         if len(ops) == 1 and "" not in ops:
-            yield _stopped(self.calls, ends, following)
+            yield stop_reason(self.calls, ends, following)
         elif ops - {""} & {ADD, *ACTIVATIONS}:
             said = "the branches go on in different ways, and only what all products of the value have after them is combined"
             yield Reason("level-op", said, following)
@@ -281,7 +287,7 @@ class Verdicts:
             )
             yield Reason("order-by-address", said, inside)
 
-    def _form(self, each: Siblings) -> tuple[object, ...]:
+    def _form(self, each: SharedProducts) -> tuple[object, ...]:
         """Return the number of products, and what follows all of them."""
         graph = self.calls.graph
         after = [{graph.nodes[user].op for user, _ in graph.consumers[product]} for product in each.products]
@@ -291,17 +297,17 @@ class Verdicts:
         common = [sorted(wanted.intersection(*ops)) if ops else [] for ops in (after, behind)]
         return len(each.products), each.scope, *map(tuple, common)
 
-    def _unmatched(self, each: Siblings) -> Reason:
+    def _unmatched(self, each: SharedProducts) -> Reason:
         """Return why branches that could be joined were not even looked at together."""
         graph = self.calls.graph
         products = each.products
         adds = [user for p in products for user, _ in graph.consumers[p] if graph.nodes[user].op == ADD]
         biases = [s for user in adds for s in graph.inputs[user] if s not in products]
         if len(adds) >= len(products):
-            why = _bias_reason(self.calls, products, adds, biases)
+            why = bias_reason(self.calls, products, adds, biases)
             if why is not None:
                 return why
-        ended = ((s, r[0]) for s in self.siblings if s != each and (r := _refusals(self.calls, s.products)))
+        ended = ((s, r[0]) for s in self.siblings if s != each and (r := join_reasons(self.calls, s.products)))
         for other, reason in ended:
             said = f"the pass met other products that it could not combine ({reason.sentence}), and a search ends there"
             return Reason("search-ended", said, (other.left, *other.products))
@@ -309,114 +315,6 @@ class Verdicts:
             f"the pass looks for {len(products)} branches that all differ in their factors and biases, and finds fewer"
         )
         return Reason("unmatched", said, tuple(products))
-
-
-def _bias_reason(calls: Calls, products: Sequence[int], adds: Sequence[int], biases: Sequence[int]) -> Reason | None:
-    """Return why the pass does not find these sums; None where it may."""
-    graph = calls.graph
-    if any(graph.nodes[s].kind == "constant" for s in biases):
-        said = "what is added is a constant, and the pass looks for a variable; run it before BindParams"
-        return Reason("bias-constant", said, tuple(biases))
-    if any(graph.inputs[user][0] not in products for user in adds):
-        said = "a product is the second argument of its add, and the pass looks for it as the first"
-        return Reason("commuted", said, tuple(adds))
-    if len(set(biases)) < len(adds):
-        said = "branches add one and the same value, and the parts of a match are different variables"
-        return Reason("bias-shared", said, tuple(biases))
-    return None
-
-
-def _stopped(calls: Calls, ends: Sequence[int], following: tuple[int, ...]) -> Reason:
-    """Return why an operator that follows in all branches is not combined."""
-    graph = calls.graph
-    op = graph.nodes[following[0]].op
-    if op not in (ADD, *ACTIVATIONS):
-        taken = f"one {ADD} and one of {', '.join(ACTIVATIONS)}"
-        return Reason("level-op", f"{op} follows in all branches, and the pass takes {taken} along", following)
-    if op in ACTIVATIONS:
-        return Reason("level-op", f"{op} follows, and other products of the value have no {op} there", following)
-    others = [next((s for s in graph.inputs[user] if s != end), end) for end, user in zip(ends, following, strict=True)]
-    why = _bias_reason(calls, ends, following, others)
-    return why or Reason("level-op", "not all products of the value have a bias of one rank after them", following)
-
-
-def factor_reasons(calls: Calls, products: Sequence[int]) -> list[Reason]:
-    """Return the reasons in their second factors why products of one value are not combined."""
-    graph = calls.graph
-    left = graph.inputs[products[0]][0]
-    right = [graph.inputs[product][1] for product in products]
-    found = []
-    constants = tuple(s for s in right if graph.nodes[s].kind == "constant")
-    if constants:
-        said = "a second factor is a constant, and the pass looks for variables; run it before BindParams"
-        found.append(Reason("weight-constant", said, constants))
-    shared = tuple(s for s in dict.fromkeys(right) if right.count(s) > 1 and s not in constants)
-    if shared:
-        said = "products share their second factor too, and the parts of a match are different variables; run EliminateCommonSubexpr first"
-        found.append(Reason("weight-shared", said, shared))
-    if left in right or set(right) & set(products):
-        said = "a second factor is the shared value itself or another of the products"
-        found.append(Reason("weight-is-left", said, tuple(s for s in right if s == left or s in products)))
-    if len({calls.stretches[product] for product in products}) > 1:
-        found.append(Reason("other-block", "the products are in different stretches of bindings", tuple(products)))
-    return found or _refusals(calls, products)
-
-
-def _refusals(calls: Calls, products: Sequence[int]) -> list[Reason]:
-    """Return why the pass joins no more of the products that it matched."""
-    right = tuple(calls.graph.inputs[product][1] for product in products)
-    kinds = [type_of(calls, node) for node in right]
-    if any("?" in kind.shape for kind in kinds):
-        return [Reason("shape-unknown", "the shape of a second factor is not known", right)]
-    ranks = sorted({len(kind.shape) for kind in kinds})
-    if len(ranks) > 1:
-        said = f"the second factors have ranks {' and '.join(map(str, ranks))}, and only factors of one rank are joined"
-        return [Reason("weight-rank", said, right)]
-    if len({kind.shape[:-2] for kind in kinds}) > 1:
-        shown = " and ".join(map(str, kinds))
-        return [Reason("batch-shape", f"the second factors are {shown}, and their batch dimensions differ", right)]
-    dynamic = [node for node, kind in zip(right, kinds, strict=True) if not isinstance((*kind.shape, 0)[-2:][0], int)]
-    if len(dynamic) > 1:
-        said = "more than one result has a width that is not a number, and only the first of them is combined, as the last part"
-        return [Reason("dynamic-width", said, tuple(dynamic[1:]))]
-    return []
-
-
-def hazards(calls: Calls, each: Set) -> list[Reason]:
-    """Return what goes wrong when these branches are combined; the pass checks none of it."""
-    heads = each.heads
-    right = [type_of(calls, node) for node in each.right]
-    found = []
-    if len(type_of(calls, each.left).shape) == 1:
-        said = "the shared factor is a vector, and the pass splits along an axis that the product lacks: it raises"
-        found.append(Reason("left-vector", said, heads))
-    if len({kind.dtype for kind in right}) > 1:
-        found.append(Reason("weight-dtype", "the second factors are of different types, and concat raises", heads))
-    products = [type_of(calls, head) for head in heads]
-    if len({kind.dtype for kind in products}) > 1:
-        said = "the products give different types, and TVM gives all the type of the first"
-        found.append(Reason("out-dtype", said, heads))
-    if each.bias:
-        found += _bias_hazards([type_of(calls, node) for node in each.bias], products, tuple(each.bias))
-    return found
-
-
-def _bias_hazards(biases: Sequence[Tensor], products: Sequence[Tensor], nodes: tuple[int, ...]) -> list[Reason]:
-    first = biases[0]
-    if not first.shape:
-        return [Reason("bias-scalar", "what is added is of rank 0, and concat raises", nodes)]
-    if any((len(b.shape), b.shape[:-1], b.dtype) != (len(first.shape), first.shape[:-1], first.dtype) for b in biases):
-        said = f"what is added, {first} and others, cannot be joined along the last axis: the pass raises"
-        return [Reason("bias-shapes", said, nodes)]
-    if any(len(b.shape) > len(p.shape) for b, p in zip(biases, products, strict=False)):
-        said = (
-            "what is added has more dimensions than the product, and the pass splits along another axis than the last"
-        )
-        return [Reason("bias-rank", said, nodes)]
-    if any(b.shape[-1] != p.shape[-1] for b, p in zip(biases, products, strict=False)):
-        said = "what is added has no entry for each column; joined, it is added to other columns, or the pass raises"
-        return [Reason("bias-width", said, nodes)]
-    return []
 
 
 def _other_factor(calls: Calls) -> Iterator[BranchGroup]:

@@ -10,7 +10,7 @@ from workbench.analysis.branches.contraction import circular
 from workbench.analysis.branches.equal import equal_branches, equal_kernels, nearly_equal
 from workbench.analysis.branches.report import BranchGroup, producer
 from workbench.analysis.branches.rules import TVM_RULES, type_of
-from workbench.analysis.branches.siblings import Found, Reason, Rules, find, levels
+from workbench.analysis.branches.siblings import Reason, Rules, SiblingGroup, common_levels, find_siblings
 from workbench.graph.model import Graph
 
 
@@ -58,8 +58,8 @@ def _beside(graph: Graph, kernels: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 def _combiner(calls: Calls, rules: Rules, least: int) -> Iterator[BranchGroup]:
     """Yield the groups of one of TVM's combiners, and its near misses."""
-    found = find(calls, rules)
-    taken = [(group, *levels(calls, group)) for group in found if len(group.chains) >= least]
+    found = find_siblings(calls, rules)
+    taken = [(group, *common_levels(calls, group)) for group in found if len(group.chains) >= least]
     crashes = [reason for group in found for reason in group.crashes]
     made = []
     for group, depth, _ in taken:
@@ -109,7 +109,9 @@ def _unknown(calls: Calls, branches: Sequence[Sequence[int]]) -> Iterator[Reason
         )
 
 
-def _notes(calls: Calls, group: Found, branches: Sequence[Sequence[int]], stop: Reason | None) -> tuple[Reason, ...]:
+def _notes(
+    calls: Calls, group: SiblingGroup, branches: Sequence[Sequence[int]], stop: Reason | None
+) -> tuple[Reason, ...]:
     """Return why no more of the branches is combined, and what is computed twice."""
     notes = [stop] if stop else []
     shortest = len(branches[0])
@@ -133,9 +135,9 @@ def _notes(calls: Calls, group: Found, branches: Sequence[Sequence[int]], stop: 
     return tuple(dict.fromkeys(notes))
 
 
-def _near(calls: Calls, rules: Rules, found: list[Found], least: int) -> Iterator[BranchGroup]:
+def _near(calls: Calls, rules: Rules, found: list[SiblingGroup], least: int) -> Iterator[BranchGroup]:
     """Yield sibling calls that are not combined: too few, or unlike the others of their producer."""
-    by_root: dict[tuple[int, int | None], list[Found]] = {}
+    by_root: dict[tuple[int, int | None], list[SiblingGroup]] = {}
     for group in found:
         by_root.setdefault((group.root, calls.scopes[group.chains[0][0]]), []).append(group)
     for (root, _), groups in by_root.items():

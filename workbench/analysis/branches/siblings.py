@@ -74,7 +74,7 @@ class Rules(Protocol):
 
 
 @dataclass
-class Found:
+class SiblingGroup:
     """Sibling calls that a combiner puts into one group."""
 
     rules: Rules
@@ -90,12 +90,12 @@ class Found:
     "why it is not in the group before it, for the same root"
 
 
-def find(calls: Calls, rules: Rules) -> list[Found]:
+def find_siblings(calls: Calls, rules: Rules) -> list[SiblingGroup]:
     """Return the groups of one combiner, small ones too, by root and then in the order of their calls."""
     roots, children = _children(calls, rules)
-    found: list[Found] = []
+    found: list[SiblingGroup] = []
     for root in roots:
-        groups: list[Found] = []
+        groups: list[SiblingGroup] = []
         for use in children[root]:
             if use.is_function or calls.graph.nodes[use.node].op != rules.op:
                 continue
@@ -107,7 +107,7 @@ def find(calls: Calls, rules: Rules) -> list[Found]:
                     break
                 refusals.append(refusal)
             else:
-                group = Found(rules, calls.graph.inputs[use.node][0], refused=refusals)
+                group = SiblingGroup(rules, calls.graph.inputs[use.node][0], refused=refusals)
                 groups.append(group)
             group.chains.append(chain)
             group.stops.append(stop)
@@ -185,7 +185,7 @@ def _chain(calls: Calls, children: dict[Key, list[Use]], start: int) -> tuple[li
         chain.append(after.id)
 
 
-def levels(calls: Calls, found: Found) -> tuple[int, Reason | None]:
+def common_levels(calls: Calls, found: SiblingGroup) -> tuple[int, Reason | None]:
     """Return how many levels of the group are combined, and why no more."""
     chains = found.chains
     shortest = min(map(len, chains))

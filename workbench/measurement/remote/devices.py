@@ -29,7 +29,7 @@ _taken: set[int] = set()
 "numbers of the child processes that measure on a device now"
 _T = TypeVar("_T")
 Task = Callable[[str, Callable[[], bool]], _T]
-"given the role of its device's child process, and what says whether to stop"
+"called with the role of its device's child process, and a function that returns whether to stop"
 
 
 def spread(tracker: Tracker, tasks: Sequence[Task[_T]]) -> Iterator[tuple[int, _T]]:
@@ -57,7 +57,7 @@ def spread(tracker: Tracker, tasks: Sequence[Task[_T]]) -> Iterator[tuple[int, _
             place, answer, error = answers.get()
             if error is not None:
                 raise error
-            yield place, answer  # pyright: ignore[reportReturnType]  it is None only beside an error
+            yield place, answer  # pyright: ignore[reportReturnType]  it is None only with an error
 
 
 def _lane(
@@ -205,7 +205,7 @@ def _wait(order: Future[Path] | None, how: Limits) -> None:
 
 
 def _ordered(executor: Executor, part: Part, how: Limits, folder: Path) -> Future[Path] | None:
-    """The build of a row, begun; None for a row that is refused before any build, which says why when it is filled."""
+    """Start the build of a row. None for a row that is refused before any build; its message gives the reason later."""
     if part.subject is None:
         return None
     subject = part.subject

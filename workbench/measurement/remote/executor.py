@@ -41,7 +41,7 @@ def submitted(
     written
         Where the workload was dumped.
     target
-        In full: what plain `llvm` stands for is decided where it will run, not where it is compiled.
+        In full: plain `llvm` means the CPU that runs the code, not the one that compiles it.
     folder
         An empty one, of this machine.
     """
@@ -66,7 +66,7 @@ def submitted(
 
 
 def counts_in(built: Path) -> dict[str, Any]:
-    """What workbench.jobs.build counted beside the library."""
+    """Return the counts that the job `export` wrote next to the library."""
     return json.loads((built / COUNTED).read_text())
 
 

@@ -28,13 +28,13 @@ ANSWER_SECONDS = 10.0
 SERVERS = 3
 "that a row is tried on, where they go away"
 MOST_BYTES = 1 << 24
-"of one message; more is no tracker's"
+"of one message; a tracker sends no more"
 MOST_VALUES = 1_000_000
 
 
 @dataclass(frozen=True)
 class Tracker:
-    """Where devices are lent: TVM's RPC tracker, and the key under which servers offered theirs."""
+    """TVM's RPC tracker, and the key under which servers offer their devices."""
 
     host: str
     port: int
@@ -69,7 +69,7 @@ class Tracker:
             return [_offer(server) for server in fields(summary, {"server_info": list})["server_info"]]
 
     def for_job(self, wait: float) -> dict[str, Any]:
-        """What a job in a child takes as `tracker`: the fields, and how many seconds to wait for a device."""
+        """Return the `tracker` of a job's request: the fields, and the seconds to wait for a device."""
         return {**vars(self), "wait": wait}
 
     def patience(self, timeout: float) -> float:
@@ -135,7 +135,9 @@ def _line(tracker: Tracker) -> Iterator[socket.socket]:
         with socket.create_connection((tracker.host, tracker.port), ANSWER_SECONDS) as line:
             line.sendall(struct.pack("<i", MAGIC))
             if struct.unpack("<i", _exactly(line, 4))[0] != MAGIC:
-                raise MeasureError(f"what answers at {place} is no RPC tracker of TVM; check host and port")
+                raise MeasureError(
+                    f"the program that answers at {place} is not an RPC tracker of TVM; check host and port"
+                )
             yield line
     except (OSError, EOFError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
@@ -196,7 +198,7 @@ def _exactly(line: socket.socket, length: int) -> bytes:
 
 
 def _readable(line: socket.socket, seconds: float) -> bool:
-    """Whether something comes within that time, be it the end."""
+    """Return whether data or the end comes within that time."""
     line.settimeout(max(seconds, 0.001))
     try:
         line.recv(1, socket.MSG_PEEK)
