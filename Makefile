@@ -91,6 +91,9 @@ $(js_made): $(npm_made)
 	rm -f $(@D)/.made-*
 	touch $@
 
+messages: main  ## write the TypeScript types of the widgets' messages from the Python ones
+	@$(MAIN)/bin/python js/messages.py
+
 # --- the machine --------------------------------------------------------------------------------------------------
 
 # Installed where apt and root are there; otherwise one line says what is missing and what it would be for.
@@ -129,4 +132,4 @@ bench: setup  ## measure against the bars and the peers; writes benchmarks/resul
 clean:  ## remove the environments and what was built (not the cache of downloads)
 	rm -rf $(MAIN) $(RELAY) $(RELAX_OLD) $(TORCH) js/node_modules workbench/widgets/static build dist
 
-.PHONY: help setup lab main relay relax-old pytorch bundle graphviz chromium test test-long test-all format bench clean
+.PHONY: help setup lab main relay relax-old pytorch bundle messages graphviz chromium test test-long test-all format bench clean

@@ -33,7 +33,7 @@ const FRAME_MS = 1000 / 60;
 export type Direction = "down" | "right";
 
 export interface StageEvents extends Record<string, unknown> {
-  select: { nodes: number[]; byHand: boolean };
+  select: { nodes: number[] };
   hover: number;
   collapsed: ReadonlySet<number>;
   viewport: Camera;
@@ -98,7 +98,7 @@ export class Stage {
     this.options = { ...this.options, collapsed: start };
     this.selection = kept ? [...kept] : [];
     this.events.emit("collapsed", start);
-    this.events.emit("select", { nodes: this.selection, byHand: false });
+    this.events.emit("select", { nodes: this.selection });
     return this.refresh({});
   }
 
@@ -283,10 +283,10 @@ export class Stage {
 
   // ---- selection, hover, search, overlay -----------------------------------------------------------------------
 
-  select(nodes: number[], byHand = true): void {
+  select(nodes: number[]): void {
     this.selection = nodes;
     this.lookAgain();
-    this.events.emit("select", { nodes, byHand });
+    this.events.emit("select", { nodes });
     this.repaint();
   }
 

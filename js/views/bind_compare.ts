@@ -14,23 +14,21 @@ export function bindCompare(model: Model, compare: Compare, shell: Shell, failed
   const bound = bindShown(model, stage, compare.legend);
   let loading = false;
   const load = () => {
-    const since = performance.now();
     loading = true;
     const picture = pictureOf(decode(model.get("before") as Partial<Payload>), decode(model.get("after") as Partial<Payload>), readDiff((model.get("diff") ?? {}) as Record<string, unknown>));
     stage.setPicture(picture, bound.collapsed(picture))
-      .then(() => painted(since))
+      .then(painted)
       .catch((error: Error) => failed(error.message));
     const chosen = fromSides(picture, model.get("selection"));
-    if (chosen.length > 0) stage.select(chosen, false);
+    if (chosen.length > 0) stage.select(chosen);
     loading = false;
   };
-  const painted = (since: number) => {
+  const painted = () => {
     const seq = model.get("seq");
     const off = stage.events.on("painted", () => {
       off();
       // for those who wait for the picture in the page itself
       shell.root.dataset.painted = String(seq ?? "");
-      if (seq !== undefined) model.send({ type: "painted", seq, ms: performance.now() - since });
     });
     stage.repaint();
   };
@@ -49,12 +47,8 @@ export function bindCompare(model: Model, compare: Compare, shell: Shell, failed
     write(model, "hops", hops);
   };
   shell.onTheme((theme) => compare.legend.setTheme(theme, model));
-  const picked = stage.events.on("select", ({ nodes, byHand }) => {
+  const picked = stage.events.on("select", ({ nodes }) => {
     const ids = toSides(stage.picture, nodes);
-    if (byHand) {
-      const side = ids.after.length > 0 ? "after" : "before";
-      model.send({ type: "select", side, ids: ids[side], t: Date.now() });
-    }
     if (!loading || nodes.length > 0) write(model, "selection", ids);
   });
   const waiting = stage.events.on("busy", (what) => shell.say(what ?? ""));
@@ -66,12 +60,11 @@ export function bindCompare(model: Model, compare: Compare, shell: Shell, failed
     watch(model, ["overlay_state"], overlay),
     watch(model, ["selection"], () => {
       const nodes = fromSides(stage.picture, model.get("selection"));
-      if (JSON.stringify(toSides(stage.picture, stage.selection)) !== JSON.stringify(model.get("selection"))) stage.select(nodes, false);
+      if (JSON.stringify(toSides(stage.picture, stage.selection)) !== JSON.stringify(model.get("selection"))) stage.select(nodes);
     }),
     listen(model, (message) => {
-      if (message.type === "export") model.send({ type: "exported", id: message.id ?? null, svg: compare.svg() });
       if (message.type !== "show") return;
-      const side = message.side === "before" ? 0 : 1;
+      const side = "side" in message && message.side === "before" ? 0 : 1;
       void stage.reveal(numbers(message.ids).map((v) => stage.picture.node[side][v] ?? -1).filter((u) => u >= 0));
     }),
   ];

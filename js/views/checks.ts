@@ -1,19 +1,16 @@
 /** What checking a step's outputs gave, as a mark: the same in the list of the stepper and of the Workbench. */
 import { button, h } from "./dom.ts";
+import { type CheckState } from "./messages.ts";
+import { type Send } from "./model.ts";
 
-export interface Check {
-  status: "same" | "different" | "unchanged" | "unknown";
-  text: string;
-}
-
-export type Checks = Readonly<Record<string, Check>>;
+export type Checks = Readonly<Record<string, CheckState>>;
 
 /** Whether the pass changed the answer. */
-export function failed(check: Check | undefined): boolean {
+export function failed(check: CheckState | undefined): boolean {
   return check?.status === "different";
 }
 
-export function checkMark(check: Check | undefined): Node[] {
+export function checkMark(check: CheckState | undefined): Node[] {
   switch (check?.status) {
     case "different": return [h("span", { class: "wb-mark-removed wb-strong", title: check.text }, "! other answer")];
     case "same": return [h("span", { class: "wb-mark-added", title: "the same answer" }, "✓")];
@@ -22,6 +19,6 @@ export function checkMark(check: Check | undefined): Node[] {
   }
 }
 
-export function checkButton(send: (message: Record<string, unknown>) => void): HTMLButtonElement {
+export function checkButton(send: Send): HTMLButtonElement {
   return button("Check outputs", "Run every state on the same random inputs, and say which pass changed the answer", () => send({ type: "check" }), { class: "wb-button wb-primary", "data-testid": "check" });
 }

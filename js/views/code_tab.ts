@@ -1,6 +1,6 @@
 /** The Python that does with TVM alone what was clicked here. */
 import { button, h, setText } from "./dom.ts";
-import { type State } from "./state.ts";
+import { type State } from "./messages.ts";
 
 export class CodeTab {
   readonly element: HTMLElement;

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { column } from "../graph/payload.ts";
-import { composed, type RawDiff } from "./composed.ts";
+import { composed } from "./composed.ts";
+import { type DiffPayload } from "./messages.ts";
 
 const bytes = (values: number[]) => values;
-const u32 = (diff: RawDiff) => [...column(Uint32Array, diff.pairs)];
-const u8 = (marks: RawDiff["before_mark"]) => [...column(Uint8Array, marks)];
-const STEPS: Record<string, RawDiff> = {
+const u32 = (diff: DiffPayload) => [...column(Uint32Array, diff.pairs)];
+const u8 = (marks: DiffPayload["before_mark"]) => [...column(Uint8Array, marks)];
+const STEPS: Record<string, DiffPayload> = {
   // 0 and 1 stay, 2 is changed; then 1 is removed and 0 and 2 become one, and something new stands beside it
   "0-1": { before_mark: bytes([0, 0, 1]), after_mark: bytes([0, 0, 1]), pairs: [0, 0, 1, 1, 2, 2] },
   "1-2": { before_mark: bytes([4, 2, 4]), after_mark: bytes([3, 4]), pairs: [0, 1, 2, 1] },

@@ -1,16 +1,11 @@
 /** What a saved page can say of two states that it has no difference of: the differences between them, one after the other. */
 import { column, type Bytes } from "../graph/payload.ts";
 import { Mark } from "../graph/picture.ts";
+import { type DiffPayload } from "./messages.ts";
 
-export interface RawDiff extends Record<string, unknown> {
-  before_mark: Bytes;
-  after_mark: Bytes;
-  pairs: Bytes;
-}
+type Known = (pair: readonly [number, number]) => DiffPayload | undefined;
 
-type Known = (pair: readonly [number, number]) => RawDiff | undefined;
-
-export function composed(before: number, after: number, known: Known, size: (state: number) => number): RawDiff | undefined {
+export function composed(before: number, after: number, known: Known, size: (state: number) => number): DiffPayload | undefined {
   if (before > after) {
     const other = composed(after, before, known, size);
     return other && inverse(other);
@@ -29,7 +24,7 @@ export function composed(before: number, after: number, known: Known, size: (sta
 }
 
 /** For each node before, the nodes after that it is or became. */
-export function partners(diff: RawDiff): Map<number, number[]> {
+export function partners(diff: DiffPayload): Map<number, number[]> {
   const flat = column(Uint32Array, diff.pairs);
   const found = new Map<number, number[]>();
   for (let i = 0; i + 1 < flat.length; i += 2) {
@@ -40,7 +35,7 @@ export function partners(diff: RawDiff): Map<number, number[]> {
   return found;
 }
 
-function marked(pairs: readonly [number, number][], changed: ReadonlySet<number>, n: number, m: number): RawDiff {
+function marked(pairs: readonly [number, number][], changed: ReadonlySet<number>, n: number, m: number): DiffPayload {
   const from = new Array<number>(n).fill(0);
   const into = new Array<number>(m).fill(0);
   for (const [v, w] of pairs) {
@@ -56,7 +51,7 @@ function marked(pairs: readonly [number, number][], changed: ReadonlySet<number>
   return { before_mark: before, after_mark: after, pairs: pairs.flat() };
 }
 
-function inverse(diff: RawDiff): RawDiff {
+function inverse(diff: DiffPayload): DiffPayload {
   const swap: Record<number, number> = { [Mark.removed]: Mark.added, [Mark.added]: Mark.removed, [Mark.merged]: Mark.split, [Mark.split]: Mark.merged };
   const turned = (marks: Bytes) => [...column(Uint8Array, marks)].map((mark) => swap[mark] ?? mark);
   const flat = column(Uint32Array, diff.pairs);

@@ -1,17 +1,7 @@
 /** What would change the module here: a row a pass, as they are tried. A click shows what it would do; + adds it. */
 import { button, h, replace, setText } from "./dom.ts";
-import { type Send, type State } from "./state.ts";
-
-export interface Exploration {
-  here?: string;
-  index?: number;
-  rows?: { name: string; status: string; message: string; seconds: number; level: number | null; nodes: number | null; ops: number | null; kernels: number | null }[];
-  total?: number;
-  running?: boolean;
-  error?: string;
-}
-
-type Row = NonNullable<Exploration["rows"]>[number];
+import { type Effect as Row, type Exploration, type State } from "./messages.ts";
+import { type Send } from "./model.ts";
 
 const ORDER = ["changed", "error", "untried", "same"];
 

@@ -3,8 +3,8 @@ import { decode, GroupKind, text, type Graph } from "../graph/payload.ts";
 import { column } from "../graph/payload.ts";
 import { Mark } from "../graph/picture.ts";
 import { partners } from "./composed.ts";
-import { type StepState } from "./step_list.ts";
-import { type Place, type TraceStore } from "./trace_store.ts";
+import { type Place, type StepState } from "./messages.ts";
+import { type TraceStore } from "./trace_store.ts";
 
 export function follow(store: TraceStore, steps: readonly StepState[], state: number, node: number, count: number): Place[] {
   const places: Place[] = [];

@@ -8,7 +8,7 @@ import { numbers, watch, write, type Model } from "./model.ts";
 import { oneGraph } from "./one_graph.ts";
 import { panel } from "./panel.ts";
 import { Shell } from "./shell.ts";
-import { type State } from "./state.ts";
+import { type ToPython } from "./messages.ts";
 import { BusyStrip, ErrorStrip } from "./strip.ts";
 import { Tabs } from "./tabs.ts";
 
@@ -32,7 +32,7 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs: names, acts 
   const saved = model.get("saved") === true;
   const kept = String(model.get("tab") || names[0][0]);
   shell.root.classList.toggle("wb-saved-page", saved);
-  const send = (message: Record<string, unknown>) => { if (!saved) model.send(message); };
+  const send = (message: ToPython) => { if (!saved) model.send(message); };
   const act = (what: string) => send({ type: "act", what, arg: "" });
   const graph = oneGraph(model, shell, ({ key }) => {
     if (acts[key]) act(acts[key]);
@@ -78,7 +78,7 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs: names, acts 
   // What the words speak of comes into view: once, so that a hand on the picture has the last word.
   let seen = "";
   const look = () => {
-    const at = numbers((model.get("marks") as { at?: unknown } | null)?.at);
+    const at = numbers(model.get("marks")?.at);
     if (!stage.scene || String(at) === seen) return;
     seen = String(at);
     stage.fitItems(stage.itemsOf(at));
@@ -92,11 +92,11 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs: names, acts 
       place();
     }],
     ["panels", () => {
-      const panels = (model.get("panels") ?? {}) as Record<string, unknown>;
-      for (const [name, part] of Object.entries(parts)) part.show(panels[name]);
+      const panels = model.get("panels") ?? {};
+      for (const name of ["head", "card", "tab"] as const) parts[name].show(panels[name]);
     }],
     ["status", () => {
-      const status = (model.get("status") ?? {}) as State;
+      const status = model.get("status") ?? {};
       busy.show(status.busy);
       errors.show(status.error);
     }],

@@ -11,7 +11,7 @@ export function graphView(model: Model, el: HTMLElement): () => void {
   const shell = new Shell(el, "graph-view");
   const scale = new Scale();
   const graph = oneGraph(model, shell, () => false, (stage) => new Brief(stage).element);
-  const { stage, panes, svg } = graph;
+  const { stage, panes } = graph;
   const bar = h("div", { class: "wb-bar", role: "toolbar", "aria-label": "Graph" },
     graph.legend.toggle, scale.element, shell.status, h("span", { class: "wb-space" }), graph.search, graph.zoom);
   shell.root.append(bar, panes);
@@ -27,7 +27,6 @@ export function graphView(model: Model, el: HTMLElement): () => void {
     watch(model, ["height"], height),
     listen(model, (message) => {
       if (message.type === "show") void stage.reveal(numbers(message.ids));
-      else if (message.type === "export") model.send({ type: "exported", id: message.id ?? null, svg: svg() });
     }),
   ];
   height();

@@ -2,7 +2,8 @@
 import { checkButton } from "./checks.ts";
 import { button, h, replace, setText } from "./dom.ts";
 import { icon } from "./icons.ts";
-import { type Send, type State } from "./state.ts";
+import { type State } from "./messages.ts";
+import { type Send } from "./model.ts";
 
 const SAVE = "\u0000save";
 

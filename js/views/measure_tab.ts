@@ -1,7 +1,8 @@
 /** Configurations tried: a row each, with kernels and time and its spread; the plots beside. */
 import { oneLine } from "../render/text.ts";
 import { button, h, replace, setText } from "./dom.ts";
-import { type RowState, type Send, type State } from "./state.ts";
+import { type RowState, type State } from "./messages.ts";
+import { type Send } from "./model.ts";
 
 type Key = "config" | "kernels" | "functions" | "median_us" | "target";
 const COLUMNS: [Key, string, string][] = [

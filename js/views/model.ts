@@ -1,12 +1,17 @@
 /** The widget's model as anywidget hands it over, and the few things every view does with it. */
 
+import { type ToPage, type ToPython, type Traits } from "./messages.ts";
+
+export type Send = (message: ToPython) => void;
+
 export interface Model {
+  get<Name extends keyof Traits>(name: Name): Traits[Name];
   get(name: string): unknown;
   set(name: string, value: unknown): void;
   save_changes(): void;
   on(name: string, callback: (...args: never[]) => void): void;
   off(name: string, callback: (...args: never[]) => void): void;
-  send(content: unknown): void;
+  send(message: ToPython): void;
 }
 
 /** Calls back once however many of the traits changed in one message: before, after and diff belong together. */
@@ -35,8 +40,8 @@ export function write(model: Model, name: string, value: unknown): void {
   model.save_changes();
 }
 
-export function listen(model: Model, heard: (message: Record<string, unknown>) => void): () => void {
-  const callback = ((message: Record<string, unknown>) => heard(message)) as (...args: never[]) => void;
+export function listen(model: Model, heard: (message: ToPage) => void): () => void {
+  const callback = ((message: ToPage) => heard(message)) as (...args: never[]) => void;
   model.on("msg:custom", callback);
   return () => model.off("msg:custom", callback);
 }

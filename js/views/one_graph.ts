@@ -21,7 +21,6 @@ export interface OneGraph {
   search: HTMLElement;
   zoom: HTMLElement;
   panes: HTMLElement;
-  svg: () => string | null;
   /** Reads what the model holds: once everything around the graph is there. */
   start(): void;
   end(): void;
@@ -62,7 +61,7 @@ export function oneGraph(model: Model, shell: Shell, key: (event: KeyboardEvent)
   let loading = false;
   const choose = () => {
     const ids = numbers(model.get("selection"));
-    if (JSON.stringify(ids) !== JSON.stringify(stage.selection)) stage.select(ids, false);
+    if (JSON.stringify(ids) !== JSON.stringify(stage.selection)) stage.select(ids);
   };
   const load = () => {
     loading = true;
@@ -76,15 +75,14 @@ export function oneGraph(model: Model, shell: Shell, key: (event: KeyboardEvent)
     loading = false;
     choose();
   };
-  stage.events.on("select", ({ nodes, byHand }) => {
+  stage.events.on("select", ({ nodes }) => {
     if (loading) return;
-    if (byHand) model.send({ type: "select", ids: nodes, t: Date.now() });
     write(model, "selection", nodes);
   });
   stage.events.on("busy", (what) => shell.say(what ?? ""));
   const ends = [watch(model, ["graph"], load), watch(model, ["selection"], choose)];
   return {
-    stage, pane, legend, search: search.element, zoom: zoomButtons(stage, shell, help, svg), svg,
+    stage, pane, legend, search: search.element, zoom: zoomButtons(stage, shell, help, svg),
     panes: h("div", { class: "wb-panes" }, legend.element, h("div", { class: "wb-side" }, pane.element), after?.(stage)),
     start: load,
     end() {

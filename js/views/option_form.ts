@@ -1,14 +1,6 @@
 /** One field of a form: an option of a pass, or a key of PassContext's config. What is wrong with it stands beside it. */
 import { h, setText } from "./dom.ts";
-
-export interface FieldSpec {
-  name: string;
-  type: string;
-  kind: string;
-  /** As it is typed; "" where there is none. */
-  default?: string;
-  required?: boolean;
-}
+import { type FieldSpec } from "./messages.ts";
 
 export class Field {
   readonly element: HTMLElement;

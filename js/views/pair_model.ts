@@ -1,4 +1,5 @@
 /** The model of a comparison whose graphs are chosen in the page: everything else is the widget's own. */
+import { type ToPython } from "./messages.ts";
 import { type Model } from "./model.ts";
 
 const OWN = ["before", "after", "diff", "titles", "seq"] as const;
@@ -45,8 +46,7 @@ export class PairModel implements Model {
     return OWN.some((own) => name === `change:${own}`);
   }
 
-  send(content: unknown): void {
-    // The kernel did not send these pictures, so it does not wait for them.
-    if ((content as { type?: string }).type !== "painted") this.model.send(content);
+  send(message: ToPython): void {
+    this.model.send(message);
   }
 }

@@ -1,14 +1,15 @@
 /** The passes, each with its switch and what it did; a click on a name shows that step. Found ones are added from the catalogue. */
-import { checkMark, failed, type Check, type Checks } from "./checks.ts";
+import { checkMark, failed, type Checks } from "./checks.ts";
 import { button, h, replace, setText } from "./dom.ts";
 import { icon } from "./icons.ts";
 import { Field } from "./option_form.ts";
-import { type Catalog, type PassState, type Send, type State } from "./state.ts";
+import { type Catalog, type CheckState, type PassState, type State } from "./messages.ts";
+import { type Send } from "./model.ts";
 
 interface Row {
   element: HTMLElement;
   focus: HTMLElement;
-  update(pass: PassState, current: boolean, check: Check | undefined): void;
+  update(pass: PassState, current: boolean, check: CheckState | undefined): void;
 }
 
 /** Rows of the catalogue that are listed at once. */

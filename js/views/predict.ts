@@ -3,8 +3,6 @@ import { button, h, replace } from "./dom.ts";
 import { watch, type Model } from "./model.ts";
 import { Shell } from "./shell.ts";
 
-interface Told { stage: "asked" | "busy" | "shown" | "failed"; said?: string; right?: boolean; because?: string }
-
 export function predict(model: Model, el: HTMLElement): () => void {
   const shell = new Shell(el, "predict");
   const question = h("span", { class: "wb-predict-question" });
@@ -13,7 +11,7 @@ export function predict(model: Model, el: HTMLElement): () => void {
   shell.root.append(h("div", { class: "wb-predict-asked" }, question, entry), said);
 
   const ask = (guess: string) => model.send({ type: "reveal", guess });
-  const told = () => (model.get("shown") ?? { stage: "asked" }) as Told;
+  const told = () => model.get("shown") ?? { stage: "asked" };
 
   const askable = () => {
     const choices = (model.get("choices") ?? []) as string[];

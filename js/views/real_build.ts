@@ -1,6 +1,7 @@
 /** The kernels of the compiler's own build, where they are others than the picture's, and the passes that explain it. */
 import { button, h, replace, setText } from "./dom.ts";
-import { type Send, type State } from "./state.ts";
+import { type State } from "./messages.ts";
+import { type Send } from "./model.ts";
 
 export class RealBuild {
   /** Beside the number by the graph. */

@@ -2,8 +2,7 @@
 import { opName } from "../graph/labels.ts";
 import { oneLine } from "../render/text.ts";
 import { h, replace } from "./dom.ts";
-import { type StepState } from "./step_list.ts";
-import { type Place } from "./trace_store.ts";
+import { type Place, type StepState } from "./messages.ts";
 
 /** What a link is called, and what that means. */
 const SURE: Record<string, string> = {

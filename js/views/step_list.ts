@@ -1,19 +1,9 @@
 /** The passes of a trace as a list: what each did, how long it took, how many kernels there are by then. */
-import { checkMark, failed, type Check, type Checks } from "./checks.ts";
+import { checkMark, failed, type Checks } from "./checks.ts";
 import { h, replace, setText } from "./dom.ts";
 import { icon } from "./icons.ts";
+import { type CheckState, type StepState } from "./messages.ts";
 import { type Counts, type Facts, type Pair, type TraceStore } from "./trace_store.ts";
-
-export interface StepState {
-  name: string;
-  depth: number;
-  status: string;
-  seconds: number;
-  error: string;
-  detail: string;
-  before: number;
-  after: number;
-}
 
 export interface Listed {
   steps: readonly StepState[];
@@ -125,7 +115,7 @@ export function time(seconds: number): string {
   return ms < 0.05 ? "" : ms < 10 ? `${ms.toFixed(1)} ms` : ms < 1000 ? `${ms.toFixed(0)} ms` : `${seconds.toFixed(1)} s`;
 }
 
-function effectOf(step: StepState, counts: Counts | undefined, check: Check | undefined): (Node | string)[] {
+function effectOf(step: StepState, counts: Counts | undefined, check: CheckState | undefined): (Node | string)[] {
   // What it did to the graph is beside the point then, and the name needs the room.
   if (failed(check)) return checkMark(check);
   const words: (Node | string)[] = checkMark(check);
@@ -137,7 +127,7 @@ function effectOf(step: StepState, counts: Counts | undefined, check: Check | un
   return [...words, ...(shown.length > 0 ? shown : [h("span", { class: "wb-dim", title: "The same ops, grouped or annotated differently" }, "regrouped")])];
 }
 
-function title(step: StepState, before: Facts | undefined, after: Facts | undefined, counts: Counts | undefined, check: Check | undefined): string {
+function title(step: StepState, before: Facts | undefined, after: Facts | undefined, counts: Counts | undefined, check: CheckState | undefined): string {
   const sizes = before && after && step.status === "changed"
     ? (["nodes", "ops", "kernels"] as const).map((what) => `${before[what]} → ${after[what]} ${what}`).join(", ") : after ? `${after.nodes} nodes, ${after.ops} ops, ${after.kernels} kernels` : "";
   const did = counts ? Object.entries(counts).filter(([, n]) => n).map(([mark, n]) => `${n} ${mark}`).join(", ") : "";

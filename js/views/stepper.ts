@@ -1,7 +1,7 @@
 /** A trace step by step: the passes at the left, the graph in the middle, a node's history under it, steps and text beneath. */
 import { Stage } from "../render/stage.ts";
 import { bindCompare } from "./bind_compare.ts";
-import { checkButton, failed, type Checks } from "./checks.ts";
+import { checkButton, failed } from "./checks.ts";
 import { CodeTab } from "./code_tab.ts";
 import { Compare } from "./compare.ts";
 import { button, h, replace, setText } from "./dom.ts";
@@ -14,22 +14,13 @@ import { probe } from "./probe.ts";
 import { Ribbon } from "./ribbon.ts";
 import { Shell } from "./shell.ts";
 import { fromSides } from "./sides.ts";
-import { StepList, time, type StepState } from "./step_list.ts";
+import { StepList, time } from "./step_list.ts";
 import { Steps } from "./steps.ts";
 import { BusyStrip, ErrorStrip } from "./strip.ts";
-import { type State } from "./state.ts";
+import { type Listing, type Place, type State, type StepState } from "./messages.ts";
 import { Tabs } from "./tabs.ts";
 import { TextDiff } from "./text_diff.ts";
-import { key, TraceStore, type Pair, type Place, type Wish } from "./trace_store.ts";
-
-interface Listing {
-  title?: string;
-  dialect?: string;
-  opt_level?: number;
-  steps?: StepState[];
-  checkable?: boolean;
-  code?: string;
-}
+import { key, TraceStore, type Pair, type Wish } from "./trace_store.ts";
 
 export function stepper(model: Model, el: HTMLElement): () => void {
   const view = new Stepper(model, el);
@@ -75,7 +66,7 @@ class Stepper {
     this.store = new TraceStore(model);
     this.list = new StepList(this.store);
     // A step is in the page already, so a hand on the slider need not rest.
-    this.steps = new Steps((message) => this.go(this.fromSlider(Number(message.index))), 0);
+    this.steps = new Steps((index) => this.go(this.fromSlider(index)), 0);
     this.text = new TextDiff(this.stage);
     this.busy = new BusyStrip((message) => model.send(message));
     const saved = model.get("saved") === true;
@@ -154,7 +145,7 @@ class Stepper {
   // ---- what is chosen --------------------------------------------------------------------------------------------
 
   private get listing(): Listing {
-    return (this.model.get("listing") ?? {}) as Listing;
+    return this.model.get("listing") ?? {};
   }
 
   private get passes(): StepState[] {
@@ -218,10 +209,10 @@ class Stepper {
 
   private show(): void {
     const { passes, step, states } = this;
-    const checks = (this.model.get("checks") ?? {}) as Checks;
+    const checks = this.model.get("checks") ?? {};
     this.list.show({ steps: passes, step: this.comparing ? -2 : step, pinned: this.pinned, hide: this.model.get("hide_unchanged") !== false, checks });
     const on = this.onSlider();
-    this.steps.show({ passes: on.map((i) => ({ ...passes[i], status: failed(checks[i]) ? "wrong" : passes[i].status as never })), step: on.indexOf(step) } as State);
+    this.steps.show({ passes: on.map((i) => ({ ...passes[i], enabled: true, locked: false, reason: "", doc: "", status: failed(checks[i]) ? "wrong" : passes[i].status })), step: on.indexOf(step) } satisfies State);
     this.head();
     this.draw(states);
     this.prefetch(states);
@@ -304,9 +295,9 @@ class Stepper {
   }
 
   private strips(): void {
-    const status = (this.model.get("status") ?? {}) as State;
+    const status = this.model.get("status") ?? {};
     this.busy.show(status.busy);
-    const check = this.comparing ? undefined : ((this.model.get("checks") ?? {}) as Checks)[this.step];
+    const check = this.comparing ? undefined : (this.model.get("checks") ?? {})[this.step];
     const wrong = failed(check) ? { title: `${this.passes[this.step]?.name ?? ""} changed the answer`, text: check!.text } : null;
     this.errors.show(this.problem ?? wrong ?? status.error);
   }
@@ -369,7 +360,7 @@ class Stepper {
   private selectChosen(): void {
     if (this.stage.selection.length > 0) return;
     const nodes = fromSides(this.stage.picture, this.model.get("selection"));
-    if (nodes.length > 0) this.stage.select(nodes, false);
+    if (nodes.length > 0) this.stage.select(nodes);
   }
 
   dispose(): void {

@@ -1,6 +1,6 @@
 /** The way through the pipeline: one tick a pass, bright where it changed something. */
 import { button, h, replace, setText } from "./dom.ts";
-import { type Send, type State } from "./state.ts";
+import { type State } from "./messages.ts";
 
 export class Steps {
   readonly element: HTMLElement;
@@ -12,7 +12,7 @@ export class Steps {
   private sent = 0;
 
   /** `rest`: milliseconds that the hand rests before a dragged step is asked for. */
-  constructor(private readonly send: Send, private readonly rest = 90) {
+  constructor(private readonly go: (step: number) => void, private readonly rest = 90) {
     this.slider = h("input", {
       type: "range", min: "-1", max: "0", step: "1", value: "-1", class: "wb-slider", "data-testid": "step-slider", "aria-label": "Step of the pipeline",
       oninput: () => this.slide(),
@@ -31,10 +31,6 @@ export class Steps {
     this.tell(index);
     if (this.rest === 0) this.go(index);
     else this.sent = window.setTimeout(() => this.go(index), this.rest);
-  }
-
-  private go(index: number): void {
-    this.send({ type: "step", index });
   }
 
   private jump(way: 1 | -1): void {

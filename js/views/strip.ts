@@ -1,6 +1,7 @@
 /** The line that tells: what is being done and how far it is, with Cancel; and errors, in words, until they are closed. */
 import { button, h, replace, setText } from "./dom.ts";
-import { type Send, type State } from "./state.ts";
+import { type State } from "./messages.ts";
+import { type Send } from "./model.ts";
 
 /** Work shorter than this needs no words. */
 const PATIENCE_MS = 300;

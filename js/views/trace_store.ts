@@ -2,33 +2,21 @@
  * The states of a trace as far as the page has them: graphs, sizes, texts, differences. What is missing is asked for,
  * what is on screen first and then what lies next to it, so that a step finds its graphs here. A saved page has them all.
  */
-import { column, type Payload } from "../graph/payload.ts";
+import { column } from "../graph/payload.ts";
 import { unzipped } from "../unzip.ts";
+import { type DiffPayload, type FactsMessage, type StateMessage, type GraphPayload, type Mark, type Place, type ToPage } from "./messages.ts";
 import { type Model } from "./model.ts";
 import { unpacked } from "./packing.ts";
-import { composed, type RawDiff } from "./composed.ts";
+import { composed } from "./composed.ts";
 import { type PrintedModule } from "./text_diff.ts";
 
-export interface Facts {
-  nodes: number;
-  ops: number;
-  kernels: number;
-}
+/** The sizes of a state. */
+export type Facts = Omit<FactsMessage | StateMessage, "type">;
 
-export type Counts = Partial<Record<"kept" | "changed" | "removed" | "added" | "merged" | "split", number>>;
+export type Counts = Partial<Record<Mark, number>>;
 export type Pair = readonly [number, number];
 /** As Python reads it: what, and the numbers of the states. */
-export type Wish = readonly [string, ...number[]];
-
-/** Where a followed node is in one state. */
-export interface Place {
-  state: number;
-  step: number;
-  ids: number[];
-  ops: string[];
-  kernels: string[];
-  sure: string;
-}
+export type Wish = [string, ...number[]];
 
 /** States this far from the one on screen are fetched whole; of the others only the sizes that the list shows. */
 const NEAR = 12;
@@ -39,13 +27,13 @@ export class TraceStore {
   readonly facts = new Map<number, Facts>();
   readonly texts = new Map<number, PrintedModule>();
   readonly lineages = new Map<string, Place[]>();
-  private readonly graphs = new Map<number, Partial<Payload>>();
-  private readonly diffs = new Map<string, RawDiff>();
+  private readonly graphs = new Map<number, GraphPayload>();
+  private readonly diffs = new Map<string, DiffPayload>();
   private readonly countsOf = new Map<string, Counts>();
   private readonly asked = new Set<string>();
   /** Told after each thing that came; with what could not be made, in words. */
   onnews: (lost: string) => void = () => undefined;
-  private readonly heard = (message: unknown, buffers: unknown) => this.take(message as Record<string, unknown>, (buffers ?? []) as unknown[]);
+  private readonly heard = (message: unknown, buffers: unknown) => this.take(message as ToPage, (buffers ?? []) as unknown[]);
 
   constructor(private readonly model: Model) {
     model.on("msg:custom", this.heard as (...args: never[]) => void);
@@ -54,14 +42,14 @@ export class TraceStore {
     // A saved page: nothing has to be asked for, and nobody would answer.
     this.saved = true;
     void unzipped(pool).then((text) => {
-      for (const message of JSON.parse(text) as Record<string, unknown>[]) this.put(message);
+      for (const message of JSON.parse(text) as ToPage[]) this.put(message);
       this.onnews("");
     }, () => this.onnews("The states in this page are damaged: save it again."));
   }
 
   readonly saved: boolean = false;
 
-  graph(state: number): Partial<Payload> | undefined {
+  graph(state: number): GraphPayload | undefined {
     return this.graphs.get(state);
   }
 
@@ -70,7 +58,7 @@ export class TraceStore {
   }
 
   /** What changed between two states; nothing if they are one. */
-  diff([before, after]: Pair): RawDiff | undefined {
+  diff([before, after]: Pair): DiffPayload | undefined {
     if (before === after) return this.identity(before);
     const known = this.diffs.get(key([before, after]));
     return known ?? (this.saved ? composed(before, after, (pair) => this.diffs.get(key(pair)), (state) => this.size(state)) : undefined);
@@ -80,7 +68,7 @@ export class TraceStore {
     return column(Uint8Array, this.graphs.get(state)?.node?.kind).length;
   }
 
-  private identity(state: number): RawDiff | undefined {
+  private identity(state: number): DiffPayload | undefined {
     if (!this.graphs.has(state)) return undefined;
     const n = this.size(state);
     const pairs = Array.from({ length: 2 * n }, (_, i) => i >> 1);
@@ -134,29 +122,29 @@ export class TraceStore {
     }
   }
 
-  private take(message: Record<string, unknown>, buffers: readonly unknown[]): void {
+  private take(message: ToPage, buffers: readonly unknown[]): void {
     if (message.type === "lost") {
-      this.asked.delete((message.wish as Wish).join());
-      this.onnews(String(message.text ?? ""));
-    } else if (this.put(unpacked(message, buffers) as Record<string, unknown>)) this.onnews("");
+      this.asked.delete(message.wish.join());
+      this.onnews(message.text);
+    } else if (this.put(unpacked(message, buffers) as ToPage)) this.onnews("");
   }
 
-  private put(message: Record<string, unknown>): boolean {
-    const state = Number(message.state);
-    const pair: Pair = [Number(message.before), Number(message.after)];
+  private put(message: ToPage): boolean {
     switch (message.type) {
       case "state":
-        this.graphs.set(state, message.graph as Partial<Payload>);
-        this.facts.set(state, message as unknown as Facts);
+        this.graphs.set(message.state, message.graph);
+        this.facts.set(message.state, message);
         return true;
-      case "facts": this.facts.set(state, message as unknown as Facts); return true;
-      case "text": this.texts.set(state, { text: String(message.text), lines: column(Uint32Array, message.lines as never) }); return true;
+      case "facts": this.facts.set(message.state, message); return true;
+      case "text":
+        if ("state" in message) this.texts.set(message.state, { text: message.text, lines: column(Uint32Array, message.lines) });
+        return "state" in message;
       case "diff":
-        this.diffs.set(key(pair), message.diff as RawDiff);
-        this.countsOf.set(key(pair), message.counts as Counts);
+        this.diffs.set(key([message.before, message.after]), message.diff);
+        this.countsOf.set(key([message.before, message.after]), message.counts);
         return true;
-      case "counts": this.countsOf.set(key(pair), message.counts as Counts); return true;
-      case "lineage": this.lineages.set(key([state, Number(message.node)]), message.places as Place[]); return true;
+      case "counts": this.countsOf.set(key([message.before, message.after]), message.counts); return true;
+      case "lineage": this.lineages.set(key([message.state, message.node]), message.places); return true;
       default: return false;
     }
   }

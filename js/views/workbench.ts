@@ -7,7 +7,7 @@ import { failed, type Checks } from "./checks.ts";
 import { CodeTab } from "./code_tab.ts";
 import { Compare } from "./compare.ts";
 import { h, replace } from "./dom.ts";
-import { ExploreTab, type Exploration } from "./explore_tab.ts";
+import { ExploreTab } from "./explore_tab.ts";
 import { Header } from "./header.ts";
 import { Inspector } from "./inspector.ts";
 import { MeasureTab } from "./measure_tab.ts";
@@ -17,7 +17,7 @@ import { PassList } from "./pass_list.ts";
 import { probe } from "./probe.ts";
 import { RealBuild } from "./real_build.ts";
 import { Shell } from "./shell.ts";
-import { type Catalog, type State } from "./state.ts";
+import { type State, type ToPython } from "./messages.ts";
 import { Steps } from "./steps.ts";
 import { BusyStrip, ErrorStrip } from "./strip.ts";
 import { Tabs } from "./tabs.ts";
@@ -27,11 +27,11 @@ export function workbench(model: Model, el: HTMLElement): () => void {
   const shell = new Shell(el, "workbench");
   const stage = new Stage(shell.ruler);
   probe(shell.root, stage);
-  const send = (message: Record<string, unknown>) => model.send(message);
+  const send = (message: ToPython) => model.send(message);
   const compare = new Compare(shell, stage);
   const header = new Header(send);
   const passes = new PassList(send);
-  const steps = new Steps(send);
+  const steps = new Steps((index) => send({ type: "step", index }));
   const measure = new MeasureTab(send);
   const explore = new ExploreTab(send);
   const code = new CodeTab();
@@ -48,8 +48,8 @@ export function workbench(model: Model, el: HTMLElement): () => void {
   const left = panel("Passes", "left", asking(passes.element), shell, () => shell.root.clientWidth < 640);
   const right = panel("Inspector", "right", inspector.element, shell, () => shell.root.clientWidth < 1300);
   const plots = new Blocks(measure.plots, stage, send);
-  const told = ["kernels", "waterfall", "ablation"].map((name) => ({ name, title: name[0].toUpperCase() + name.slice(1), element: h("div", { class: "wb-told" }) }));
-  const panels = told.map(({ name, element }) => ({ trait: `${name}_tab`, blocks: new Blocks(element, stage, send) }));
+  const told = (["kernels", "waterfall", "ablation"] as const).map((name) => ({ name, title: name[0].toUpperCase() + name.slice(1), element: h("div", { class: "wb-told" }) }));
+  const panels = told.map(({ name, element }) => ({ trait: `${name}_tab` as const, blocks: new Blocks(element, stage, send) }));
   const tabs = new Tabs([
     { name: "measure", title: "Measure", element: measure.element },
     ...told,
@@ -69,12 +69,12 @@ export function workbench(model: Model, el: HTMLElement): () => void {
   };
   const height = () => { main.style.height = `${Math.max(320, Number(model.get("height")) || 560)}px`; };
   const show = () => {
-    const state = (model.get("state") ?? {}) as State;
-    const checks = (model.get("checks") ?? {}) as Checks;
+    const state = model.get("state") ?? {};
+    const checks = model.get("checks") ?? {};
     header.show(state);
     passes.show(state, checks);
     steps.show({ ...state, passes: state.passes?.map((pass, i) => (failed(checks[i]) ? { ...pass, status: "wrong" } : pass)) });
-    explore.show(state, (model.get("exploration") ?? {}) as Exploration);
+    explore.show(state, model.get("exploration") ?? {});
     measure.show(state);
     code.show(state);
     busy.show(state.busy);
@@ -86,7 +86,7 @@ export function workbench(model: Model, el: HTMLElement): () => void {
     plots.show(model.get("plots"));
     for (const { trait, blocks } of panels) blocks.show(model.get(trait));
   };
-  const catalog = () => passes.setCatalog((model.get("catalog") ?? {}) as Catalog);
+  const catalog = () => passes.setCatalog(model.get("catalog") ?? {});
   catalog();
   height();
   show();

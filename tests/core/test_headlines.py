@@ -38,6 +38,7 @@ from workbench.tune.result import Result
 from workbench.tune.schedules.result import TunedSchedules
 from workbench.tune.space import Space
 from workbench.tune.trial import Trial
+from workbench.widgets.fusion.measuring import Measured
 from workbench.widgets.fusion.tabs import _measured
 from workbench.widgets.tuning.blocks import best_line
 from workbench.widgets.workbench.page import Reports
@@ -153,7 +154,7 @@ def unraced(pair: Pair) -> Iterator[tuple[str, str]]:
     yield "runtime", _drawn(runtime, pair.rows)
     yield "waterfall of times", _drawn(waterfall, pair.stages, what="median_us")
     yield "waterfall panel", _panel(WaterfallPanel, pair.stages, what="median_us")
-    yield "fusion inspector", _shown(_measured(pair.rows, ""))
+    yield "fusion inspector", _shown(_measured(Measured(tuple(pair.rows))))
     yield "report", " ".join(_summary(WORKLOAD, pd.DataFrame(pair.rows)))
 
 

@@ -18,7 +18,7 @@ def test_the_passes_that_find_the_kinds_are_offered_and_then_it_fuses() -> None:
     view = wb.FusionInspector(wb.samples.load("attention"))
     assert "No kinds are known" in texts(view.panels["card"])
     apart = view.kernels
-    view._on_message(None, {"type": "act", "what": "before", "arg": KINDS}, [])
+    view._handle_custom_msg({"type": "act", "what": "before", "arg": KINDS}, [])
     assert view.wait(60)
     assert view.before == KINDS
     assert view.kernels < apart
@@ -32,7 +32,7 @@ def test_a_cut_is_one_kernel_more_and_is_measured_with_the_same_outputs() -> Non
     split = next(n for n in view.fused.graph.ops if n.op == "relu")
     view.selection = [view.fused.graph.inputs[split.id][0], split.id]
     apart = view.kernels + 1
-    view._on_message(None, {"type": "act", "what": "cut", "arg": ""}, [])
+    view._handle_custom_msg({"type": "act", "what": "cut", "arg": ""}, [])
     assert view.wait(60)
     assert view.kernels == apart
     view.tab = "edits"

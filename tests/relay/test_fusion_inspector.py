@@ -23,7 +23,7 @@ def built(view: wb.FusionInspector) -> int:
 
 
 def act(view: wb.FusionInspector, what: str, arg: str = "") -> None:
-    view._on_message(None, {"type": "act", "what": what, "arg": arg}, [])
+    view._handle_custom_msg({"type": "act", "what": what, "arg": arg}, [])
     assert view.wait(60)
 
 

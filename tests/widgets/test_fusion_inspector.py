@@ -44,12 +44,12 @@ def said(view: wb.FusionInspector, panel: str = "card") -> str:
 
 
 def act(view: wb.FusionInspector, what: str, arg: str = "") -> None:
-    view._on_message(None, {"type": "act", "what": what, "arg": arg}, [])
+    view._handle_custom_msg({"type": "act", "what": what, "arg": arg}, [])
     assert view.wait(30)
 
 
 def enter(view: wb.FusionInspector, name: str, value: str) -> None:
-    view._on_message(None, {"type": "set", "name": name, "value": value}, [])
+    view._handle_custom_msg({"type": "set", "name": name, "value": value}, [])
     assert view.wait(30)
 
 
@@ -172,7 +172,7 @@ def test_what_cannot_be_done_is_said_and_everything_stays(view: wb.FusionInspect
     view.selection = [PRODUCT, TOTAL]
     assert view.wait(30)
     before = (view.graph, view.selection, view.edits, view.settings, view.kernels)
-    view._on_message(None, what, [])
+    view._handle_custom_msg(what, [])
     assert view.wait(30)
     assert view.status["error"]["text"]
     assert "Error" not in view.status["error"]["text"]
@@ -229,7 +229,7 @@ def test_branches_have_letters_and_chains_are_listed(view: wb.FusionInspector) -
     b.outputs = [b.node("op", "add", casts, pattern=1, type="Tensor[(4), int8]")]
     view = wb.FusionInspector(b.build(), tab="branches")
     assert view.wait(30)
-    assert view.marks["signs"] == [[casts[0], "a", "orange", False], [casts[1], "a", "orange", False]]
+    assert view.marks["signs"] == [(casts[0], "a", "orange", False), (casts[1], "a", "orange", False)]
     act(view, "branch", "0")
     assert view.selection == casts
     assert "kernel" in said(view, "tab")
@@ -283,10 +283,10 @@ def test_quick_clicks_are_all_done_and_of_a_slider_the_newest(view: wb.FusionIns
     view.tab = "player"
     assert len(view.decisions) > 4
     for _ in range(4):
-        view._on_message(None, {"type": "act", "what": "on", "arg": ""}, [])
+        view._handle_custom_msg({"type": "act", "what": "on", "arg": ""}, [])
     assert view.wait(30)
     assert view.frame == 4
     for value in ("3", "2", "5"):
-        view._on_message(None, {"type": "set", "name": "min_branches", "value": value}, [])
+        view._handle_custom_msg({"type": "set", "name": "min_branches", "value": value}, [])
     assert view.wait(30)
     assert view.min_branches == 5

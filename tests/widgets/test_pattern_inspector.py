@@ -38,7 +38,7 @@ def masked() -> Graph:
 
 def asked(view: wb.PatternInspector, kind: str, **fields: str) -> None:
     """As the page asks."""
-    view._on_message(None, {"type": kind, **fields}, [])
+    view._handle_custom_msg({"type": kind, **fields}, [])
     assert view.wait(30)
 
 
@@ -173,7 +173,7 @@ def test_what_cannot_be_done_is_a_sentence_and_nothing_changes() -> None:
         assert (view.pattern, view.place, view.findings) == before
     asked(view, "set", name="height", value="3")
     assert "height" in view.status["error"]["text"]
-    view._on_message(None, {"type": "act", "what": 3}, [])
+    view._handle_custom_msg({"type": "act", "what": 3}, [])
     assert "it takes a str" in view.status["error"]["text"]
     for name, value in (("selection", [99]), ("place", 99), ("collapsed", [99])):
         with pytest.raises(WorkbenchError):

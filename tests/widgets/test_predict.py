@@ -24,7 +24,7 @@ class Counted:
 
 def says(view, guess):
     """What the page sends when a reader answers."""
-    view._on_message(view, {"type": "reveal", "guess": guess}, [])
+    view._handle_custom_msg({"type": "reveal", "guess": guess}, [])
     assert view.wait(10)
     return view.shown
 
@@ -104,7 +104,7 @@ def test_two_who_ask_at_once_wait_for_one_answer():
         return 5
 
     view = wb.Predict("How many?", answer)
-    view._on_message(view, {"type": "reveal", "guess": "5"}, [])
+    view._handle_custom_msg({"type": "reveal", "guess": "5"}, [])
     assert begun.wait(10)
     assert view.shown == {"stage": "busy"}
     go.set()
@@ -135,5 +135,5 @@ def test_a_question_is_not_saved_as_a_picture(tmp_path):
 def test_a_message_that_lacks_its_guess_is_refused(message):
     view = wb.Predict("How many?", Counted(3))
     with pytest.raises(WorkbenchError):
-        view._on_message(view, message, [])
+        view._receive(None, message, [])
     assert view.shown == {"stage": "asked"}

@@ -64,7 +64,7 @@ def stepper(trace, monkeypatch):
 
 
 def ask(stepper, *items):
-    stepper._on_message(None, {"type": "want", "items": [list(item) for item in items]}, [])
+    stepper._handle_custom_msg({"type": "want", "items": [list(item) for item in items]}, [])
     assert stepper.wait(10)
     return stepper.sent
 
@@ -144,7 +144,7 @@ def test_what_there_is_not_is_answered_in_words(stepper, item):
 
 @pytest.mark.parametrize("items", [5, [5], ["state"], [[None]], [[["state"]]]])
 def test_a_message_of_another_form_is_answered_in_words(stepper, items):
-    stepper._on_message(None, {"type": "want", "items": items}, [])
+    stepper._handle_custom_msg({"type": "want", "items": items}, [])
     assert stepper.status["error"]["text"]
 
 
@@ -154,7 +154,7 @@ def test_a_state_that_is_lost_leaves_the_others(trace, monkeypatch):
     stepper = wb.PassStepper(broken)
     sent = []
     monkeypatch.setattr(stepper, "send", lambda content, _buffers=None: sent.append(content))
-    stepper._on_message(None, {"type": "want", "items": [["state", 1], ["state", 0]]}, [])
+    stepper._handle_custom_msg({"type": "want", "items": [["state", 1], ["state", 0]]}, [])
     assert stepper.wait(10)
     assert [message["type"] for message in sent] == ["lost", "state"]
     assert "has ended" in sent[0]["text"]
@@ -172,7 +172,7 @@ def test_a_nodes_history_is_what_lineage_says(stepper):
 def test_a_trace_without_modules_cannot_be_checked_and_says_so(stepper):
     with pytest.raises(WorkbenchError, match="run it again"):
         stepper.check()
-    stepper._on_message(None, {"type": "check"}, [])
+    stepper._handle_custom_msg({"type": "check"}, [])
     assert "run it again" in stepper.status["error"]["text"]
 
 

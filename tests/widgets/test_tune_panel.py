@@ -23,7 +23,7 @@ def buttons(panel):
 
 
 def press(panel, act, arg=""):
-    panel._on_message(panel, {"type": "act", "what": act, "arg": arg}, [])
+    panel._handle_custom_msg({"type": "act", "what": act, "arg": arg}, [])
 
 
 @pytest.fixture
@@ -139,17 +139,17 @@ def test_a_row_that_is_picked_tells_its_configuration_and_the_table_is_sorted(wo
 
 def test_what_the_page_sets_is_used_and_what_is_wrong_is_told(workload, space):
     panel = panel_of(workload, space, None)
-    panel._on_message(panel, {"type": "set", "name": "tune-objective", "value": "bytes"}, [])
+    panel._handle_custom_msg({"type": "set", "name": "tune-objective", "value": "bytes"}, [])
     assert panel.wait(60)
     assert panel.run.objectives == ("bytes",)
-    panel._on_message(panel, {"type": "set", "name": "tune-budget", "value": "-3"}, [])
+    panel._handle_custom_msg({"type": "set", "name": "tune-budget", "value": "-3"}, [])
     assert panel.wait(60)
     assert "budget" in named(panel, "tune-trouble")["text"]
-    panel._on_message(panel, {"type": "set", "name": "tune-budget", "value": "20"}, [])
+    panel._handle_custom_msg({"type": "set", "name": "tune-budget", "value": "20"}, [])
     assert panel.wait(60)
     assert panel.run is not None
     with pytest.raises(WorkbenchError, match="takes a str"):
-        panel._on_message(panel, {"type": "set", "name": "tune-budget", "value": 3}, [])
+        panel._receive(None, {"type": "set", "name": "tune-budget", "value": 3}, [])
 
 
 def test_a_log_of_something_else_is_told_in_words(workload, space, tmp_path):

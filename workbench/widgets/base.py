@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import uuid
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, get_origin
 
 import anywidget
 import traitlets
@@ -34,6 +34,15 @@ SUFFIXES = (".html", ".svg", ".pdf", ".png")
 
 Shown = tuple[Graph] | tuple[Graph, Graph, GraphDiff]
 "one graph; or two and what changed between them"
+
+
+T = TypeVar("T")
+
+
+def json_trait(kind: type[T], help: str = "") -> traitlets.TraitType[T, T]:
+    """Return a trait that the page reads: JSON of a type of page_types.py, {} or [] at first."""
+    trait = traitlets.List(help=help) if get_origin(kind) is list else traitlets.Dict(help=help)
+    return trait.tag(sync=True, json=kind)  # pyright: ignore[reportReturnType]  a trait's own type knows no TypedDict
 
 
 class View(anywidget.AnyWidget):

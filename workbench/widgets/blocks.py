@@ -1,4 +1,4 @@
-"""What a page is told to show, as small values: words, rows that select nodes, buttons, fields. js/views/blocks.ts draws them.
+"""The content of a panel as small values: words, lines that select nodes, buttons, fields. js/views/blocks.ts draws them.
 
 A block never holds markup: its texts reach the page as text, whatever is in them.
 """
@@ -7,9 +7,118 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
-Block = dict[str, Any]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class Heading(TypedDict):
+    """A heading within a panel."""
+
+    t: Literal["h"]
+    text: str
+
+
+class Paragraph(TypedDict):
+    """A paragraph; `look` is `strong` for the first sentence to read, `small` for details, `bad` for an error."""
+
+    t: Literal["p"]
+    text: str
+    look: str
+    name: str
+
+
+class Line(TypedDict):
+    """A line of a list: a click selects its nodes, and does `act` if it has one. `look` colours the sign."""
+
+    text: str
+    nodes: list[int]
+    small: str
+    sign: str
+    look: str
+    act: str
+    arg: str
+    drop: str
+    "the argument of the button that takes the line away; empty for no button"
+
+
+class Lines(TypedDict):
+    """A list."""
+
+    t: Literal["rows"]
+    rows: list[Line]
+    name: str
+
+
+class Action(TypedDict):
+    """A button. `off` is why it cannot be pressed; `field` is the first value of a text field that gives the argument."""
+
+    t: Literal["act"]
+    label: str
+    act: str
+    title: str
+    off: str
+    arg: str
+    field: str
+
+
+Value = str | int | float | bool
+EntryKind = Literal["number", "text", "check", "range", "select", "area"]
+
+
+class EntryOptions(TypedDict, total=False):
+    """The limits, choices and words of a field."""
+
+    options: Sequence[Value | Sequence[str]]
+    "values, or pairs of a value and its words"
+    min: float
+    max: float
+    hint: str
+    show: str
+
+
+class Entry(EntryOptions):
+    """A field; a new value comes as a `Set` message with its name."""
+
+    t: Literal["in"]
+    kind: EntryKind
+    name: str
+    label: str
+    value: Value
+
+
+class Code(TypedDict):
+    """Code with a button that copies it."""
+
+    t: Literal["code"]
+    text: str
+    name: str
+
+
+class Table(TypedDict):
+    """A table of texts; the first of `rows` is its head."""
+
+    t: Literal["table"]
+    rows: list[list[str]]
+    name: str
+    act: str
+    sort: str
+    marked: list[int]
+    args: list[str]
+    "the argument of `act` for each line; its number where there are none"
+
+
+class Picture(TypedDict):
+    """A plot for light pages and for dark ones; `text` is for readers who cannot see it."""
+
+    t: Literal["img"]
+    svg: list[str]
+    text: str
+    name: str
+
+
+Block = Heading | Paragraph | Lines | Action | Entry | Code | Table | Picture
 
 
 def heading(text: str) -> Block:
@@ -18,7 +127,7 @@ def heading(text: str) -> Block:
 
 
 def words(text: str, look: str = "", name: str = "") -> Block:
-    """A paragraph. `look`: `strong` for what is read first, `small` for what is there for those who know, `bad`."""
+    """A paragraph."""
     return {"t": "p", "text": text, "look": look, "name": name}
 
 
@@ -32,28 +141,25 @@ def row(
     act: str = "",
     arg: str = "",
     drop: str = "",
-) -> Block:
-    """A line of a list: a click selects its nodes, and does `act` if it has one. `look` colours the sign.
-
-    `drop` gives the line a button that takes it away, with this argument.
-    """
-    found = {"text": text, "nodes": list(nodes), "small": small, "sign": sign, "look": look, "act": act, "arg": arg}
-    return found | ({"drop": drop} if drop else {})
+) -> Line:
+    """A line of a list."""
+    at = list(nodes)
+    return {"text": text, "nodes": at, "small": small, "sign": sign, "look": look, "act": act, "arg": arg, "drop": drop}
 
 
-def rows(items: Iterable[Block], name: str = "") -> Block:
+def rows(items: Iterable[Line], name: str = "") -> Block:
     """A list."""
     return {"t": "rows", "rows": list(items), "name": name}
 
 
 def action(label: str, act: str, *, title: str = "", off: str = "", arg: str = "", field: str = "") -> Block:
-    """A button. `off` says why it cannot be pressed; `field` is a text with a field of its own, the argument's first value."""
+    """A button."""
     return {"t": "act", "label": label, "act": act, "title": title, "off": off, "arg": arg, "field": field}
 
 
-def entry(kind: str, name: str, label: str, value: Any, **more: Any) -> Block:
-    """A field: `number`, `text`, `check`, `range` or `select`. What is entered comes as `set` with its name."""
-    return {"t": "in", "kind": kind, "name": name, "label": label, "value": value, **more}
+def entry(kind: EntryKind, name: str, label: str, value: Value, **options: Unpack[EntryOptions]) -> Block:
+    """A field; a new value comes as a `Set` message with its name."""
+    return {"t": "in", "kind": kind, "name": name, "label": label, "value": value, **options}
 
 
 def code(text: str, name: str = "") -> Block:
@@ -74,12 +180,12 @@ def table(
     """A small table of texts.
 
     A click on a line's first cell does `act` with the line's number, one on a column's name does `sort` with the column's;
-    lines of these numbers are `marked`. A table that changes while one looks at it needs `args`: what `act` is told of each
-    line, wherever the line has gone meanwhile.
+    lines of these numbers are `marked`. A table that changes while it is on the page needs `args`, the argument of `act` for
+    each line: the line may have moved before the click arrives.
     """
-    found = {"t": "table", "rows": [list(head), *(list(line) for line in lines)], "name": name}
-    told = {"args": given} if (given := list(args)) else {}
-    return found | {"act": act, "sort": sort, "marked": list(marked)} | told if act or sort else found
+    texts = [list(head), *(list(line) for line in lines)]
+    at, each = list(marked), list(args)
+    return {"t": "table", "rows": texts, "name": name, "act": act, "sort": sort, "marked": at, "args": each}
 
 
 NARROW = 5.4
@@ -110,7 +216,10 @@ def signed(number: int, text: str) -> str:
     return "no change" if number == 0 else f"{'+' if number > 0 else '-'}{text.lstrip('-')}"
 
 
-def sendable(blocks: list[Block]) -> list[Block]:
-    """The blocks without halves of characters, which Python can hold and no message can."""
+T = TypeVar("T")
+
+
+def sendable(blocks: T) -> T:
+    """Return blocks, or panels of blocks, without halves of characters, which Python can hold and no message can."""
     text = json.dumps(blocks, ensure_ascii=False)
     return blocks if text.isascii() else json.loads(text.encode(errors="replace"))

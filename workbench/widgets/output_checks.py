@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
 from workbench.pipeline.trace import Trace
 from workbench.widgets.background import Background, Busy, Task
+from workbench.widgets.page_types import CheckState
 
 if TYPE_CHECKING:
     from workbench.pipeline.checks import StepCheck
 
-Checked = dict[str, dict[str, Any]]
-"place of a step, as text -> status in trace.check, the difference, and the first node that differs, before and after"
+Checked = dict[str, CheckState]
+"by the place of the step, as text"
 
 
 class OutputChecks:
@@ -57,7 +58,7 @@ class OutputChecks:
 
         def found(row: StepCheck) -> None:
             done = places.index(row.step) + 1
-            first = None if row.first is None else [row.first.before, row.first.after]
+            first = None if row.first is None else (row.first.before, row.first.after)
             checked[str(row.step)] = {"status": row.status, "text": row.message, "first": first}
             if task.wanted:
                 self._found(dict(checked))

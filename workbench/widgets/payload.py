@@ -7,7 +7,7 @@ import math
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from workbench.graph.diff import GraphDiff
 from workbench.graph.layers import layered_pair
@@ -17,6 +17,57 @@ from workbench.graph.nodes import GROUP_KINDS, KINDS, Group
 VERSION = 1
 MARKS = ("kept", "changed", "removed", "added", "merged", "split")
 _NO_PATTERN = -1
+
+
+class NodeColumns(TypedDict):
+    """A value for each node; names that end in `_s` are columns of numbers of strings."""
+
+    kind: bytes
+    label_s: bytes
+    type_s: bytes
+    attrs_s: bytes
+    name_s: bytes
+    span_s: bytes
+    group: bytes
+    pattern: bytes
+
+
+class EdgeColumns(TypedDict):
+    """A value for each edge."""
+
+    source: bytes
+    target: bytes
+    index: bytes
+    type_s: bytes
+
+
+class GroupColumns(TypedDict):
+    """A value for each group."""
+
+    kind: bytes
+    id: bytes
+    name_s: bytes
+    attrs_s: bytes
+    parent: bytes
+
+
+class GraphPayload(TypedDict, total=False):
+    """A graph as columns; {} before there is one."""
+
+    version: int
+    node: NodeColumns
+    edge: EdgeColumns
+    group: GroupColumns
+    output: bytes
+    strings: list[str]
+
+
+class DiffPayload(TypedDict):
+    """The marks of the nodes of two graphs, and the pairs of nodes that belong together."""
+
+    before_mark: bytes
+    after_mark: bytes
+    pairs: bytes
 
 
 class _Strings:
@@ -29,7 +80,7 @@ class _Strings:
         return self.numbers.setdefault(text, len(self.numbers))
 
 
-def encode_graph(graph: Graph) -> dict[str, Any]:
+def encode_graph(graph: Graph) -> GraphPayload:
     """The graph for the page. Column types are in the keys' contract: js/graph/payload.ts reads this."""
     strings = _Strings()
     nodes, edges, groups, renumbered = graph.nodes, graph.edges, *_shown_groups(graph)
@@ -100,7 +151,7 @@ def _shown_groups(graph: Graph) -> tuple[list[Group], dict[int | None, int]]:
     return shown, {g.id: place for place, g in enumerate(shown)}
 
 
-def encode_diff(diff: GraphDiff, before: Graph, after: Graph) -> dict[str, Any]:
+def encode_diff(diff: GraphDiff, before: Graph, after: Graph) -> DiffPayload:
     """Marks for every node of both graphs, and the pairs that selection and hover follow."""
     before_mark = bytearray(len(before.nodes))
     after_mark = bytearray(len(after.nodes))
@@ -127,9 +178,9 @@ class EncodedPair:
     """Two graphs with the layers of the first, and what changed, for the page."""
 
     drawn: tuple[Graph, Graph]
-    before: dict[str, Any]
-    after: dict[str, Any]
-    diff: dict[str, Any]
+    before: GraphPayload
+    after: GraphPayload
+    diff: DiffPayload
 
 
 def encode_pair(before: Graph, after: Graph, changes: GraphDiff) -> EncodedPair:

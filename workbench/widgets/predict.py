@@ -16,12 +16,10 @@ from typing import Any
 import traitlets
 
 from workbench.errors import WorkbenchError
-from workbench.widgets import messages
 from workbench.widgets.background import Background
-from workbench.widgets.base import Shown, View
-
-FIELDS: dict[str, dict[str, type]] = {"reveal": {"guess": str}}
-"what the page may say"
+from workbench.widgets.base import Shown, View, json_trait
+from workbench.widgets.messages import Handlers, Reveal
+from workbench.widgets.page_types import Answer
 
 
 class Predict(View):
@@ -60,7 +58,7 @@ class Predict(View):
     unit = traitlets.Unicode().tag(sync=True)
     choices = traitlets.List(traitlets.Unicode()).tag(sync=True)
     guess = traitlets.Unicode().tag(sync=True)
-    shown = traitlets.Dict(help="stage: asked, busy, shown, failed; then what is said of the answer").tag(sync=True)
+    shown = json_trait(Answer, "stage: asked, busy, shown, failed; then what is said of the answer")
 
     def __init__(
         self,
@@ -77,7 +75,8 @@ class Predict(View):
         self._finding = threading.RLock()
         self._asking = Background("workbench-predict", self._failed)
         super().__init__(question=question, unit=unit, choices=list(choices), shown={"stage": "asked"})
-        self.on_msg(self._on_message)
+        self._handlers = Handlers().on(Reveal, self._reveal)
+        self.on_msg(self._receive)
 
     @property
     def answer(self) -> Any:
@@ -121,11 +120,12 @@ class Predict(View):
             f"{Path(path).name!r} was not written: a question has no picture; a saved notebook keeps it"
         )
 
-    def _on_message(self, _: Any, message: Any, __: Any) -> None:
-        found = messages.read(message, FIELDS)
-        if found is not None:
-            self.shown = {"stage": "busy"}
-            self._asking.submit(lambda _: self.reveal(found[1]["guess"]))
+    def _receive(self, _: Any, content: object, __: Any) -> None:
+        self._handlers.run(self._handlers.read(content))
+
+    def _reveal(self, message: Reveal) -> None:
+        self.shown = {"stage": "busy"}
+        self._asking.submit(lambda _: self.reveal(message.guess))
 
     def _failed(self, error: Exception) -> None:
         said = str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"

@@ -2,51 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.pipeline import edits
 from workbench.widgets.fusion.card import cut_step
+from workbench.widgets.messages import Act, Set
 
 if TYPE_CHECKING:
     from workbench.widgets.fusion.inspector import FusionInspector
 
 
-def do(view: FusionInspector, kind: str, fields: Mapping[str, str]) -> None:
-    """Do what a message says.
+def act(view: FusionInspector, message: Act) -> None:
+    """Do the action of a button or a key.
 
     Raises
     ------
     WorkbenchError
-        It cannot be done, with the reason.
+        There is no such action, or it cannot be done, with the reason.
     """
-    if kind == "set":
-        return _set(view, fields["name"], fields["value"])
-    acts = _ACTS
-    if fields["what"] not in acts:
-        raise UnknownName("action", fields["what"], acts)
-    return acts[fields["what"]](view, fields["arg"])
+    if message.what not in _ACTIONS:
+        raise UnknownName("action", message.what, _ACTIONS)
+    _ACTIONS[message.what](view, message.arg)
+
+
+def set_field(view: FusionInspector, message: Set) -> None:
+    """Take the new value of a field.
+
+    Raises
+    ------
+    WorkbenchError
+        There is no such field, or it does not take the value.
+    """
+    _set(view, message.name, message.value)
 
 
 def _set(view: FusionInspector, name: str, value: str) -> None:
-    if name in ("opt_level", "max_depth", "max_function_args"):
+    if name not in _FIELDS:
+        raise UnknownName("field", name, _FIELDS)
+    _FIELDS[name](view, value)
+
+
+def _setting(name: str) -> Callable[[FusionInspector, str], None]:
+    def set_number(view: FusionInspector, value: str) -> None:
         unset = value == "" and name == "max_function_args"
         view.settings = {**view.settings, name: None if unset else _whole(name, value)}
-    elif name == "target":
-        view.settings = {**view.settings, name: "" if value == "llvm" else value}
-    elif name == "min_branches":
-        view.min_branches = _whole(name, value)
-    elif name == "frame":
-        _frame(view, _whole(name, value))
-    elif name in ("reason", "op", "not_fused"):
+
+    return set_number
+
+
+def _target(view: FusionInspector, value: str) -> None:
+    view.settings = {**view.settings, "target": "" if value == "llvm" else value}
+
+
+def _least(view: FusionInspector, value: str) -> None:
+    view.min_branches = _whole("min_branches", value)
+
+
+def _filter(name: str) -> Callable[[FusionInspector, str], None]:
+    def set_filter(view: FusionInspector, value: str) -> None:
         with view.hold_trait_notifications():
             view.frame_filter = {**view.frame_filter, name: value == "true" if name == "not_fused" else value}
             view.frame = 0
-    else:
-        raise UnknownName(
-            "field", name, ("opt_level", "max_depth", "max_function_args", "target", "min_branches", "frame")
-        )
+
+    return set_filter
 
 
 def _whole(name: str, value: str) -> int:
@@ -118,7 +138,14 @@ def _clear(view: FusionInspector, _: str) -> None:
     view.edits = []
 
 
-_ACTS: dict[str, Callable[[FusionInspector, str], Any]] = {
+_FIELDS: dict[str, Callable[[FusionInspector, str], None]] = {
+    **{name: _setting(name) for name in ("opt_level", "max_depth", "max_function_args")},
+    "target": _target,
+    "min_branches": _least,
+    "frame": lambda view, value: _frame(view, _whole("frame", value)),
+    **{name: _filter(name) for name in ("reason", "op", "not_fused")},
+}
+_ACTIONS: dict[str, Callable[[FusionInspector, str], object]] = {
     "cut": _cut,
     "force": lambda view, _: view.force(view.selection),
     "outline": lambda view, arg: view.outline(view.selection, arg),

@@ -17,7 +17,7 @@ from workbench.dialects.kinds import explain_kind
 from workbench.errors import WorkbenchError
 from workbench.pipeline.edits import force_step, outline_step
 from workbench.pipeline.spec import PassStep
-from workbench.widgets.blocks import Block, action, code, heading, row, rows, words
+from workbench.widgets.blocks import Block, Line, action, code, heading, row, rows, words
 from workbench.widgets.fusion.program import Fused
 from workbench.widgets.fusion.wording import path, plainly, tested
 
@@ -95,7 +95,7 @@ def _would(fused: Fused, changes: Sequence[Change] | None) -> list[Block]:
         return [title, words("trying …", "small")]
     if not changes:
         return [words("No single change that was tried makes them one kernel.", "small", "changes")]
-    offered: list[Block] = []
+    offered: list[Line] = []
     for change in changes[:4]:
         nodes = [n for n in (change.node, change.value if change.kind in ("copy", "shape") else None) if n is not None]
         doable = change.kind in ("opt_level", "max_depth", "max_function_args") or (
@@ -160,7 +160,7 @@ def _kind(fused: Fused, node: int) -> list[Block]:
     return [heading("Its kind"), words(told.sentence, "small", "kind")]
 
 
-def _merge(fused: Fused, decision: Decision) -> Block:
+def _merge(fused: Fused, decision: Decision) -> Line:
     ops = [fused.graph.nodes[n].op for n in (decision.node, decision.dominator) if n is not None]
     return row(" → ".join(ops), [n for n, _ in decision.path], small=f"phase {decision.phase}")
 

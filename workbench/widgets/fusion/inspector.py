@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from functools import partial
 from typing import Any
 
+import traitlets
+
+from workbench.analysis.branches import BranchGroup
+from workbench.analysis.chains import ConstantChain
+from workbench.analysis.fusion.reasons import Decision
+from workbench.analysis.fusion.report import FusionReport
 from workbench.analysis.fusion.what_if import Why
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.pipeline.edits import force_step, outline_step
-from workbench.widgets.background import Background, Task, busy
+from workbench.plots.rows import Row
+from workbench.widgets.base import Shown, json_trait
 from workbench.widgets.fusion import actions
-from workbench.widgets.fusion.measuring import measured
-from workbench.widgets.fusion.picture import FusionPicture
-from workbench.widgets.fusion.program import Edit, Fused, Source
-from workbench.widgets.fusion.tabs import unmeasurable
-from workbench.widgets.graph.traits import known
+from workbench.widgets.fusion.contents import Contents
+from workbench.widgets.fusion.program import Edit, Fused, Settings, Source
+from workbench.widgets.fusion.tabs import Filter, unmeasurable
+from workbench.widgets.graph.traits import OneGraph, known
+from workbench.widgets.messages import Act, Handlers, Set
+from workbench.widgets.page_types import Marks, Panels, Status
+from workbench.widgets.requests import Requests
 from workbench.widgets.workbench.choice import History
 
+TABS = ("", "edits", "branches", "chains", "player", "code")
+State = tuple[str, tuple[str, ...], tuple[tuple[str, int | str | None], ...]]
+"before, edits, settings: what undo and redo travel through"
 
-class FusionInspector(FusionPicture):
+
+class FusionInspector(OneGraph):
     """See why a graph becomes these kernels, move their boundaries, and see what that costs.
 
     What is clicked can be typed, and the other way round: every parameter but the first is a trait.
@@ -57,17 +72,63 @@ class FusionInspector(FusionPicture):
     >>> view.cut(3, 4); view.kernels      # doctest: +SKIP
     """
 
-    def __init__(self, source: Any, **traits: Any) -> None:
-        self._source = Source(source)
-        self._measuring = Background("workbench-fusion-times", self._failed)
-        super().__init__(**{"height": 640, **traits})
-        self._history = History(self._state)
-        self._remake()
-        self.observe(self._state_changed, ["before", "edits", "settings"])
-        self.observe(lambda _: self._show_card(), ["selection", "region", "outward"])
-        self.observe(lambda _: self._show_tab(), ["tab", "min_branches", "frame", "frame_filter"])
+    _view = traitlets.Unicode("fusion").tag(sync=True)
+    before = traitlets.Unicode("").tag(sync=True)
+    edits = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    settings = traitlets.Dict().tag(sync=True)
+    region = traitlets.Int(-1).tag(sync=True)
+    outward = traitlets.Int(0, min=0).tag(sync=True)
+    tab = traitlets.Enum(TABS, default_value="").tag(sync=True)
+    min_branches = traitlets.Int(2, min=2).tag(sync=True)
+    frame = traitlets.Int(0, min=0).tag(sync=True)
+    frame_filter = traitlets.Dict().tag(sync=True)
+    panels = json_trait(Panels, "the words of the page: its head, its card, and the open tab")
+    marks = json_trait(Marks, "shades and signs on the graph")
+    status = json_trait(Status, "the work under way, and what failed")
+    saved_traits = (
+        *("graph", "selection", "collapsed", "before", "edits", "settings", "region", "outward", "tab"),
+        *("panels", "marks", *OneGraph.shown_traits),
+    )
 
-    # -- what a person can do from Python
+    def __init__(self, source: Any, **traits: Any) -> None:
+        handlers = Handlers().on(Act, partial(actions.act, self)).on(Set, partial(actions.set_field, self))
+        self._requests = Requests(self, handlers)
+        self._contents = Contents(self, Source(source), self._requests)
+        super().__init__(**{"height": 640, **traits})
+        self._contents.remake()
+        self._made = self._state
+        self._history = History(self._state)
+        self.observe(self._state_changed, ["before", "edits", "settings"])
+        self.observe(lambda _: self._contents.show_card(), ["selection", "region", "outward"])
+        self.observe(lambda _: self._contents.show_tab(), ["tab", "min_branches", "frame", "frame_filter"])
+
+    # -- what a user can do from Python
+
+    @property
+    def fused(self) -> Fused:
+        """The program with its edits, under the settings."""
+        assert self._contents.fused is not None
+        return self._contents.fused
+
+    @property
+    def report(self) -> FusionReport:
+        """The report on what is shown."""
+        return self.fused.report
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """The decisions that the player shows."""
+        return self._contents.decisions
+
+    @property
+    def branches(self) -> list[BranchGroup]:
+        """`wb.parallel_branches` of what is shown."""
+        return self._contents.branches
+
+    @property
+    def chains(self) -> list[ConstantChain]:
+        """The chains of constants of what is shown."""
+        return self._contents.chains
 
     @property
     def kernels(self) -> int:
@@ -100,9 +161,9 @@ class FusionInspector(FusionPicture):
     def choose_branch(self, place: int) -> None:
         """Work out what merging one group of `branches` would change, and select its nodes."""
         group = self.branches[known([place], len(self.branches), "group of branches")[0]]
-        self._branch = place
+        self._contents.branch = place
         self.selection = [n for branch in group.branches for n in branch]
-        self._show_tab()
+        self._contents.show_tab()
 
     def cut(self, source: int, target: int) -> None:
         """Keep the two ends of an edge in different kernels.
@@ -145,33 +206,28 @@ class FusionInspector(FusionPicture):
         refused = unmeasurable(self.fused)
         if refused:
             raise WorkbenchError(refused)
-        fused, base = self.fused, self._base
-        self._measuring.submit(lambda task: self._measure(task, fused, base, budget))
+        self._contents.measure(budget)
 
     @property
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         """What was measured: rows as of `wb.measure`."""
-        return self._measured[0]
+        return list(self._contents.measured.rows)
 
     @property
     def outputs(self) -> str:
         """What came of comparing the outputs, as a sentence; empty before."""
-        return self._measured[1]
+        return self._contents.measured.outputs
 
     def cancel(self) -> None:
-        """Give up what is being made or measured; what is shown stays."""
-        super().cancel()
-        for each in self._busy:
+        """Stop what is being made or measured; what is shown stays."""
+        self._requests.cancel()
+        for each in self._contents.work:
             each.cancel()
 
     def wait(self, timeout: float = 120) -> bool:
-        """Wait until nothing is being made or measured; whether that was in time."""
-        # what is done may ask for more
-        return all(each.wait(timeout) for each in self._busy * 2)
-
-    @property
-    def _busy(self) -> tuple[Background, ...]:
-        return self._doing, self._trying, self._listing, self._measuring
+        """Wait until nothing is being made or measured; return whether that happened in time."""
+        # finished work may ask for more
+        return all(each.wait(timeout) for each in self._contents.work * 2)
 
     # -- undo and redo
 
@@ -184,22 +240,50 @@ class FusionInspector(FusionPicture):
         return moved
 
     def _state_changed(self, _: Any) -> None:
-        # three traits may change at once; the first to tell finds all of them changed
+        # three traits may change at once; the first call finds all of them changed
         if self._made != self._state:
             self._history.choose(self._state)
-            self._remake()
+            self._contents.remake()
+            self._made = self._state
 
-    def _measure(self, task: Task, fused: Fused, base: Fused, budget: float) -> None:
-        self._tell(error=None)
-        try:
-            found = measured(fused, base, budget, lambda what, part: self._tell(busy=busy(what, part)), task.cancelled)
-        finally:
-            self._tell(busy=None)
-        if task.wanted and self.fused is fused:
-            self._measured = found
-            self._show_tab()
+    @property
+    def _state(self) -> State:
+        return self.before, tuple(self.edits), tuple(self.settings.items())
 
-    # -- the page
+    # -- what may be assigned
 
-    def _do(self, kind: str, fields: dict[str, str]) -> None:
-        actions.do(self, kind, fields)
+    @traitlets.validate("region")
+    def _known_region(self, proposal: dict[str, Any]) -> int:
+        node = proposal["value"]
+        if node >= 0 and self._contents.fused is not None:
+            known([node], len(self.fused.graph.nodes), "node")
+            if not self.fused.nest(node):
+                raise WorkbenchError(f"what uses node {node} never meets again, so no region begins there")
+        return max(node, -1)
+
+    @traitlets.validate("settings")
+    def _known_settings(self, proposal: dict[str, Any]) -> dict[str, Any]:
+        return asdict(Settings.of(proposal["value"]))
+
+    @traitlets.validate("edits", "before")
+    def _known_passes(self, proposal: dict[str, Any]) -> Any:
+        value = proposal["value"]
+        if proposal["trait"].name == "edits":
+            self._contents.source.made(self.before, value)
+        else:
+            self._contents.source.made(value, ())
+        return value
+
+    @traitlets.validate("frame_filter")
+    def _known_filter(self, proposal: dict[str, Any]) -> dict[str, Any]:
+        unknown = [name for name in proposal["value"] if name not in Filter.__dataclass_fields__]
+        if unknown:
+            raise WorkbenchError(
+                f"frames are not filtered by {unknown[0]!r}, but by {', '.join(Filter.__dataclass_fields__)}"
+            )
+        return dict(proposal["value"])
+
+    # -- what lasts
+
+    def _shown_graphs(self) -> Shown | None:
+        return None if self._contents.fused is None else (self.fused.drawn,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 from workbench.dialects.registry import dialect_of
 from workbench.errors import WorkbenchError
@@ -11,6 +11,7 @@ from workbench.measurement.measure import measure_one
 from workbench.measurement.timing import Limits
 from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.outputs import difference, run_once
+from workbench.plots.rows import Row
 from workbench.widgets.fusion.program import Fused
 from workbench.worker.parent import Progress
 
@@ -27,22 +28,30 @@ def config(fused: Fused, name: str) -> Config:
     return Config(name, min(fused.settings.opt_level, 1), tuple(n for n in AS_IS if n in switched), options=options)
 
 
-def measured(
-    fused: Fused, base: Fused, budget: float, progress: Progress, cancelled: Callable[[], bool]
-) -> tuple[list[dict[str, Any]], str]:
-    """One row of `wb.measure` for each of the two, and what came of comparing their outputs, as a sentence."""
+@dataclass(frozen=True)
+class Measured:
+    """The result of a measurement."""
+
+    rows: tuple[Row, ...] = ()
+    "of `wb.measure`: the program as given, and with the edits"
+    outputs: str = ""
+    "the comparison of the outputs, as a sentence; empty before"
+
+
+def measure(fused: Fused, base: Fused, budget: float, progress: Progress, cancelled: Callable[[], bool]) -> Measured:
+    """Time the program as given and with the edits, and compare their outputs."""
     pairs = [(base, GIVEN), (fused, EDITED)] if fused.program.edits else [(base, GIVEN)]
     target, found = fused.settings.target or "llvm", []
     for place, (each, name) in enumerate(pairs):
         progress(f"Building and timing: {name}", place / (len(pairs) + 1))
         found.append(_row(each, name, target, budget, cancelled))
     if len(pairs) < 2 or any(row["status"] != "ok" for row in found):
-        return found, ""
+        return Measured(tuple(found))
     progress("Comparing outputs", 2 / 3)
-    return found, compared(fused, base, cancelled)
+    return Measured(tuple(found), compared(fused, base, cancelled))
 
 
-def _row(fused: Fused, name: str, target: str, budget: float, cancelled: Callable[[], bool]) -> dict[str, Any]:
+def _row(fused: Fused, name: str, target: str, budget: float, cancelled: Callable[[], bool]) -> Row:
     assert fused.program.workload is not None
     # the two are compared with each other: what was given need not be right, only the edits must not change it
     limits = Limits(budget=budget, check=False, cancelled=cancelled)

@@ -6,17 +6,18 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 
 from workbench.analysis.branches import BranchGroup
 from workbench.analysis.chains import ConstantChain
 from workbench.analysis.fusion.reasons import REASONS, Decision
 from workbench.analysis.regions import Region
 from workbench.plots.configurations import headline, spoken
-from workbench.plots.rows import failed, failures
-from workbench.widgets.blocks import Block, action, code, entry, row, rows, signed, size, table, words
+from workbench.plots.rows import Row, failed, failures
+from workbench.widgets.blocks import Block, Line, action, code, entry, row, rows, signed, size, table, words
+from workbench.widgets.fusion.measuring import Measured
 from workbench.widgets.fusion.program import Edit, Fused
 from workbench.widgets.fusion.wording import plainly, tested
+from workbench.widgets.page_types import Marks, Sign
 
 LISTED = 60
 "rows of a list; more are counted"
@@ -65,7 +66,7 @@ def head(fused: Fused, base: Fused, before: str) -> list[Block]:
     ]
 
 
-def what_if(fused: Fused, base: Fused, rows_measured: Sequence[dict[str, Any]], said: str) -> list[Block]:
+def what_if(fused: Fused, base: Fused, measured: Measured) -> list[Block]:
     """The edits in force, each applied or rejected, and what they cost."""
     edits = fused.program.edits
     made = [
@@ -78,12 +79,12 @@ def what_if(fused: Fused, base: Fused, rows_measured: Sequence[dict[str, Any]], 
     ]
     if not edits:
         hint = "No edits. Click an edge between two nodes of one box and press x, or select nodes and make them one kernel."
-        return [*made, words(hint, name="edits"), *_measured(rows_measured, said)]
+        return [*made, words(hint, name="edits"), *_measured(measured)]
     made.append(action("Undo all", "clear"))
     made.append(rows((_edit(place, edit) for place, edit in enumerate(edits)), "edits"))
     line = ("as given", base), ("with the edits", fused)
     facts = [[name, "fails" if f.report.failure else f"{f.kernels}", size(f.handed)] for name, f in line]
-    return [*made, table(["", "kernels", "between kernels"], facts, "compared"), *_measured(rows_measured, said)]
+    return [*made, table(["", "kernels", "between kernels"], facts, "compared"), *_measured(measured)]
 
 
 def unmeasurable(fused: Fused) -> str:
@@ -93,22 +94,25 @@ def unmeasurable(fused: Fused) -> str:
     return ""
 
 
-def _edit(place: int, edit: Edit) -> Block:
+def _edit(place: int, edit: Edit) -> Line:
     status = "applied" if edit.applied else f"rejected because {edit.reason}"
     sign, look = ("✓", "added") if edit.applied else ("!", "removed")
     return row(edit.text, small=status, sign=sign, look=look, drop=str(place))
 
 
-def _measured(measured: Sequence[dict[str, Any]], said: str) -> list[Block]:
-    if not measured:
+def _measured(measured: Measured) -> list[Block]:
+    if not measured.rows:
         return []
-    lines = [[found["config"], *_times(found)] for found in measured]
-    sentences = [words(each, "bad", "measured-failed") for each in failures(measured)]
-    made = [words(headline(measured), "strong", "measured-headline"), *sentences]
-    return [*made, table(["", "kernels built", "median", "quartiles"], lines, "measured"), words(said, name="outputs")]
+    lines = [[found["config"], *_times(found)] for found in measured.rows]
+    return [
+        words(headline(measured.rows), "strong", "measured-headline"),
+        *(words(each, "bad", "measured-failed") for each in failures(measured.rows)),
+        table(["", "kernels built", "median", "quartiles"], lines, "measured"),
+        words(measured.outputs, name="outputs"),
+    ]
 
 
-def _times(found: dict[str, Any]) -> tuple[str, str, str]:
+def _times(found: Row) -> tuple[str, str, str]:
     if failed(found):
         return f"! {failed(found)}", "", ""
     middle, low, high = (spoken(found[name]) for name in ("median_us", "q1_us", "q3_us"))
@@ -238,12 +242,12 @@ MOST_SIGNS = 2000
 "signs at once"
 
 
-def region_marks(found: Region) -> dict[str, Any]:
+def region_marks(found: Region) -> Marks:
     """The wash of a region."""
     return {"wash": list(found.nodes), "entry": found.entry, "exit": found.exit}
 
 
-def decision_marks(fused: Fused, frame: Decision) -> dict[str, Any]:
+def decision_marks(fused: Fused, frame: Decision) -> Marks:
     """A decision: where it looks, and what has been merged by then."""
     place = next(i for i, d in enumerate(fused.report.decisions) if d is frame)
     roots = fused.report.roots_after(place + 1)
@@ -251,33 +255,33 @@ def decision_marks(fused: Fused, frame: Decision) -> dict[str, Any]:
     for root in roots:
         held[root] = held.get(root, 0) + 1
     path = [n for n, _ in frame.path]
-    sign = ["+", "added"] if frame.fused else ["!", "removed"]
+    sign, look = ("+", "added") if frame.fused else ("!", "removed")
     return {
         "wash": path,
         "entry": frame.node,
         "exit": -1 if frame.dominator is None else frame.dominator,
-        "signs": [[frame.node, *sign, False]],
+        "signs": [(frame.node, sign, look, False)],
         "done": [n for n, root in enumerate(roots) if held[root] > 1],
     }
 
 
-def branch_marks(groups: Sequence[BranchGroup]) -> dict[str, Any]:
+def branch_marks(groups: Sequence[BranchGroup]) -> Marks:
     """The same letter on each branch of a group; the first group that has a node marks it."""
-    signs: dict[int, list[Any]] = {}
+    signs: dict[int, Sign] = {}
     for group, sign in zip(groups, branch_signs(groups), strict=True):
         look = "removed" if group.kind == "hazard" else "orange"
         for node in (n for branch in group.branches for n in branch):
-            signs.setdefault(node, [node, sign, look, group.kind == "near"])
+            signs.setdefault(node, (node, sign, look, group.kind == "near"))
     return {"signs": list(signs.values())[:MOST_SIGNS]}
 
 
-def chain_marks(found: Sequence[ConstantChain]) -> dict[str, Any]:
+def chain_marks(found: Sequence[ConstantChain]) -> Marks:
     """The operators of chains that fold, and dotted those of chains that do not."""
-    signs: dict[int, list[Any]] = {}
+    signs: dict[int, Sign] = {}
     for chain in found:
         sign, look = (
             ("c", "orange") if chain.folds and chain.safe else ("!", "removed") if chain.folds else ("?", "orange")
         )
         for node in chain.nodes:
-            signs.setdefault(node, [node, sign, look, not chain.folds])
+            signs.setdefault(node, (node, sign, look, not chain.folds))
     return {"signs": list(signs.values())[:MOST_SIGNS]}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from workbench.analysis.fusion.forward import OUT_ELEMWISE
 from workbench.analysis.fusion.reasons import Decision
 from workbench.graph.nodes import PATTERNS
-from workbench.widgets.blocks import Block, row, rows, words
+from workbench.widgets.blocks import Block, Line, row, rows, words
 from workbench.widgets.fusion.program import Fused
 
 KIND_WORDS = {
@@ -31,7 +31,7 @@ def path(fused: Fused, decision: Decision) -> list[Block]:
     return [*made, words(f"and {len(path) - len(shown)} more on the way", "small")] if len(shown) < len(path) else made
 
 
-def _step(fused: Fused, node: int, kind: int, stops: bool) -> Block:
+def _step(fused: Fused, node: int, kind: int, stops: bool) -> Line:
     small = f"{KIND_WORDS.get(kind, '')} · {PATTERNS.get(kind, '')} · node {node}"
     return row(fused.graph.nodes[node].op, [node], small=small, sign="!" if stops else "", look="removed")
 

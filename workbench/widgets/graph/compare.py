@@ -12,9 +12,10 @@ from workbench.errors import WorkbenchError
 from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.model import Graph
 from workbench.measurement.overlay import Overlay
-from workbench.widgets.base import Shown
+from workbench.widgets.base import Shown, json_trait
 from workbench.widgets.graph.traits import GraphTraits
-from workbench.widgets.payload import EncodedPair, encode_pair
+from workbench.widgets.page_types import OverlayState
+from workbench.widgets.payload import DiffPayload, EncodedPair, GraphPayload, encode_pair
 
 SIDES = ("before", "after")
 
@@ -22,18 +23,16 @@ SIDES = ("before", "after")
 class Comparison(GraphTraits):
     """What every view of two graphs has."""
 
-    before = traitlets.Dict().tag(sync=True)
-    after = traitlets.Dict().tag(sync=True)
-    diff = traitlets.Dict().tag(sync=True)
+    before = json_trait(GraphPayload)
+    after = json_trait(GraphPayload)
+    diff = json_trait(DiffPayload)
     titles = traitlets.List(traitlets.Unicode(), default_value=list(SIDES)).tag(sync=True)
     selection = traitlets.Dict(default_value={"before": [], "after": []}).tag(sync=True)
     hovered = traitlets.Dict(default_value={"before": [], "after": []}).tag(sync=True)
     collapsed = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True)
     mode = traitlets.Enum(("split", "changed", "overlay"), default_value="split").tag(sync=True)
     hops = traitlets.Int(1, min=0, help="steps around a change that `changed` mode shows").tag(sync=True)
-    overlay_state = traitlets.Dict(help="values by node and by group, those of the side after in `after`").tag(
-        sync=True
-    )
+    overlay_state = json_trait(OverlayState, "values by node and by group, those of the side after in `after`")
     saved_traits = (
         "overlay_state",
         *("before", "after", "diff", "titles", "selection", "collapsed", "mode", "hops"),

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import traitlets
 
 from workbench.errors import WorkbenchError
-from workbench.widgets.base import View
-from workbench.widgets.payload import MARKS
+from workbench.widgets.base import View, json_trait
+from workbench.widgets.payload import MARKS, GraphPayload
 
 
 class GraphTraits(View):
@@ -55,7 +55,7 @@ class GraphTraits(View):
 class OneGraph(GraphTraits):
     """Base of the views of one graph."""
 
-    graph = traitlets.Dict().tag(sync=True)
+    graph = json_trait(GraphPayload)
     selection = traitlets.List(traitlets.Int()).tag(sync=True)
     hovered = traitlets.Int(-1).tag(sync=True)
     # traitlets' own types know no list that may be None

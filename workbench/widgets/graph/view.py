@@ -10,8 +10,9 @@ import traitlets
 from workbench.dialects.base import Workload
 from workbench.graph.model import Graph
 from workbench.measurement.overlay import Overlay
-from workbench.widgets.base import Shown
+from workbench.widgets.base import Shown, json_trait
 from workbench.widgets.graph.traits import OneGraph
+from workbench.widgets.page_types import OverlayState
 from workbench.widgets.payload import encode_graph
 
 
@@ -63,7 +64,7 @@ class GraphView(OneGraph):
     """
 
     _view = traitlets.Unicode("graph").tag(sync=True)
-    overlay_state = traitlets.Dict().tag(sync=True)
+    overlay_state = json_trait(OverlayState)
     saved_traits = ("graph", "selection", "collapsed", "overlay_state", *OneGraph.shown_traits)
 
     def __init__(self, graph: Graph | Workload, **traits: Any) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from workbench.analysis.patterns.report import Match, NearMiss, PatternReport, takers
 from workbench.analysis.patterns.suggest import SuggestedPattern
 from workbench.graph.model import Graph
 from workbench.widgets.blocks import Block, action, code, heading, row, rows, words
+from workbench.widgets.page_types import Marks, Sign
 
 Finding = Match | NearMiss
 LISTED = 60
@@ -218,25 +218,25 @@ def named(graph: Graph, node: int) -> str:
     return f"{graph.nodes[node].op} ({node})"
 
 
-def marks(report: PatternReport | None, finding: Finding | None) -> dict[str, Any]:
+def marks(report: PatternReport | None, finding: Finding | None) -> Marks:
     """What is washed and marked on the graph; `at` is brought into view."""
     if report is None or finding is None:
         return {}
     if isinstance(finding, Match):
         return {
             "done": list(finding.nodes),
-            "signs": [[finding.root, "✓", "added", False]],
+            "signs": [(finding.root, "✓", "added", False)],
             "at": list(finding.nodes),
         }
     held = sorted({n for nodes in finding.held.values() for n in nodes})
     failed = failed_at(report, finding)
-    signs: dict[int, list[Any]] = {failed: [failed, "!", "removed", True]}
+    signs: dict[int, Sign] = {failed: (failed, "!", "removed", True)}
     told = finding.domination
     for escape in told.escapes if told else ():
         if escape.kind != "constant":
-            signs.setdefault(escape.through, [escape.through, "!", "removed", True])
+            signs.setdefault(escape.through, (escape.through, "!", "removed", True))
             for node in escape.path:
-                signs.setdefault(node, [node, "→", "near", True])
+                signs.setdefault(node, (node, "→", "near", True))
     region = told.region if told else None
-    washed = {"wash": list(region.nodes), "entry": region.entry, "exit": region.exit} if region else {}
+    washed: Marks = {"wash": list(region.nodes), "entry": region.entry, "exit": region.exit} if region else {}
     return {"done": held, "signs": list(signs.values()), "at": [*signs], **washed}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import traitlets
@@ -18,13 +19,15 @@ from workbench.graph.diff import diff
 from workbench.graph.model import Graph
 from workbench.pipeline.edits import outline
 from workbench.pipeline.load import load
-from workbench.widgets.base import Shown
+from workbench.widgets.base import Shown, json_trait
 from workbench.widgets.blocks import Block, code, entry, row, rows
-from workbench.widgets.graph.traits import known
-from workbench.widgets.inspector import Inspector
+from workbench.widgets.graph.traits import OneGraph, known
+from workbench.widgets.messages import Act, Handlers, Set
+from workbench.widgets.page_types import Marks, Panels, Status
 from workbench.widgets.patterns import cards
 from workbench.widgets.patterns.cards import Finding, findings
 from workbench.widgets.payload import encode_graph
+from workbench.widgets.requests import Requests
 from workbench.widgets.workbench.choice import History
 
 LONGEST = 20_000
@@ -32,7 +35,7 @@ LONGEST = 20_000
 HINT = 'is_op("nn.relu")(is_op("nn.conv2d")(wildcard(), is_constant()))'
 
 
-class PatternInspector(Inspector):
+class PatternInspector(OneGraph):
     """See where a dataflow pattern matches, and why it does not elsewhere.
 
     What is clicked can be typed, and the other way round: every parameter but the first is a trait.
@@ -68,7 +71,10 @@ class PatternInspector(Inspector):
     pattern = traitlets.Any("", help="the pattern's text; a DFPattern that is assigned becomes its text")
     place = traitlets.Int(-1, min=-1)
     tab = traitlets.Enum(("", "found", "suggest", "code"), default_value="found").tag(sync=True)
-    saved_traits = ("graph", "selection", "collapsed", "tab", "panels", "marks", *Inspector.shown_traits)
+    panels = json_trait(Panels, "the words of the page: its head, its card, and the open tab")
+    marks = json_trait(Marks, "shades and signs on the graph")
+    status = json_trait(Status, "the work under way, and what failed")
+    saved_traits = ("graph", "selection", "collapsed", "tab", "panels", "marks", *OneGraph.shown_traits)
 
     def __init__(self, source: Any, pattern: Any = "", **traits: Any) -> None:
         self.source: Workload | Graph = source if isinstance(source, Graph) else load(source)
@@ -79,6 +85,8 @@ class PatternInspector(Inspector):
         "the last suggestion"
         self._problem = ""
         self._history = History(self.source)
+        self._lock = threading.RLock()
+        self._requests = Requests(self, Handlers().on(Act, self._act).on(Set, self._set))
         later = {name: traits.pop(name) for name in ("place", "selection") if name in traits}
         super().__init__(graph=encode_graph(self.model.layered), **{"height": 640, **traits})
         self.observe(self._tried, ["pattern"])
@@ -132,6 +140,14 @@ class PatternInspector(Inspector):
     def redo(self) -> bool:
         """Make again what was undone; whether there was anything."""
         return self._travel(self._history.redo())
+
+    def cancel(self) -> None:
+        """Stop the request of the page that is under way; what is shown stays."""
+        self._requests.cancel()
+
+    def wait(self, timeout: float = 120) -> bool:
+        """Wait until every request of the page is done; return whether that happened in time."""
+        return self._requests.work.wait(timeout)
 
     # -- from a pattern to a picture
 
@@ -219,25 +235,20 @@ class PatternInspector(Inspector):
 
     # -- the page
 
-    def _do(self, kind: str, fields: dict[str, str]) -> None:
-        if kind == "set":
-            self._typed(fields["name"], fields["value"])
-        else:
-            self._act(fields["what"], fields["arg"])
-
-    def _typed(self, name: str, value: str) -> None:
-        """A pattern from the page: where it cannot be read, the words stand beside it and the last good result stays."""
-        if name != "pattern":
-            raise UnknownName("field", name, ("pattern",))
+    def _set(self, message: Set) -> None:
+        """Take a pattern from the page: where it cannot be read, the reason stands beside it and the last result stays."""
+        if message.name != "pattern":
+            raise UnknownName("field", message.name, ("pattern",))
         try:
-            self.pattern = _short(value)
+            self.pattern = _short(message.value)
             self._problem = ""
         except WorkbenchError as error:
             self._problem = str(error)
         self._show()
 
-    def _act(self, what: str, arg: str) -> None:
-        acts = {
+    def _act(self, message: Act) -> None:
+        arg = message.arg
+        actions: dict[str, Callable[[], object]] = {
             "show": lambda: self._go(int(arg) if arg.isascii() and arg.isdigit() else -2),
             "on": lambda: self._walk(1),
             "back": lambda: self._walk(-1),
@@ -247,9 +258,9 @@ class PatternInspector(Inspector):
             "undo": self.undo,
             "redo": self.redo,
         }
-        if what not in acts:
-            raise UnknownName("action", what, acts)
-        acts[what]()
+        if message.what not in actions:
+            raise UnknownName("action", message.what, actions)
+        actions[message.what]()
 
     def _go(self, place: int) -> None:
         if place < len(self.findings):

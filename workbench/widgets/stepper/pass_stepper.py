@@ -10,25 +10,28 @@ import base64
 import gzip
 import html
 import threading
-from collections.abc import Hashable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import traitlets
 
 from workbench.errors import WorkbenchError
 from workbench.pipeline.trace import Trace
-from workbench.widgets import messages
 from workbench.widgets.background import Background, Task, wait_all
-from workbench.widgets.base import AGAIN, LIVE, Shown
+from workbench.widgets.base import AGAIN, LIVE, Shown, json_trait
 from workbench.widgets.graph.compare import Comparison
+from workbench.widgets.messages import Cancel, Check, Handlers, Want
 from workbench.widgets.output_checks import Checked, OutputChecks
+from workbench.widgets.page_types import CheckState, Listing, LostMessage, Status, StepState
 from workbench.widgets.payload import encode_diff, encode_graph, packed
 from workbench.widgets.saved_page import to_json
 from workbench.widgets.stepper.trace_states import WHOLE, States
 
-FIELDS: dict[str, dict[str, type]] = {"want": {"items": list}, "check": {}, "cancel": {}}
-"what the page may say"
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Wish = tuple[str | int, ...]
+"of a Want message"
 
 
 class PassStepper(Comparison):
@@ -63,11 +66,11 @@ class PassStepper(Comparison):
     pinned = traitlets.List(traitlets.Int(), maxlen=2, help="steps A and B").tag(sync=True)
     shows = traitlets.Enum(("step", "pinned"), default_value="step").tag(sync=True)
     hide_unchanged = traitlets.Bool(True).tag(sync=True)
-    listing = traitlets.Dict(help="the passes as the page lists them").tag(sync=True)
-    checks = traitlets.Dict(help="place of a step, as text -> its status in trace.check, and what differs").tag(
-        sync=True
+    listing = json_trait(Listing, "the passes as the page lists them")
+    checks = json_trait(
+        dict[str, CheckState], "place of a step, as text -> its status in trace.check, and what differs"
     )
-    status = traitlets.Dict(help="what is being done, and what failed").tag(sync=True)
+    status = json_trait(Status, "what is being done, and what failed")
     saved_traits = (
         *Comparison.saved_traits,
         *("step", "pinned", "shows", "hide_unchanged", "listing", "checks"),
@@ -90,7 +93,9 @@ class PassStepper(Comparison):
         failed = next((place for place, step in enumerate(trace.steps) if step.error), first)
         super().__init__(**{"height": 640, "step": failed, **traits})
         self.listing = self._listed()
-        self.on_msg(self._on_message)
+        self._handlers = Handlers().on(Want, self._want).on(Check, lambda _: self.check())
+        self._handlers.on(Cancel, lambda _: self._checking.cancel())
+        self.on_msg(self._receive)
 
     # -- what a person can do from Python
 
@@ -127,8 +132,9 @@ class PassStepper(Comparison):
 
     # -- what the page is told
 
-    def _listed(self) -> dict[str, Any]:
-        steps = [
+    def _listed(self) -> Listing:
+        trace = self.trace
+        steps: list[StepState] = [
             {
                 "name": step.name,
                 "depth": step.depth,
@@ -139,10 +145,13 @@ class PassStepper(Comparison):
                 "before": before,
                 "after": after,
             }
-            for step, (before, after) in zip(self.trace.steps, self._states.of_step, strict=True)
+            for step, (before, after) in zip(trace.steps, self._states.of_step, strict=True)
         ]
-        trace = self.trace
-        return {"title": trace.name, "dialect": trace.dialect, "opt_level": trace.opt_level, "steps": steps} | {
+        return {
+            "title": trace.name,
+            "dialect": trace.dialect,
+            "opt_level": trace.opt_level,
+            "steps": steps,
             "checkable": trace.workload is not None,
             "code": self._code(),
         }
@@ -153,26 +162,23 @@ class PassStepper(Comparison):
         except WorkbenchError as error:
             return f"# {error}"
 
-    def _on_message(self, _: Any, message: Any, __: Any) -> None:
+    def _receive(self, _: Any, content: object, __: Any) -> None:
         try:
-            found = messages.read(message, FIELDS)
-            if found is not None:
-                getattr(self, f"_on_{found[0]}")(**found[1])
+            self._handlers.run(self._handlers.read(content))
         except WorkbenchError as error:
             self._tell(error={"title": "That cannot be done", "text": str(error)})
 
-    def _on_want(self, items: list[Any]) -> None:
-        if not all(isinstance(item, list) and all(isinstance(part, (str, int)) for part in item) for item in items):
-            raise WorkbenchError("the page asked for something that is no state, text or difference")
-        wishes = [tuple(item) for item in items]
+    def _want(self, message: Want) -> None:
+        wishes = [tuple(item) for item in message.items]
         self._answers.submit_first({wish: partial(self._answer, wish) for wish in wishes}, self._lost)
 
-    def _answer(self, wish: tuple[Hashable, ...], _: Task) -> None:
+    def _answer(self, wish: Wish, _: Task) -> None:
         self.send(*packed(self._states.message(wish)))
 
-    def _lost(self, wish: tuple[Hashable, ...], error: Exception) -> None:
+    def _lost(self, wish: Wish, error: Exception) -> None:
         said = str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
-        self.send({"type": "lost", "wish": list(wish), "text": said})
+        lost: LostMessage = {"type": "lost", "wish": list(wish), "text": said}
+        self.send(lost)
 
     # -- checks
 
@@ -192,13 +198,7 @@ class PassStepper(Comparison):
     def _checked(self, found: Checked) -> None:
         self.checks = found
 
-    def _on_check(self) -> None:
-        self.check()
-
-    def _on_cancel(self) -> None:
-        self._checking.cancel()
-
-    def _tell(self, **changes: Any) -> None:
+    def _tell(self, **changes: Unpack[Status]) -> None:
         with self._lock:
             self.status = {**self.status, **changes}
 

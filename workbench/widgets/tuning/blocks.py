@@ -133,15 +133,18 @@ def failures(run: Run) -> list[Block]:
 
 
 def best_line(found: Result, target: str, space: Space) -> Block:
-    """The best so far, beside the default."""
+    """The best so far, and the default."""
+    return words(_best(found, target, space), "strong", "tune-best")
+
+
+def _best(found: Result, target: str, space: Space) -> str:
     won = found.pareto_for(target)
     if not won:
-        return words("No candidate may win so far.", "strong", "tune-best")
+        return "No candidate may win so far."
     default = next((trial for trial in found.trials if trial.target == target and not trial.chosen), None)
     told = [_beside(name, won[0], default) for name in found.objectives]
     others = f" {len(won) - 1} others are better in another objective." if len(won) > 1 else ""
-    said = f"The best is {choice(won[0], space)}: {', '.join(told)}.{others}{_raced(found, target, won[0], default)}"
-    return words(said, "strong", "tune-best")
+    return f"The best is {choice(won[0], space)}: {', '.join(told)}.{others}{_raced(found, target, won[0], default)}"
 
 
 def _raced(found: Result, target: str, best: Trial, default: Trial | None) -> str:
@@ -186,14 +189,18 @@ def ordered(trials: Sequence[Trial], objectives: Sequence[str], column: int, dow
 
 def candidates(listed: Sequence[Trial], objectives: Sequence[str], marked: Sequence[Trial], space: Space) -> Block:
     """The table; the best are marked."""
-    names = shown(objectives)
-    lines = [[str(t.number), choice(t, space), *(value_of(t, name) for name in names), remark(t)] for t in listed]
+    lines = _lines(listed, objectives, space)
     best = {trial.number for trial in marked}
     places = [place for place, trial in enumerate(listed) if trial.number in best]
     numbers = [str(trial.number) for trial in listed]
     return table(
         columns(objectives), lines, "tune-table", act="tune-pick", sort="tune-sort", marked=places, args=numbers
     )
+
+
+def _lines(listed: Sequence[Trial], objectives: Sequence[str], space: Space) -> list[list[str]]:
+    names = shown(objectives)
+    return [[str(t.number), choice(t, space), *(value_of(t, name) for name in names), remark(t)] for t in listed]
 
 
 def state(run: Run) -> str:
@@ -282,10 +289,8 @@ def still(run: Run | None, target: str, listed: Sequence[Trial]) -> str:
     """Markup in which every text of the search is only text."""
     if run is None or not listed:
         return f"<p>{NOT_BEGUN}</p>"
-    known = run.known
-    best = best_line(known, target, run.space)["text"]
-    found = candidates(listed, run.objectives, known.pareto_for(target), run.space)
-    head, *lines = found["rows"]
+    best = _best(run.known, target, run.space)
+    head, lines = columns(run.objectives), _lines(listed, run.objectives, run.space)
     more = f"<p>And {len(lines) - MOST_ROWS:,} more.</p>" if len(lines) > MOST_ROWS else ""
     return (
         f"<p>{html.escape(f'{counts(run, target)}. {best} Run the cell to go on.')}</p>"

@@ -54,6 +54,14 @@ class Looking:
         """Look at a candidate; at the winner for None."""
         self._picked = number
 
+    def toggle_all(self) -> None:
+        """Show every row of the table, or the first ones only."""
+        self.all = not self.all
+
+    def toggle_code(self) -> None:
+        """Show the candidate's code, or hide it."""
+        self.code = not self.code
+
     def reorder(self) -> None:
         """Order the table by the first objective again."""
         self._column = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -17,17 +17,14 @@ from workbench.targets import TargetLike, target_texts
 from workbench.tune.result import Result
 from workbench.tune.run import Run, prepared
 from workbench.tune.space import Space
-from workbench.widgets import messages
-from workbench.widgets.base import Shown, View
+from workbench.widgets.base import Shown, View, json_trait
 from workbench.widgets.blocks import Block, sendable, words
 from workbench.widgets.graph.compare import CompareView
+from workbench.widgets.messages import Act, Handlers, Set
 from workbench.widgets.tuning import blocks
 from workbench.widgets.tuning.blocks import Wish, controls, still
 from workbench.widgets.tuning.candidate import Curve, Looking, details, python
 from workbench.widgets.tuning.search import AT_WORK, Searching
-
-FIELDS: dict[str, dict[str, type]] = {"act": {"what": str, "arg": str}, "set": {"name": str, "value": str}}
-"what the page may say"
 
 
 class TunePanel(View):
@@ -58,7 +55,7 @@ class TunePanel(View):
 
     _view = traitlets.Unicode("tune").tag(sync=True)
     height = traitlets.Int(720, min=120, help="most height in CSS pixels").tag(sync=True)
-    blocks = traitlets.List(traitlets.Dict()).tag(sync=True)
+    blocks = json_trait(list[Block])
     saved_traits = ("blocks",)
 
     def __init__(
@@ -82,7 +79,8 @@ class TunePanel(View):
         self._looking = Looking(workload, self._targets[0], self._show)
         self._searching = Searching(self._prepare, self._show)
         super().__init__(**traits)
-        self.on_msg(self._on_message)
+        self._handlers = Handlers().on(Act, self._act).on(Set, self._set)
+        self.on_msg(self._receive)
         self._searching.read()
         self._show()
 
@@ -143,44 +141,38 @@ class TunePanel(View):
 
     # -- messages from the page
 
-    def _on_message(self, _: Any, message: Any, __: Any) -> None:
-        found = messages.read(message, FIELDS)
-        if found is None:
-            return
-        kind, fields = found
-        if kind == "set":
-            self._set(fields["name"], fields["value"])
-        else:
-            self._act(fields["what"], fields["arg"])
-        self._show()
+    def _receive(self, _: Any, content: object, __: Any) -> None:
+        message = self._handlers.read(content)
+        if message is not None:
+            self._handlers.run(message)
+            self._show()
 
-    def _act(self, what: str, arg: str) -> None:
-        simple = {"tune-start": self.start, "tune-pause": self.pause, "tune-stop": self.stop}
-        looking = self._looking
-        if what in simple:
-            simple[what]()
-        elif what == "tune-apply":
-            self._searching.do(self.apply, "Applying the winner")
-        elif what == "tune-sort" and arg.isdigit():
-            looking.sort(int(arg))
-        elif what == "tune-pick" and arg.isdigit():
-            looking.pick(int(arg))
-        elif what == "tune-all":
-            looking.all = not looking.all
-        elif what == "tune-code":
-            looking.code = not looking.code
-        looking.write(self.run)
+    def _act(self, message: Act) -> None:
+        actions: dict[str, Callable[[], object]] = {
+            "tune-start": self.start,
+            "tune-pause": self.pause,
+            "tune-stop": self.stop,
+            "tune-apply": lambda: self._searching.do(self.apply, "Applying the winner"),
+            "tune-all": self._looking.toggle_all,
+            "tune-code": self._looking.toggle_code,
+        }
+        numbered: dict[str, Callable[[int], None]] = {"tune-sort": self._looking.sort, "tune-pick": self._looking.pick}
+        if message.what in actions:
+            actions[message.what]()
+        elif message.what in numbered and message.arg.isdigit():
+            numbered[message.what](int(message.arg))
+        self._looking.write(self.run)
 
-    def _set(self, name: str, value: str) -> None:
+    def _set(self, message: Set) -> None:
         if self.run is not None and self.run.status in AT_WORK:
             return
-        if name == "tune-objective" and value in self._wish.choices:
-            self._wish = replace(self._wish, objective=self._wish.choices[value])
-        elif name == "tune-budget":
+        if message.name == "tune-objective" and message.value in self._wish.choices:
+            self._wish = replace(self._wish, objective=self._wish.choices[message.value])
+        elif message.name == "tune-budget":
             try:
-                self._wish = replace(self._wish, budget=float(value))
+                self._wish = replace(self._wish, budget=float(message.value))
             except ValueError:
-                self._searching.trouble = f"{value!r} is no number of seconds"
+                self._searching.trouble = f"{message.value!r} is not a number of seconds"
                 return
         else:
             return

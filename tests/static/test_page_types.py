@@ -1,0 +1,39 @@
+"""The types of messages and traits: the same in Python, in TypeScript, and in the widgets' traits."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_type_hints
+
+import workbench as wb
+from workbench.widgets import page_types
+
+ROOT = Path(__file__).parents[2]
+WIDGETS = (
+    "GraphView",
+    "CompareView",
+    "PassStepper",
+    "FusionInspector",
+    "PatternInspector",
+    "Predict",
+    "TunePanel",
+    "Workbench",
+)
+
+
+def test_the_generated_typescript_is_current() -> None:
+    done = subprocess.run(
+        [sys.executable, "js/messages.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_each_json_trait_has_its_declared_type() -> None:
+    declared = get_type_hints(page_types.Traits)
+    traits = {(name, key): trait for name in WIDGETS for key, trait in getattr(wb, name).class_traits().items()}
+    typed = {key: trait.metadata["json"] for key, trait in traits.items() if "json" in trait.metadata}
+    assert {key for _, key in typed} <= set(declared)
+    assert [key for key, kind in typed.items() if kind != declared[key[1]]] == []
+    assert {key for _, key in traits} >= set(declared)

@@ -1,0 +1,458 @@
+"""The JSON that Python sends to a page: the values of traits, and messages.
+
+js/views/messages.ts is generated from this and from messages.py by `make messages`. A trait begins as {}, and a saved page may be
+of an older version, so that most fields may be missing: those of a class with `total=False`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+from workbench.widgets.background import Busy
+from workbench.widgets.blocks import Block
+from workbench.widgets.payload import DiffPayload, GraphPayload
+
+Mark = Literal["kept", "changed", "removed", "added", "merged", "split"]
+
+# -- every widget
+
+
+class Failure(TypedDict):
+    """An error that the page shows until it is closed."""
+
+    title: str
+    text: str
+
+
+class Status(TypedDict, total=False):
+    """The work under way, and what failed."""
+
+    busy: Busy | None
+    error: Failure | None
+
+
+class Panels(TypedDict, total=False):
+    """The blocks of an inspector's page: the line above the graph, the card beside it, the open tab."""
+
+    head: list[Block]
+    card: list[Block]
+    tab: list[Block]
+
+
+Sign = tuple[int, str, str, bool]
+"a node, its sign, the sign's colour, whether the outline is dotted"
+
+
+class Marks(TypedDict, total=False):
+    """Marks on the graph's nodes."""
+
+    wash: list[int]
+    "nodes that are shaded"
+    entry: int
+    exit: int
+    "the two ends of a region, between braces; -1 for none"
+    done: list[int]
+    "nodes that have been merged, or matched"
+    signs: list[Sign]
+    at: list[int]
+    "nodes to bring into view"
+
+
+class SideValues(TypedDict, total=False):
+    """Values by node, and by group with a node that is in it."""
+
+    values: dict[str, float]
+    groups: dict[str, tuple[float, int]]
+
+
+class OverlayState(SideValues, total=False):
+    """Measured values as colours; `after` are those of the graph after."""
+
+    title: str
+    unit: str
+    after: SideValues
+
+
+class Answer(TypedDict, total=False):
+    """The state of a Predict, and the words of its answer."""
+
+    stage: Literal["asked", "busy", "shown", "failed"]
+    said: str
+    right: bool
+    because: str
+
+
+# -- the steps of a trace
+
+
+class StepState(TypedDict):
+    """A pass of a trace; `before` and `after` are numbers of states."""
+
+    name: str
+    depth: int
+    status: str
+    seconds: float
+    error: str
+    detail: str
+    before: int
+    after: int
+
+
+class Listing(TypedDict, total=False):
+    """The passes of a trace."""
+
+    title: str
+    dialect: str
+    opt_level: int
+    steps: list[StepState]
+    checkable: bool
+    code: str
+
+
+class CheckState(TypedDict):
+    """Whether a step changed the outputs, and the first node that differs, before and after it."""
+
+    status: str
+    text: str
+    first: tuple[int, int] | None
+
+
+class Facts(TypedDict):
+    """The sizes of a state."""
+
+    state: int
+    nodes: int
+    ops: int
+    kernels: int
+
+
+class FactsMessage(Facts):
+    """Sizes alone."""
+
+    type: Literal["facts"]
+
+
+class StateMessage(Facts):
+    """A state with its graph."""
+
+    type: Literal["state"]
+    graph: GraphPayload
+
+
+class Printed(TypedDict):
+    """A module as text, and for each node the line that binds it, from 1."""
+
+    text: str
+    lines: bytes
+
+
+class TextMessage(Printed):
+    """A state as text."""
+
+    type: Literal["text"]
+    state: int
+
+
+class SidesMessage(TypedDict):
+    """The text of both modules in the Workbench's picture."""
+
+    type: Literal["text"]
+    seq: int
+    sides: list[Printed]
+
+
+class CountsMessage(TypedDict):
+    """The number of nodes with each mark, from one state to another."""
+
+    type: Literal["counts"]
+    before: int
+    after: int
+    counts: dict[Mark, int]
+
+
+class DiffMessage(TypedDict):
+    """The difference between two states."""
+
+    type: Literal["diff"]
+    before: int
+    after: int
+    counts: dict[Mark, int]
+    diff: DiffPayload
+
+
+class Place(TypedDict):
+    """The nodes that a followed node is in one state; `sure` is the least sure link into it."""
+
+    state: int
+    step: int
+    ids: list[int]
+    ops: list[str]
+    kernels: list[str]
+    sure: str
+
+
+class LineageMessage(TypedDict):
+    """One node through the whole trace."""
+
+    type: Literal["lineage"]
+    state: int
+    node: int
+    places: list[Place]
+
+
+class LostMessage(TypedDict):
+    """The reason why a wish could not be answered."""
+
+    type: Literal["lost"]
+    wish: list[str | int]
+    text: str
+
+
+class ShowMessage(TypedDict):
+    """Bring nodes into view."""
+
+    type: Literal["show"]
+    ids: list[int]
+
+
+class ShowSideMessage(ShowMessage):
+    """Bring nodes of one side into view."""
+
+    side: Literal["before", "after"]
+
+
+# -- the Workbench
+
+
+class FieldSpec(TypedDict):
+    """An option of a pass or a key of PassContext's config, with its default as typed."""
+
+    name: str
+    type: str
+    kind: str
+    default: str
+    required: bool
+
+
+class PassChoice(TypedDict):
+    """A pass that can be added."""
+
+    name: str
+    doc: str
+    opt_level: int | None
+    locked: str
+    reason: str
+    ours: bool
+    options: list[FieldSpec]
+
+
+class Catalog(TypedDict, total=False):
+    """Everything that can be chosen."""
+
+    passes: list[PassChoice]
+    settings: list[FieldSpec]
+
+
+class PassOfList(TypedDict):
+    """A pass with a switch."""
+
+    name: str
+    enabled: bool
+    locked: bool
+    reason: str
+    doc: str
+
+
+class PassState(PassOfList, total=False):
+    """A pass of our own pipeline, or of the compiler's."""
+
+    opt_level: int | None
+    "the least one at which the compiler runs it"
+    text: str
+    options: dict[str, str]
+    "as typed"
+    status: str
+    message: str
+    seconds: float
+    nodes: int
+    kernels: int
+    added: int
+    merged: int
+    split: int
+    removed: int
+    changed: int
+
+
+class ContextState(TypedDict, total=False):
+    """The PassContext."""
+
+    opt_level: int
+    disabled: list[str]
+    required: list[str]
+    options: dict[str, str]
+    toggles: list[PassState]
+
+
+class PresetState(TypedDict):
+    """A preset; `own` is one of the user's."""
+
+    name: str
+    doc: str
+    own: bool
+
+
+class Refused(TypedDict):
+    """A text that was typed into a field and not taken, and the reason."""
+
+    form: str
+    field: str
+    text: str
+
+
+class StateCounts(TypedDict, total=False):
+    """Kernels and nodes of both sides, and the number of nodes with each mark."""
+
+    before_kernels: int
+    after_kernels: int | None
+    before_nodes: int
+    after_nodes: int | None
+    kept: int
+    changed: int
+    removed: int
+    added: int
+    merged: int
+    split: int
+
+
+class RowOfList(TypedDict):
+    """A configuration to measure."""
+
+    id: int
+    config: str
+    status: str
+    "as in measure/status.py, or under way"
+    current: bool
+
+
+class RowState(RowOfList, total=False):
+    """A measured configuration."""
+
+    target: str
+    message: str
+    said: str
+    "the sentence of a row that failed"
+    kernels: int | None
+    functions: int | None
+    median_us: float | None
+    q1_us: float | None
+    q3_us: float | None
+    samples: int
+
+
+class Headline(TypedDict, total=False):
+    """The conclusion from the rows, and the configuration that the present one can be raced against."""
+
+    text: str
+    rival: str
+    raced: bool
+
+
+class BuildState(TypedDict, total=False):
+    """The compiler's own build at this opt level; `why` are sentences, once they were asked for."""
+
+    kernels: int
+    failed: str
+    opt_level: int
+    why: list[str]
+    listing: bool
+
+
+class State(Status, total=False):
+    """The state of the Workbench."""
+
+    title: str
+    notes: list[str]
+    "repairs and assumptions of the loading"
+    dialect: str
+    entries: list[str]
+    entry: str
+    tvm: str
+    target: str
+    mode: Literal["pipeline", "context"]
+    passes: list[PassState]
+    context: ContextState
+    presets: list[PresetState]
+    presets_note: str
+    refused: Refused | None
+    preview: str | None
+    "the pass whose effect is shown although it is not chosen"
+    step: int
+    counts: StateCounts
+    rows: list[RowState]
+    headline: Headline
+    build: BuildState
+    code: str
+    pipeline_text: str
+
+
+class Effect(TypedDict):
+    """The effect of a pass that was tried: differences of counts."""
+
+    name: str
+    status: str
+    message: str
+    seconds: float
+    level: int | None
+    nodes: int | None
+    ops: int | None
+    kernels: int | None
+    counts: dict[Mark, int]
+
+
+class Exploration(TypedDict, total=False):
+    """The passes that were tried on the module after a step."""
+
+    here: str
+    index: int
+    rows: list[Effect]
+    total: int
+    running: bool
+    error: str
+
+
+class Traits(TypedDict, total=False):
+    """The traits of the widgets that hold JSON, by name."""
+
+    graph: GraphPayload
+    before: GraphPayload
+    after: GraphPayload
+    diff: DiffPayload
+    overlay_state: OverlayState
+    panels: Panels
+    marks: Marks
+    status: Status
+    blocks: list[Block]
+    plots: list[Block]
+    kernels_tab: list[Block]
+    waterfall_tab: list[Block]
+    ablation_tab: list[Block]
+    shown: Answer
+    listing: Listing
+    checks: dict[str, CheckState]
+    state: State
+    catalog: Catalog
+    exploration: Exploration
+
+
+ToPage = (
+    FactsMessage
+    | StateMessage
+    | TextMessage
+    | SidesMessage
+    | CountsMessage
+    | DiffMessage
+    | LineageMessage
+    | LostMessage
+    | ShowMessage
+    | ShowSideMessage
+)

@@ -1,0 +1,99 @@
+"""The requests of an inspector's page: done in a background thread, in the order in which they came."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import traitlets
+
+from workbench.errors import WorkbenchError
+from workbench.widgets.background import Background, Busy, Task
+from workbench.widgets.messages import Cancel, Handlers, Message, Set
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from workbench.widgets.fusion.inspector import FusionInspector
+    from workbench.widgets.page_types import Status
+    from workbench.widgets.patterns.inspector import PatternInspector
+
+
+class Requests:
+    """Reads the messages of a page, and handles them one after the other.
+
+    Parameters
+    ----------
+    view
+        Its `status` shows the request under way and the reason why one failed.
+    handlers
+        The function for each message; a WorkbenchError of a function is shown, and nothing has changed then.
+    """
+
+    def __init__(self, view: FusionInspector | PatternInspector, handlers: Handlers) -> None:
+        self._view = view
+        self._handlers = handlers.on(Cancel, lambda _: view.cancel())
+        self._lock = threading.RLock()
+        self._waiting: deque[Message] = deque()
+        self.work = Background(f"workbench-{type(view).__name__}", self.show_failure, self.show_busy)
+        view.on_msg(self._receive)
+
+    def cancel(self) -> None:
+        """Stop the request under way and drop those that wait; the picture stays."""
+        self._waiting.clear()
+        self.work.cancel()
+        self.show(busy=None)
+
+    def show(self, **status: Unpack[Status]) -> None:
+        """Change the status on the page."""
+        with self._lock:
+            shown: Status = {**self._view.status, **status}
+            self._view.status = shown
+
+    def show_busy(self, busy: Busy | None) -> None:
+        """Show the work under way; None at its end."""
+        self.show(busy=busy)
+
+    def show_failure(self, error: Exception) -> None:
+        """Show an error of background work."""
+        words = str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
+        self.show(busy=None, error={"title": "That failed", "text": words})
+
+    def _receive(self, _: Any, content: object, __: Any) -> None:
+        try:
+            message = self._handlers.read(content)
+        except WorkbenchError as error:
+            self._refuse(error)
+            return
+        if isinstance(message, Cancel):
+            self._handlers.run(message)
+        elif message is not None:
+            self._put(message)
+            # a request in the queue is done although a newer one replaces the task
+            self.work.submit(self._run)
+
+    def _put(self, message: Message) -> None:
+        """Keep every click; of a field that is set again before its turn, only the newest value."""
+        with self._lock:
+            last = self._waiting[-1] if self._waiting else None
+            if isinstance(message, Set) and isinstance(last, Set) and message.name == last.name:
+                self._waiting.pop()
+            self._waiting.append(message)
+
+    def _run(self, task: Task) -> None:
+        while not task.cancelled():
+            with self._lock:
+                if not self._waiting:
+                    return
+                message = self._waiting.popleft()
+            self.show(error=None)
+            task.report("Working", at_once=True)
+            try:
+                self._handlers.run(message)
+            except (WorkbenchError, traitlets.TraitError) as error:
+                self._refuse(error)
+
+    def _refuse(self, error: Exception) -> None:
+        """Show on the page what was wrong; everything stays as it was."""
+        self.show(error={"title": "That cannot be done", "text": str(error)})
