@@ -13,7 +13,7 @@ MIB = 1 << 20
 
 
 def in_child(program: str) -> str:
-    lines = "from workbench.worker import memory\nMIB = 1 << 20\n" + program
+    lines = "from workbench.worker import limits as memory\nMIB = 1 << 20\n" + program
     return subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True).stdout.strip()
 
 

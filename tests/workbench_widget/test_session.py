@@ -13,7 +13,6 @@ from workbench_widget.driving import MERGE, PIPELINE
 import workbench as wb
 from workbench.errors import WorkbenchError
 from workbench.pipeline.run import Runner
-from workbench.widgets import messages
 from workbench.widgets.background import Background
 from workbench.widgets.workbench.choice import Choice, History
 from workbench.widgets.workbench.drawing import Setup
@@ -123,10 +122,6 @@ def test_progress_of_one_part_does_not_hide_that_of_another(session, page):
     assert page.state["busy"]["what"] == "Building"
     rows(None)
     assert page.state["busy"] is None
-
-
-def test_every_message_has_a_function(bench):
-    assert set(bench._messages) == set(messages.FIELDS)
 
 
 def test_control_of_an_unknown_tab_is_refused(bench):

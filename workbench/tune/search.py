@@ -1,4 +1,4 @@
-"""Which candidate next: all of a small space, or what Optuna suggests. Nothing here knows what a candidate is."""
+"""Choose the next candidate: every one of a small space, or the suggestions of Optuna. A candidate is only its choices here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.tune.space import Assignment, Space
 
 
 def load_in_background() -> None:
-    """Begin to load it, in a thread: that takes as long as some candidates do, and the first needs none of it.
+    """Begin to load Optuna in a thread: that takes as long as some candidates do, and the first candidates do not need it.
 
     Raises
     ------
@@ -69,22 +69,23 @@ Point = tuple[int, ...]
 
 
 class Search(Protocol):
-    """What chooses. It is told of each candidate that it gave, and of those that others tried.
+    """A strategy that chooses candidates.
 
-    Several may be asked for before the first is told of: they are given once all the same.
+    `tell` reports the candidates that it gave and those that others tried. Several may be asked for before the first is
+    reported; each is given once.
     """
 
     def ask(self) -> dict[str, Any] | None:
-        """The next candidate, never one that it gave or was told of; None when there is no other."""
+        """Return the next candidate, never one that it gave or that was reported; None when there is no other."""
         ...
 
     def tell(self, chosen: Assignment, costs: Costs | None) -> None:
-        """What came of a candidate: values to make small, or None where it may not win."""
+        """Report a candidate: the values to make small, or None where it may not win."""
         ...
 
 
 def search(space: Space, objectives: int, seed: int, method: str = "auto") -> Search:
-    """The strategy for a space.
+    """Return the strategy for a space.
 
     Parameters
     ----------
@@ -195,13 +196,13 @@ class Guided:
 
     @cached_property
     def _study(self) -> Any:
-        return self._made()
+        return self._create_study()
 
-    def _made(self) -> Any:
+    def _create_study(self) -> Any:
         # another study draws other numbers, and the same ones each time the search is repeated
         seed = self._random.randrange(1 << 32)
         sampler = self._optuna.samplers.TPESampler(seed=seed, multivariate=True)
-        # it says that it was made; whoever tunes has a better progress to look at
+        # Optuna logs that it made a study; the run has a progress of its own
         logging, before = self._optuna.logging, self._optuna.logging.get_verbosity()
         logging.set_verbosity(logging.WARNING)
         try:
@@ -221,16 +222,16 @@ class Guided:
             point = self._first.pop(0)
             if self._new(point):
                 return point
-        point = None if self._near else self._suggested()
+        point = None if self._near else self._suggest()
         self._near = max(0, self._near - 1)
         return self._unseen() if point is None else point
 
     def _new(self, point: Point) -> bool:
         return point not in self._told and point not in self._given
 
-    def _suggested(self) -> Point | None:
+    def _suggest(self) -> Point | None:
         """What the estimator suggests, if it is new."""
-        self._taught()
+        self._teach_new()
         trial = self._study.ask(self._choices)
         point = tuple(trial.params[knob.name] for knob in self._points.knobs)
         if not self._new(point):
@@ -270,8 +271,8 @@ class Guided:
         self._given.discard(point)
         self._untaught.append(point)
 
-    def _taught(self) -> None:
-        """Tell the study what it was not told yet: it costs time, and only who asks the study needs it."""
+    def _teach_new(self) -> None:
+        """Report new trials to the study. It costs time, so it is done only before the study is asked."""
         untaught, self._untaught = self._untaught, []
         if self._known + len(untaught) > STUDY_TRIALS:
             self._forget()
@@ -297,7 +298,7 @@ class Guided:
     def _forget(self) -> None:
         quarter = STUDY_TRIALS // 4
         kept = dict.fromkeys((*self._good()[:quarter], *list(self._told)[-quarter:]))
-        self._study, self._asked, self._known = self._made(), {}, len(kept)
+        self._study, self._asked, self._known = self._create_study(), {}, len(kept)
         for point in kept:
             self._add(point, self._told[point])
 

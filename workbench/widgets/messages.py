@@ -330,17 +330,3 @@ def _fits(value: object, wanted: Any) -> bool:
         return any(_fits(value, each) for each in get_args(wanted))
     # True is an int for isinstance
     return type(value) is wanted
-
-
-WORKBENCH = (
-    *(Toggle, ToggleContext, OptLevel, Mode, Preset, Entry, SavePreset, DeletePreset, Add, Duplicate, Remove, Option),
-    *(Setting, Explore, Preview, Check, Step, Move, Text, Measure, Race, Build, Tab, Act, Set, Cancel, Undo, Redo),
-    ClearRows,
-)
-
-
-def read(content: object) -> tuple[str, dict[str, Any]] | None:
-    """Return the kind and the fields of a message to the Workbench; None for one that it does not handle."""
-    kinds = {each.type_name(): each for each in WORKBENCH}
-    kind = content.get("type") if isinstance(content, dict) else None
-    return (kind, vars(parse(kinds[kind], content))) if isinstance(kind, str) and kind in kinds else None

@@ -6,7 +6,6 @@ a widget; its panels are the tabs that Python fills.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from workbench.widgets import messages
 from workbench.widgets.background import Background, Busy, Task, wait_all
 from workbench.widgets.base import Shown
 from workbench.widgets.graph.compare import Comparison
+from workbench.widgets.messages import Handlers
 from workbench.widgets.payload import packed
 from workbench.widgets.stepper.trace_states import printed
 from workbench.widgets.workbench import page_state
@@ -111,7 +111,7 @@ class Workbench(Comparison):
         self._panels: dict[str, Panel] = {
             panel.name: panel(self.session, self._live_page) for panel in (KernelsPanel, WaterfallPanel, AblationPanel)
         }
-        self._messages = self._message_table()
+        self._handlers = self._handlers_of(self.session)
 
     # -- the Python interface
 
@@ -293,47 +293,45 @@ class Workbench(Comparison):
 
     # -- messages of the page
 
-    def _message_table(self) -> Mapping[str, Callable[..., None]]:
-        """Return the function for each message of `messages.FIELDS`; its fields are the arguments."""
-        session, choose = self.session, self.session.choose
-        return {
-            "toggle": lambda index, enabled: choose(self.choice.toggled(index, enabled)),
-            "move": lambda index, to: choose(self.choice.moved(index, to)),
-            "duplicate": lambda index: choose(self.choice.duplicated(index)),
-            "remove": lambda index: choose(self.choice.removed(index)),
-            "add": session.add,
-            "option": session.set_option,
-            "mode": lambda value: choose(self.choice.with_mode(value)),
-            "opt_level": lambda value: choose(self.choice.with_opt_level(value)),
-            "toggle_context": session.toggle_context,
-            "setting": session.set_setting,
-            "undo": session.undo,
-            "redo": session.redo,
-            "preset": session.use_preset,
-            "save_preset": session.save_preset,
-            "delete_preset": session.delete_preset,
-            "entry": self.use_entry,
-            "step": session.drawing.show_step,
-            "text": self._send_text,
-            "measure": self.measure,
-            "race": self.race,
-            "clear_rows": session.measurements.clear,
-            "build": session.explain_build,
-            "check": session.check,
-            "explore": session.explore,
-            "preview": session.preview,
-            "cancel": self.cancel,
-            "tab": self._show_tab,
-            "act": lambda what, arg: self._panel_of(what).act(what, arg),
-            "set": lambda name, value: self._panel_of(name).enter(name, value),
-        }
+    def _handlers_of(self, session: Session) -> Handlers:
+        """Return the function for each message of the page."""
+        choose, drawing = session.choose, session.drawing
+        return (
+            Handlers()
+            .on(messages.Toggle, lambda m: choose(self.choice.toggled(m.index, m.enabled)))
+            .on(messages.Move, lambda m: choose(self.choice.moved(m.index, m.to)))
+            .on(messages.Duplicate, lambda m: choose(self.choice.duplicated(m.index)))
+            .on(messages.Remove, lambda m: choose(self.choice.removed(m.index)))
+            .on(messages.Add, lambda m: session.add(m.name, m.index))
+            .on(messages.Option, lambda m: session.set_option(m.index, m.name, m.text))
+            .on(messages.Mode, lambda m: choose(self.choice.with_mode(m.value)))
+            .on(messages.OptLevel, lambda m: choose(self.choice.with_opt_level(m.value)))
+            .on(messages.ToggleContext, lambda m: session.toggle_context(m.name, m.enabled))
+            .on(messages.Setting, lambda m: session.set_setting(m.name, m.text))
+            .on(messages.Undo, lambda _: session.undo())
+            .on(messages.Redo, lambda _: session.redo())
+            .on(messages.Preset, lambda m: session.use_preset(m.name))
+            .on(messages.SavePreset, lambda m: session.save_preset(m.name))
+            .on(messages.DeletePreset, lambda m: session.delete_preset(m.name))
+            .on(messages.Entry, lambda m: self.use_entry(m.name))
+            .on(messages.Step, lambda m: drawing.show_step(m.index))
+            .on(messages.Text, lambda m: self._send_text(m.seq))
+            .on(messages.Measure, lambda _: self.measure())
+            .on(messages.Race, lambda _: self.race())
+            .on(messages.ClearRows, lambda _: session.measurements.clear())
+            .on(messages.Build, lambda _: session.explain_build())
+            .on(messages.Check, lambda _: session.check())
+            .on(messages.Explore, lambda m: session.explore(m.index))
+            .on(messages.Preview, lambda m: session.preview(m.name))
+            .on(messages.Cancel, lambda _: self.cancel())
+            .on(messages.Tab, lambda m: self._show_tab(m.name))
+            .on(messages.Act, lambda m: self._panel_of(m.what).act(m.what, m.arg))
+            .on(messages.Set, lambda m: self._panel_of(m.name).enter(m.name, m.value))
+        )
 
-    def _receive(self, _: Any, message: Any, __: Any) -> None:
+    def _receive(self, _: Any, content: object, __: Any) -> None:
         try:
-            found = messages.read(message)
-            if found is not None:
-                kind, fields = found
-                self._messages[kind](**fields)
+            self._handlers.run(self._handlers.read(content))
         except WorkbenchError as error:
             self.session.reports.fail("That cannot be done", str(error))
 
