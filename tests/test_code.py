@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 import workbench as wb
 from workbench.dialects.registry import dialect as door
+from workbench.dialects.registry import known_dialect
 
 SMALL: dict[str, dict[str, int]] = {
     "attention": {"seq": 8, "heads": 2, "head": 4},
@@ -85,10 +85,10 @@ def test_passes_of_ours_are_imported_and_no_others(dialect: str, tmp_path: Path)
 
 
 def test_the_passes_of_ours_that_code_knows_are_those_there_are(dialect: str) -> None:
-    words = importlib.import_module(f"workbench.dialects.{dialect}.code")
+    words = known_dialect(dialect).code(False)
     ours = {info.name for info in wb.passes(dialect) if info.ours}
     # the code of a trace has BindParams as a function of its own
-    assert set(words.OURS) == ours - {"BindParams"}
+    assert set(words.ours) == ours - {"BindParams"}
 
 
 def test_options_switches_and_levels_are_kept(dialect: str, tmp_path: Path) -> None:

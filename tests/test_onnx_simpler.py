@@ -33,7 +33,7 @@ def test_computed_settings_load_and_give_the_models_outputs(dialect, make, batch
 
 def refusing(dialect, operator):
     """The dialect's importer, which refuses an operator besides."""
-    convert = importer("onnx", dialect).workload
+    convert = importer("onnx", dialect)
 
     def workload(model, name, inputs):
         if any(node.op_type == operator for node in model.graph.node):

@@ -19,7 +19,7 @@ from tvm import relay
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import workbench as wb
-from workbench.samples.relay._build import Builder
+from workbench.samples._relay import RelayBuilder
 
 DATA = Path(__file__).parents[2] / "notebooks" / "data"
 OPT_LEVEL = 2
@@ -41,8 +41,8 @@ CONDITIONS = ("tvm", "device", "cpu", "threads", "measured_at")
 
 def context(image: int = 28, channels: int = 16, classes: int = 10) -> wb.Workload:
     """A block with global context, as GCNet has it: the mean over the image, through a convolution, is added to each pixel."""
-    b = Builder()
-    data = relay.var("data", shape=(1, 3, image, image), dtype="float32")
+    b = RelayBuilder()
+    data = b.input("data", (1, 3, image, image))
     x = _conv(data, b.weight("stem_weight", channels, 3, 3, 3, scale=0.5), 3)
     gamma, beta = b.scale("gamma", channels), b.weight("beta", channels)
     mean, var = b.weight("mean", channels), b.scale("var", channels)
@@ -51,7 +51,7 @@ def context(image: int = 28, channels: int = 16, classes: int = 10) -> wb.Worklo
     pixel = _conv(pixel, b.weight("context_weight", channels, channels, 1, 1, scale=0.5), 1)
     x = relay.nn.relu(relay.add(x, pixel))
     x = relay.nn.dense(relay.mean(x, axis=[2, 3]), b.weight("fc_weight", classes, channels, scale=0.5))
-    module, params = b.finish([data], relay.nn.softmax(relay.nn.bias_add(x, b.weight("fc_bias", classes))))
+    module, params = b.finish(relay.nn.softmax(relay.nn.bias_add(x, b.weight("fc_bias", classes))))
     return wb.load((module, params), name="context")
 
 

@@ -409,3 +409,29 @@ class Converter(Protocol):
             Names its importer: `onnx`, `tflite`.
         """
         ...
+
+
+@dataclass(frozen=True)
+class Source:
+    """Something to load, and what was given with it."""
+
+    given: Any
+    path: Path | None
+    "the file that it names, if it names one"
+    params: Mapping[str, Any] | None
+    name: str | None
+    inputs: Any
+    "shapes, or example arrays, of a model's inputs: by name or in order"
+    converter: Converter
+
+
+class Reader(Protocol):
+    """Reads one kind of source; `readers.READERS` lists the readers in the order in which they are asked."""
+
+    def accepts(self, source: Source) -> bool:
+        """Return whether `read` takes the source."""
+        ...
+
+    def read(self, source: Source) -> Workload:
+        """Return a Workload of the source; raises LoadError where it is damaged."""
+        ...

@@ -1,6 +1,6 @@
-"""Which dialects there are, which one an object belongs to, and which one this environment's TVM can run.
+"""Readers of programs: `load` asks each of READERS in order, and the first that accepts a source reads it.
 
-A dialect is found by what the user's object is, never by importing a TVM to look.
+No TVM is imported to look: a reader decides by what the object or the file is.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Any
 
 from workbench.dialects.base import GraphOnly, Workload
 from workbench.dialects.entries import Shapes, chosen, only_entry
-from workbench.dialects.facets import Converter
+from workbench.dialects.facets import Converter, Reader, Source
 from workbench.dialects.importers.converting import Inputs
+from workbench.dialects.importers.files import READERS as IMPORTED_READERS
 from workbench.dialects.importers.files import SUFFIXES as IMPORTED
-from workbench.dialects.importers.files import converted, imported
+from workbench.dialects.importers.files import converted
 from workbench.dialects.registry import WHERE, dialect_here, installed
 from workbench.errors import LoadError, ParseError, reason
 
@@ -94,7 +95,9 @@ def _loaded(
         from workbench.dialects.importers.params import read_params
 
         params = read_params(Path(params))
-    loaded = _program(source, None if params is None else _by_name(params), name, inputs, converter)
+    given = None if params is None else _by_name(params)
+    thing = Source(source, _as_path(source), given, name, inputs, converter)
+    loaded = next(reader for reader in READERS if reader.accepts(thing)).read(thing)
     if external:
         loaded.notes.append(
             f"{len(external)} external modules of the export are left out: their code cannot be built here"
@@ -112,28 +115,45 @@ def _by_name(params: Params) -> dict[str, Any]:
     return {str(name): value for name, value in found.items()}
 
 
-def _program(
-    source: Any, params: Mapping[str, Any] | None, name: str | None, inputs: Inputs, converter: Converter
-) -> Workload:
-    path = _as_path(source)
-    found = imported(source, path, params, name, inputs, converter)
-    if found is not None:
-        return found
-    if inputs:
+class Text:
+    """Text that TVM printed or JSON that it wrote, given as it is or in a file."""
+
+    def accepts(self, source: Source) -> bool:
+        return source.path is not None or isinstance(source.given, str)
+
+    def read(self, source: Source) -> Workload:
+        _refuse_inputs(source)
+        path = source.path
+        text, name = (source.given, "text") if path is None else (_file_text(path), path.stem)
+        return _read(path, text, source.params, source.name or name, source.converter)[0]
+
+
+class Module:
+    """An object of TVM's: an IRModule or a function."""
+
+    def accepts(self, source: Source) -> bool:  # noqa: ARG002  the last reader; it refuses in its own words
+        return True
+
+    def read(self, source: Source) -> Workload:
+        _refuse_inputs(source)
+        if "tvm" in sys.modules:
+            workload = dialect_here().frontend.load(source.given, source.params, source.name or "main")
+            if workload is not None:
+                return workload
+        raise LoadError(
+            f"a {type(source.given).__name__} is not something to load; give an IRModule, a Function, (module, params), text, or a path ending in {', '.join(SUFFIXES)}"
+        )
+
+
+READERS: tuple[Reader, ...] = (*IMPORTED_READERS, Text(), Module())
+"in the order in which they are asked; the first that accepts a source reads it"
+
+
+def _refuse_inputs(source: Source) -> None:
+    if source.inputs:
         raise LoadError(
             "inputs are shapes that a model of another framework leaves open; give the sizes of this program with shapes="
         )
-    if path is not None:
-        return _read(path, _file_text(path), params, name or path.stem, converter)[0]
-    if isinstance(source, str):
-        return _read(None, source, params, name or "text", converter)[0]
-    if "tvm" in sys.modules:
-        workload = dialect_here().frontend.load(source, params, name or "main")
-        if workload is not None:
-            return workload
-    raise LoadError(
-        f"a {type(source).__name__} is not something to load; give an IRModule, a Function, (module, params), text, or a path ending in {', '.join(SUFFIXES)}"
-    )
 
 
 def load_all(

@@ -1,21 +1,37 @@
-"""Example workloads, built with each dialect's own builder: the graphs of the questions, and some to learn and test on."""
+"""Example workloads: the graphs of the questions, and some to learn and test on.
+
+A sample is a module with `build`, written once over the builder of `_builder.py`, and a line in SAMPLES.
+"""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+from collections.abc import Callable
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.registry import dialect, installed
+from workbench.dialects.registry import dialect as dialect_named
+from workbench.dialects.registry import installed
 from workbench.errors import LoadError, UnknownName
 from workbench.graph.nodes import DIALECTS
+from workbench.samples import attention, bert, branches, chain, conv_bias_batch_norm, mlp, parallel_cast, resnet18
+from workbench.samples._builder import Builder, Built
+
+SAMPLES: dict[str, Callable[..., Built]] = {
+    "attention": attention.build,
+    "bert": bert.build,
+    "branches": branches.build,
+    "chain": chain.build,
+    "conv_bias_batch_norm": conv_bias_batch_norm.build,
+    "mlp": mlp.build,
+    "parallel_cast": parallel_cast.build,
+    "resnet18": resnet18.build,
+}
 
 
 def names(dialect: str | None = None) -> list[str]:
     """The samples there are for a dialect, by default the one that this environment's TVM runs."""
-    folder = importlib.import_module(f"{__name__}.{_known(dialect)}")
-    return sorted(module.name for module in pkgutil.iter_modules(folder.__path__) if not module.name.startswith("_"))
+    _known(dialect)
+    return list(SAMPLES)
 
 
 def load(name: str, *, dialect: str | None = None, **options: Any) -> Workload:
@@ -36,16 +52,12 @@ def load(name: str, *, dialect: str | None = None, **options: Any) -> Workload:
     where = _known(dialect)
     if name not in names(where):
         raise UnknownName(f"{where} sample", name, names(where))
-    module = importlib.import_module(f"{__name__}.{where}.{name}")
+    builder = _builder_of(where)
     try:
-        built, params = module.build(**options)
+        module, params = SAMPLES[name](builder, **options)
     except (TypeError, ValueError) as error:
         raise LoadError(f"the sample {name} cannot be built so: {error}") from None
-    return _loaded(where, built, params, name)
-
-
-def _loaded(where: str, module: Any, params: dict[str, Any], name: str) -> Workload:
-    workload = dialect(where).frontend.load(module, params, name)
+    workload = dialect_named(where).frontend.load(module, params, name)
     assert workload is not None, "a sample builds an IRModule"
     return workload
 
@@ -59,3 +71,14 @@ def _known(name: str | None) -> str:
     if found not in DIALECTS:
         raise UnknownName("dialect", found, DIALECTS)
     return found
+
+
+def _builder_of(dialect: str) -> Builder:
+    """Return an empty builder of a dialect; it imports TVM."""
+    if dialect == "relay":
+        from workbench.samples._relay import RelayBuilder
+
+        return RelayBuilder()
+    from workbench.samples._relax import RelaxBuilder
+
+    return RelaxBuilder()

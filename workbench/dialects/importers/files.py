@@ -1,14 +1,13 @@
-"""What people bring from elsewhere: other frameworks' files and objects, and what a compiler left."""
+"""Readers of other frameworks' files and objects, of saved graphs and of a graph executor's JSON."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import GraphOnly, Workload
-from workbench.dialects.facets import Converter, Importer
+from workbench.dialects.facets import Importer, Reader, Source
 from workbench.dialects.importers import executor_json, onnx_model, onnx_simpler, tflite_model, torch_model
 from workbench.dialects.importers.converting import Inputs
 from workbench.dialects.registry import known_dialect
@@ -21,55 +20,74 @@ SUFFIXES = (".onnx", ".tflite")
 "of files that another framework wrote, and that are read"
 
 
-_READERS = {"onnx": onnx_model.read, "tflite": tflite_model.read}
+_OPENED = {"onnx": onnx_model.read, "tflite": tflite_model.read}
 
 
-def imported(
-    source: Any,
-    path: Path | None,
-    params: Mapping[str, Any] | None,
-    name: str | None,
-    inputs: Inputs,
-    converter: Converter,
-) -> Workload | None:
-    """A Workload of what another framework made or a compiler left; None for everything else.
+class TorchFile:
+    """A file of PyTorch's, which can run code when it is opened."""
 
-    Parameters
-    ----------
-    path
-        The file that `source` names, if it names one.
-    inputs
-        Shapes, or example arrays, of the model's inputs: by name or in order.
-    converter
-        Makes TVM's objects of files, and of models that were read from files.
-    """
-    found = (
-        _from_file(path, name, inputs, converter) if path is not None else _from_object(source, name, inputs, converter)
-    )
-    if found is not None and params:
-        found.params.update(params)
-    return found
+    def accepts(self, source: Source) -> bool:
+        return source.path is not None and source.path.suffix.lower() in torch_model.SUFFIXES
+
+    def read(self, source: Source) -> Workload:
+        assert source.path is not None
+        torch_model.refuse_file(source.path)
 
 
-def _from_file(path: Path, name: str | None, inputs: Inputs, converter: Converter) -> Workload | None:
-    suffix, called = path.suffix.lower(), name or path.stem
-    if suffix in torch_model.SUFFIXES:
-        torch_model.refuse_file(path)
-    if suffix in SUFFIXES:
-        return converter.model(suffix[1:], path, called, inputs)
-    if suffix != ".json":
-        return None
+class Model:
+    """A model of another framework: its file, or its object."""
+
+    def accepts(self, source: Source) -> bool:
+        return _format(source) is not None
+
+    def read(self, source: Source) -> Workload:
+        format, path = _format(source), source.path
+        assert format is not None
+        given, name = (source.given, type(source.given).__name__) if path is None else (path, path.stem)
+        return _with_params(source.converter.model(format, given, source.name or name, source.inputs), source)
+
+
+class Picture:
+    """JSON of a graph without a module: one that was saved here, or that of TVM's graph executor."""
+
+    def accepts(self, source: Source) -> bool:
+        text = _json_text(source)
+        if FORMAT in text[:200]:
+            return True
+        try:
+            return '"arg_nodes"' in text and executor_json.is_executor_graph(parse(text))
+        except Damaged:
+            return True
+
+    def read(self, source: Source) -> Workload:
+        name = source.name or ("graph" if source.path is None else source.path.stem)
+        return _with_params(_picture(_json_text(source), name), source)
+
+
+READERS: tuple[Reader, ...] = (TorchFile(), Model(), Picture())
+"of models and graphs from elsewhere, in the order in which they are asked"
+
+
+def _with_params(workload: Workload, source: Source) -> Workload:
+    workload.params.update(source.params or {})
+    return workload
+
+
+def _json_text(source: Source) -> str:
+    """Return the JSON of a source; "" where it is something else or cannot be read, which the reader of text reports."""
+    if source.path is None:
+        return source.given if isinstance(source.given, str) and source.given.lstrip().startswith("{") else ""
     try:
-        return _picture(path.read_text(encoding="utf-8"), called)
+        return source.path.read_text(encoding="utf-8") if source.path.suffix.lower() == ".json" else ""
     except (OSError, UnicodeDecodeError):
-        return None  # said where all other text is read
+        return ""
 
 
-def _from_object(source: Any, name: str | None, inputs: Inputs, converter: Converter) -> Workload | None:
-    if isinstance(source, str):
-        return _picture(source, name or "graph") if source.lstrip().startswith("{") else None
-    kind = _kind(source)
-    return None if kind is None else converter.model(kind, source, name or type(source).__name__, inputs)
+def _format(source: Source) -> str | None:
+    if source.path is None:
+        return None if isinstance(source.given, str) else _kind(source.given)
+    suffix = source.path.suffix.lower()
+    return suffix[1:] if suffix in SUFFIXES else None
 
 
 def _kind(source: Any) -> str | None:
@@ -84,7 +102,7 @@ def _kind(source: Any) -> str | None:
 
 def converted(format: str, dialect: str, source: Any, name: str, inputs: Inputs) -> Workload:
     """Convert a model by the importer of a format for a dialect."""
-    model = _READERS[format](source) if isinstance(source, Path) else source
+    model = _OPENED[format](source) if isinstance(source, Path) else source
     try:
         convert = importer(format, dialect)
         return onnx_simpler.workload(convert, model, name, inputs) if format == "onnx" else convert(model, name, inputs)
@@ -97,22 +115,18 @@ def importer(format: str, dialect: str) -> Importer:
     return known_dialect(dialect).importer(format)
 
 
-def _picture(text: str, name: str) -> Workload | None:
-    """What JSON shows that is no module: a graph executor's graph, or a graph that was saved here."""
+def _picture(text: str, name: str) -> Workload:
+    """Return a graph executor's graph, or a graph that was saved here."""
     if FORMAT in text[:200]:
         graph = Graph.from_json(text)
         return GraphOnly(
             graph,
             f"{name} is a saved graph, so it can be looked at and not changed or built; load the module it was made of",
         )
-    if '"arg_nodes"' not in text:
-        return None
     try:
         data = parse(text)
     except Damaged as error:
         raise LoadError(
             f"{name} begins as a graph of TVM's graph executor and is damaged ({error}); save lib.get_graph_json() again"
         ) from None
-    if not executor_json.is_executor_graph(data):
-        return None
     return GraphOnly(executor_json.build_graph(data, name), f"{name} {executor_json.WHY}", [executor_json.NOTE])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from workbench.errors import LoadError
 
@@ -18,7 +18,7 @@ SUFFIXES = (".pt", ".pth", ".pt2", ".ts", ".torchscript")
 "of files that hold pickles"
 
 
-def refuse_file(path: Path) -> None:
+def refuse_file(path: Path) -> NoReturn:
     """Raise the LoadError that says what to do with a file of PyTorch's."""
     raise LoadError(
         f"{path.name} may run code of whoever made it when it is opened, so it is not; if you trust it, open it with torch yourself and "

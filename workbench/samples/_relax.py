@@ -1,0 +1,143 @@
+"""The samples' builder for Relax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.relax import op
+
+from workbench.dialects import compat
+from workbench.samples._builder import Weights
+
+
+class RelaxBuilder(Weights):
+    """Writes a `main` that binds each operator to a variable; its parameters are the inputs, then the weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.block = relax.BlockBuilder()
+        self.inputs: list[relax.Var] = []
+        self.weights: list[relax.Var] = []
+        self.function, self.dataflow = ExitStack(), ExitStack()
+        self.started = False
+
+    def input(self, name: str, shape: tuple[int, ...], dtype: str = "float32") -> relax.Var:
+        self.inputs.append(relax.Var(name, compat.tensor_type(shape, dtype)))
+        return self.inputs[-1]
+
+    def weight(self, name: str, *shape: int, scale: float = 0.05) -> relax.Var:
+        return self._variable(name, self.normal(name, shape, scale))
+
+    def scale(self, name: str, *shape: int) -> relax.Var:
+        return self._variable(name, self.positive(name, shape))
+
+    def _variable(self, name: str, array: np.ndarray) -> relax.Var:
+        self.weights.append(relax.Var(name, compat.tensor_type(array.shape, str(array.dtype))))
+        return self.weights[-1]
+
+    def constant(self, value: float | np.ndarray) -> relax.Expr:
+        return relax.const(value, "float32")
+
+    def emit(self, value: relax.Expr) -> relax.Var:
+        """Bind a value and return its variable. The first one opens `main`, whose inputs are known by then."""
+        if not self.started:
+            self.started = True
+            self.function.enter_context(self.block.function("main", attrs={"num_input": len(self.inputs)}))
+            self.dataflow.enter_context(self.block.dataflow())
+        return self.block.emit(value)
+
+    def finish(self, result: relax.Expr) -> tuple[tvm.IRModule, dict[str, Any]]:
+        output = self.block.emit_output(result)
+        self.dataflow.close()
+        self.block.emit_func_output(output, [*self.inputs, *self.weights])
+        self.function.close()
+        return self.block.get(), {v: self.arrays[v] for v in map(compat.name_of, self.weights)}
+
+    def add(self, a: relax.Expr, b: relax.Expr) -> relax.Var:
+        return self.emit(op.add(a, b))
+
+    def subtract(self, a: relax.Expr, b: relax.Expr) -> relax.Var:
+        return self.emit(op.subtract(a, b))
+
+    def multiply(self, a: relax.Expr, b: relax.Expr) -> relax.Var:
+        return self.emit(op.multiply(a, b))
+
+    def relu(self, x: relax.Expr) -> relax.Var:
+        return self.emit(op.nn.relu(x))
+
+    def erf(self, x: relax.Expr) -> relax.Var:
+        return self.emit(op.erf(x))
+
+    def softmax(self, x: relax.Expr) -> relax.Var:
+        return self.emit(op.nn.softmax(x))
+
+    def round(self, x: relax.Expr) -> relax.Var:
+        return self.emit(op.round(x))
+
+    def clip(self, x: relax.Expr, low: float, high: float) -> relax.Var:
+        return self.emit(op.clip(x, low, high))
+
+    def cast(self, x: relax.Expr, dtype: str) -> relax.Var:
+        return self.emit(op.astype(x, dtype))
+
+    def reshape(self, x: relax.Expr, shape: Sequence[int]) -> relax.Var:
+        return self.emit(op.reshape(x, tuple(shape)))
+
+    def transpose(self, x: relax.Expr, axes: Sequence[int]) -> relax.Var:
+        return self.emit(op.permute_dims(x, list(axes)))
+
+    def squeeze(self, x: relax.Expr, axis: int) -> relax.Var:
+        return self.emit(op.squeeze(x, axis=[axis]))
+
+    def expand_dims(self, x: relax.Expr, axis: int) -> relax.Var:
+        return self.emit(op.expand_dims(x, axis=axis))
+
+    def split(self, x: relax.Expr, parts: int) -> list[relax.Var]:
+        found = self.emit(op.split(x, parts, axis=0))
+        return [self.emit(relax.TupleGetItem(found, place)) for place in range(parts)]
+
+    def concat(self, values: Sequence[relax.Expr], axis: int) -> relax.Var:
+        return self.emit(op.concat(list(values), axis=axis))
+
+    def conv2d(self, x: relax.Expr, weight: relax.Var, stride: int = 1, padding: int = 0) -> relax.Var:
+        return self.emit(op.nn.conv2d(x, weight, strides=stride, padding=padding))
+
+    def image_bias(self, x: relax.Expr, name: str, channels: int) -> relax.Var:
+        return self.add(x, self.reshape(self.weight(name, channels), (1, channels, 1, 1)))
+
+    def dense(self, x: relax.Expr, name: str, inputs: int, outputs: int) -> relax.Var:
+        weight = self.transpose_weight(self.weight(f"{name}_weight", outputs, inputs))
+        return self.add(self.batch_matmul(x, weight), self.weight(f"{name}_bias", outputs))
+
+    def transpose_weight(self, weight: relax.Var) -> relax.Var:
+        """Return a weight as matmul takes it; it is stored as Relay's `nn.dense` takes it."""
+        return self.emit(op.permute_dims(weight))
+
+    def dense_constant(self, x: relax.Expr, weight: np.ndarray) -> relax.Var:
+        # the transpose of a constant is taken here rather than by a kernel
+        return self.batch_matmul(x, relax.const(np.ascontiguousarray(weight.T), str(weight.dtype)))
+
+    def batch_matmul(self, a: relax.Expr, b: relax.Expr, dtype: str | None = None) -> relax.Var:
+        return self.emit(op.matmul(a, b, out_dtype=dtype))
+
+    def right_axes(self, axes: Sequence[int]) -> tuple[int, ...]:
+        return tuple(axes)
+
+    def batch_norm(self, x: relax.Expr, name: str, channels: int) -> relax.Var:
+        gamma, beta = self.scale(f"{name}_gamma", channels), self.weight(f"{name}_beta", channels)
+        mean, var = self.weight(f"{name}_mean", channels), self.scale(f"{name}_var", channels)
+        # `training` is on by default, and uses the batch's own mean and variance
+        normal = self.emit(op.nn.batch_norm(x, gamma, beta, mean, var, axis=1, training=False))
+        return self.emit(relax.TupleGetItem(normal, 0))
+
+    def layer_norm(self, x: relax.Expr, name: str, width: int) -> relax.Var:
+        gamma, beta = self.scale(f"{name}_gamma", width), self.weight(f"{name}_beta", width)
+        return self.emit(op.nn.layer_norm(x, gamma, beta, axes=[-1]))
+
+    def average_pool(self, x: relax.Expr, channels: int) -> relax.Var:
+        return self.reshape(self.emit(op.nn.adaptive_avg_pool2d(x, 1)), (1, channels))
