@@ -177,7 +177,7 @@ def test_capacity_is_the_number_of_servers_now(monkeypatch):
     tracker.count = None
     assert over.find_capacity() == 0
     tracker.count = 100
-    assert over.find_capacity() == runners.MOST
+    assert over.find_capacity() == runners.MOST_DEVICES
 
 
 def test_devices_work_at_the_same_time_and_closing_waits_for_them():
