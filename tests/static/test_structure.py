@@ -58,3 +58,27 @@ def test_every_import_of_ours_resolves() -> None:
     """Pyright does not report a missing import, because one environment never has both TVMs."""
     missing = [f"{path}: {name}" for path, tree in sources(*FOLDERS) for n in ast.walk(tree) for name in unresolved(n)]
     assert missing == []
+
+
+def is_composed(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) and any(isinstance(part, ast.Constant) for part in node.values)
+
+
+def composes_a_name(node: ast.AST) -> bool:
+    """Return whether a method or a global is looked up by a name made of parts, which no editor can follow."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr":
+        return is_composed(node.args[1]) and isinstance(node.args[0], ast.Name) and node.args[0].id in ("self", "cls")
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Call):
+        return isinstance(node.value.func, ast.Name) and node.value.func.id == "globals" and is_composed(node.slice)
+    return False
+
+
+def test_no_method_is_found_by_a_composed_name() -> None:
+    found = [f"{p}:{n.lineno}" for p, tree in sources("workbench") for n in ast.walk(tree) if composes_a_name(n)]
+    assert found == []
+
+
+def test_a_composed_name_is_recognized() -> None:
+    assert composes_a_name(ast.parse('getattr(self, f"_on_{kind}")', mode="eval").body)
+    assert composes_a_name(ast.parse('globals()[f"_{code}"]', mode="eval").body)
+    assert not composes_a_name(ast.parse("getattr(self, name)", mode="eval").body)

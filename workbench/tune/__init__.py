@@ -1,1 +1,7 @@
-"""Search over configurations: a space of them, a strategy that chooses, a log that remembers, a result that can be rerun."""
+"""Search over configurations: a space, a strategy, a scheduler, a log, and a result that can be rerun.
+
+`space.py` makes Configs of knobs, `search.py` chooses the next, `evaluate.py` makes a Trial of it: its passes run first, so an
+illegal, equal or far slower candidate is never built. `scheduler.py` takes all decisions of a search in one thread; `runners.py` tries
+candidates here or on a tracker's devices. `final_race.py` checks the winner and races it against the default.
+`run.py` is the search as the user sees it: watched, paused, resumed and stopped.
+"""
