@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -82,3 +83,11 @@ def test_a_composed_name_is_recognized() -> None:
     assert composes_a_name(ast.parse('getattr(self, f"_on_{kind}")', mode="eval").body)
     assert composes_a_name(ast.parse('globals()[f"_{code}"]', mode="eval").body)
     assert not composes_a_name(ast.parse("getattr(self, name)", mode="eval").body)
+
+
+def test_files_named_by_ci_are_there() -> None:
+    script = (ROOT / ".ci/lanes").read_text()
+    named = [ROOT / name for name in re.findall(r"tests/[\w/]+\.py", script)]
+    named += [ROOT / "tests/relax" / name for name in re.findall(r"\$at/(\w+\.py)", script)]
+    assert len(named) > 5
+    assert [path for path in named if not path.is_file()] == []

@@ -120,7 +120,7 @@ def _steps_of(thing: Any) -> list[PassStep]:
     if callable(thing):
         return [PassStep(_bracketed(getattr(thing, "__name__", type(thing).__name__)), run=thing)]
     raise PipelineError(
-        f"a {type(thing).__name__} is not a pass; give a name, a TVM Pass, a DFPatternCallback, or a function from IRModule to IRModule"
+        f"an object of type {type(thing).__name__} is not a pass; give a name, a TVM Pass, a DFPatternCallback, or a function from IRModule to IRModule"
     )
 
 
