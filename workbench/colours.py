@@ -1,4 +1,4 @@
-"""Every colour of plots and pictures, declared once. Safe for colour-blind readers."""
+"""Colours of plots and Graphviz pictures, safe for colour-blind readers. A test holds the page's own (js/) equal."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ DARK = Theme(
 )  # fmt: skip
 
 DTYPES = {
-    "int32": VERMILION, "int8": GREEN, "uint8": GREEN, "float32": BLUE, "float16": SKY, "bfloat16": SKY, "int64": ORANGE,
-    "bool": PURPLE,
+    "int8": BLUE, "uint8": BLUE, "int16": GREEN, "float16": GREEN, "bfloat16": GREEN, "int32": VERMILION,
+    "int64": MERGED, "float64": MERGED, "bool": "#8A7A00",
 }  # fmt: skip
-"data type -> colour; GREY for others"
+"data type -> colour, as js/render/dtypes.ts; GREY for others and for float32, which most models are made of"
 FAMILIES = {
     "convolution": (BLUE, ("conv",)),
     "matrix product": (VERMILION, ("dense", "matmul", "einsum")),
