@@ -17,9 +17,9 @@ os.environ |= {"TVM_WORKBENCH_STORE": "off", "TOPHUB_LOCATION": "NONE"}
 import workbench as wb
 from benchmarks.bar import Bar, show
 from workbench.dialects.relay import build
+from workbench.measurement.build_and_time import Limits
 from workbench.measurement.measure import measure_one
 from workbench.measurement.sampling import sample
-from workbench.measurement.timing import Limits
 from workbench.measurement.verdict import Ratio, compared
 from workbench.pipeline.config import Config
 from workbench.worker import limits

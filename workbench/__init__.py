@@ -41,9 +41,9 @@ _HOMES = {
     "explore": "pipeline.explore",
     "parallel_branches": "analysis.branches",
     "constant_chains": "analysis.chains",
-    "cut": "pipeline.edits",
-    "force": "pipeline.edits",
-    "outline": "pipeline.edits",
+    "cut": "pipeline.fusion_edits",
+    "force": "pipeline.fusion_edits",
+    "outline": "pipeline.fusion_edits",
     "kernels": "measurement.kernels",
     "count": "measurement.count",
     "measure": "measurement.measure",
@@ -132,10 +132,10 @@ if TYPE_CHECKING:
     from workbench.measurement.waterfall import waterfall as waterfall
     from workbench.pipeline.build_trace import trace_build as trace_build
     from workbench.pipeline.config import Config as Config
-    from workbench.pipeline.edits import cut as cut
-    from workbench.pipeline.edits import force as force
-    from workbench.pipeline.edits import outline as outline
     from workbench.pipeline.explore import explore as explore
+    from workbench.pipeline.fusion_edits import cut as cut
+    from workbench.pipeline.fusion_edits import force as force
+    from workbench.pipeline.fusion_edits import outline as outline
     from workbench.pipeline.load import load as load
     from workbench.pipeline.load import load_all as load_all
     from workbench.pipeline.outputs import compare_outputs as compare_outputs

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from workbench.measurement.build_and_time import Limits
 from workbench.measurement.race import Race
-from workbench.measurement.timing import Limits
 from workbench.pipeline.config import Config
 from workbench.widgets.workbench import measurements
 from workbench.widgets.workbench.measurements import Measurements

@@ -18,18 +18,18 @@ from workbench.dialects.registry import dialect
 from workbench.errors import MeasureError
 from workbench.jobs.build import compiled, program_of
 from workbench.jobs.session import Session, at_device
-from workbench.jobs.time import compare, observed, seen_here
+from workbench.jobs.timing import compare, observed, seen_here
+from workbench.measurement.build_and_time import RaceRequest, TimeRequest
 from workbench.measurement.remote.executor import LIBRARY, counts_in
 from workbench.measurement.remote.tracker import Tracker
 from workbench.measurement.sampling import HEATS, TURNS, Run, interleave, turns
-from workbench.measurement.timing import RaceRequest, TimeRequest
 from workbench.pipeline.config import Config
 
 Progress = Callable[..., None]
 
 
 def run(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, Any]:
-    """Do what `workbench.jobs.time.run` does, here or on a device, with a build from here or from an executor."""
+    """Do what `workbench.jobs.timing.run` does, here or on a device, with a build from here or from an executor."""
     request = TimeRequest(**asked)
     with tempfile.TemporaryDirectory() as scratch:
         library, calls = _library(workload, request, Path(scratch), progress)
@@ -104,7 +104,7 @@ def _elsewhere(found: dict[str, Any], tracker: Tracker) -> dict[str, Any]:
 
 
 def race(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, Any]:
-    """Do what `workbench.jobs.time.race` does, on a device: both have the same one, in one session, in turn."""
+    """Do what `workbench.jobs.timing.race` does, on a device: both have the same one, in one session, in turn."""
     request = RaceRequest(**asked)
     assert request.tracker is not None
     with tempfile.TemporaryDirectory() as scratch:

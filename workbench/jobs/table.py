@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workbench.jobs import build, count, load, outputs, passes, remote, schedules, time, trace
+from workbench.jobs import build, count, load, outputs, passes, remote, schedules, timing, trace
 
 JOBS: Mapping[str, Callable[..., Any]] = {
     # wb.measure, wb.kernels
@@ -22,10 +22,10 @@ JOBS: Mapping[str, Callable[..., Any]] = {
     "look": count.look,
     "write_final": count.write_final,
     # wb.measure, wb.race
-    "run": time.run,
-    "race": time.race,
-    "reference": time.reference,
-    "cuda": time.cuda,
+    "run": timing.run,
+    "race": timing.race,
+    "reference": timing.reference,
+    "cuda": timing.cuda,
     "run_elsewhere": remote.run,
     "race_on_device": remote.race,
     # wb.trace_build, wb.trace(isolated=True), wb.explore, Trace.check

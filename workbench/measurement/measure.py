@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from workbench.dialects.base import Workload
 from workbench.dialects.entries import Shapes, chosen
 from workbench.errors import WorkbenchError, WorkerLost
+from workbench.measurement.build_and_time import Limits, Subject, measured
 from workbench.measurement.remote.devices import Part, measured_with
 from workbench.measurement.remote.tracker import Tracker
 from workbench.measurement.row import FAILED, INTERRUPTED, Row, new_row, new_run, table
 from workbench.measurement.store import append
-from workbench.measurement.timing import Limits, Subject, measured
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
@@ -65,7 +65,7 @@ def measure(
     memory
         Bytes that the child process may hold; nine tenths of what is free by default.
     check
-        Whether to compare each configuration's outputs with those of the reference (measurement/timing.py), on the same random
+        Whether to compare each configuration's outputs with those of the reference (measurement/build_and_time.py), on the same random
         inputs; what differs has status `wrong`.
     per_kernel
         Whether to time each call of a kernel too.

@@ -9,10 +9,10 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice
+from workbench.measurement.build_and_time import Limits, RaceRequest, no_device, reference
 from workbench.measurement.remote.devices import own_role
 from workbench.measurement.remote.tracker import Tracker, target_there
 from workbench.measurement.row import OK, WRONG
-from workbench.measurement.timing import Limits, RaceRequest, no_device, reference
 from workbench.measurement.verdict import Outcome, Ratio, Side, compared, judge
 from workbench.pipeline.config import Config
 from workbench.pipeline.config import check_config as legal

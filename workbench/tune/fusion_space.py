@@ -12,7 +12,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
-from workbench.pipeline.edits import cut_step, force_step
+from workbench.pipeline.fusion_edits import cut_step, force_step
 from workbench.pipeline.run import trace
 from workbench.pipeline.spec import PassStep, Pipeline
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost
+from workbench.measurement.build_and_time import Limits, Subject, measured, reference
 from workbench.measurement.remote.executor import submitted
 from workbench.measurement.remote.tracker import Tracker, target_there
 from workbench.measurement.row import OF_THIS_MACHINE, Row
-from workbench.measurement.timing import Limits, Subject, measured, reference
 from workbench.pipeline.config import check_config
 from workbench.worker.parent import Worker, worker
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, StoreError, WorkbenchError
+from workbench.measurement.build_and_time import Limits, no_device
 from workbench.measurement.machine import conditions
 from workbench.measurement.row import CANCELLED, status_of
-from workbench.measurement.timing import Limits, no_device
 from workbench.pipeline.config import Config
 from workbench.tune.background_run import Control
 from workbench.tune.schedules.database import begun, folder_for

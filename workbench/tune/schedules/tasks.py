@@ -8,10 +8,10 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, UnknownName, UnknownNode, WorkbenchError, WorkerLost
+from workbench.measurement.build_and_time import Limits
 from workbench.measurement.measure import measure_one
 from workbench.measurement.race import race
 from workbench.measurement.row import CANCELLED, OK, OUT_OF_MEMORY
-from workbench.measurement.timing import Limits
 from workbench.pipeline.config import Config
 from workbench.tune.schedules.result import Task, TunedSchedules
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from workbench.errors import UnknownName, WorkbenchError
-from workbench.pipeline import edits
+from workbench.pipeline import fusion_edits
 from workbench.widgets.fusion.card import cut_step
 from workbench.widgets.messages import Act, Set
 
@@ -100,7 +100,7 @@ def _change(view: FusionInspector, arg: str) -> None:
         if node >= len(view.fused.graph.nodes):
             raise WorkbenchError(f"node {node} is not in this graph")
         edges = [(node, user, index) for user, index in view.fused.graph.consumers[node]]
-        view.edit(edits.cut_step(view.fused.graph, edges).text)
+        view.edit(fusion_edits.cut_step(view.fused.graph, edges).text)
     else:
         _set(view, kind, value)
 

@@ -15,7 +15,7 @@ from workbench.analysis.fusion.reasons import Decision
 from workbench.analysis.fusion.what_if import Change
 from workbench.dialects.kinds import explain_kind
 from workbench.errors import WorkbenchError
-from workbench.pipeline.edits import force_step, outline_step
+from workbench.pipeline.fusion_edits import force_step, outline_step
 from workbench.pipeline.spec import PassStep
 from workbench.widgets.blocks import Block, Line, action, code, heading, row, rows, words
 from workbench.widgets.fusion.program import Fused

@@ -16,7 +16,7 @@ from workbench.analysis.fusion.report import FusionReport
 from workbench.analysis.fusion.what_if import Why
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
-from workbench.pipeline.edits import force_step, outline_step
+from workbench.pipeline.fusion_edits import force_step, outline_step
 from workbench.plots.rows import Row
 from workbench.widgets.base import Shown, json_trait
 from workbench.widgets.fusion import actions

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from workbench.dialects.registry import dialect_of
 from workbench.errors import WorkbenchError
+from workbench.measurement.build_and_time import Limits
 from workbench.measurement.measure import measure_one
-from workbench.measurement.timing import Limits
 from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.outputs import difference, run_once
 from workbench.plots.rows import Row

@@ -16,7 +16,7 @@ from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import diff
 from workbench.graph.model import Edge, Graph
-from workbench.pipeline.edits import cut_step
+from workbench.pipeline.fusion_edits import cut_step
 from workbench.pipeline.load import load
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import PassStep, Pipeline

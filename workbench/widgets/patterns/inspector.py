@@ -17,7 +17,7 @@ from workbench.dialects.matching import match, pattern_for
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.diff import diff
 from workbench.graph.model import Graph
-from workbench.pipeline.edits import outline
+from workbench.pipeline.fusion_edits import outline
 from workbench.pipeline.load import load
 from workbench.widgets.base import Shown, json_trait
 from workbench.widgets.blocks import Block, code, entry, row, rows

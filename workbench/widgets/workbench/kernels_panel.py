@@ -8,11 +8,11 @@ import pandas as pd
 
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
+from workbench.measurement.build_and_time import Limits
 from workbench.measurement.kernels import Kernels, kernels_config
 from workbench.measurement.machine import ceilings
 from workbench.measurement.measure import measure_one
 from workbench.measurement.overlay import joined, nodes_on, overlay_of
-from workbench.measurement.timing import Limits
 from workbench.pipeline.config import Config
 from workbench.plots import figures, time_unit
 from workbench.plots.rows import conditions

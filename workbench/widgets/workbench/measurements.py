@@ -9,11 +9,11 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
+from workbench.measurement.build_and_time import Limits
 from workbench.measurement.count import count_config
 from workbench.measurement.measure import failed_row, measure_one
 from workbench.measurement.race import Race, race
 from workbench.measurement.row import FAILED, UNDER_WAY, may_win
-from workbench.measurement.timing import Limits
 from workbench.pipeline.config import Config
 from workbench.widgets.background import Background, Busy, Task, wait_all
 
