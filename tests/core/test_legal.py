@@ -16,7 +16,9 @@ CATALOG = (PassInfo("FuseOps", "relay", locked="lowering takes kernels"), PassIn
 
 @pytest.fixture(autouse=True)
 def catalog(monkeypatch):
-    monkeypatch.setattr(config, "dialect_of", lambda workload: SimpleNamespace(passes=SimpleNamespace(catalog=lambda: CATALOG)))
+    monkeypatch.setattr(
+        config, "dialect_of", lambda workload: SimpleNamespace(passes=SimpleNamespace(catalog=lambda: CATALOG))
+    )
 
 
 def check(**fields):
