@@ -18,7 +18,7 @@ from workbench.graph.model import Graph
 
 @dataclass(frozen=True)
 class RelaxMatcher:
-    """Matches with TVM's matcher; `dominates`, which Relax's language does not have, on the graph."""
+    """Matches with TVM's matcher; `dominates`, which Relax's language does not have, is matched on the graph."""
 
     graph: Graph
     programs: Sequence[RelaxProgram]
