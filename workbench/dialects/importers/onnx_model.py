@@ -128,7 +128,7 @@ def _check_names(graph: Any) -> None:
 
 
 def visible_names(model: Any) -> Any:
-    """Return the model, or a copy with control characters in names escaped, as terminals and TVM's JSON do not escape them."""
+    """Return the model with control characters in names escaped: terminals and TVM's JSON do not escape them."""
     _check_names(model.graph)
     if not any(name != visible(name) for graph in _graphs(model.graph) for name in _names(graph)):
         return model
@@ -176,7 +176,7 @@ def scoped_name(node: Any) -> list[str]:
 
 
 def _modules(told: str) -> list[str]:
-    """Return the modules in torch.onnx.export's text: a list of full names, each within the previous one, the operator last."""
+    """Return the modules in torch.onnx.export's list of full names, each within the previous one, the operator last."""
     if len(told) > LONGEST:
         return []
     try:

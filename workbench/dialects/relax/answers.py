@@ -38,7 +38,7 @@ class Drawn:
 
 
 def merged_nodes(module: tvm.IRModule, graph: Graph, drawn: Mapping[int, Sequence[Drawn]]) -> dict[int, int] | None:
-    """Return the nodes that the pass merges into an earlier one, each with that node; None if the pass cannot run safely.
+    """Return the nodes that the pass merges, each with the earlier node it joins; None if the pass cannot run safely.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def merged_nodes(module: tvm.IRModule, graph: Graph, drawn: Mapping[int, Sequenc
 
 
 def nested_depth(graph: Graph) -> int:
-    """Return the largest nesting depth of groups and of expressions without a variable."""
+    """Return the nesting depth of groups plus that of expressions without a variable."""
     around: dict[int | None, int] = {None: 0}
     for group in graph.outside_in:
         around[group.id] = around[group.parent] + 1
@@ -71,7 +71,7 @@ def nested_depth(graph: Graph) -> int:
 
 
 def _replaced(module: tvm.IRModule) -> Iterator[tuple[int, int | None]]:
-    """Yield each variable that is bound to another one, and that one; None for one that is bound in a function not around it."""
+    """Yield each variable bound to another one, and that one; None for one bound in a function that is not around it."""
     found = list(bindings_of(module))
     places = {identity(binding.var): around for binding, around in found}
     for binding, around in found:

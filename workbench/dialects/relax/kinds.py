@@ -208,7 +208,7 @@ def _accesses(body: Any) -> tuple[list[Any], list[Any]]:
 
 
 def _access(store: Any, load: Any) -> int:
-    """Return how the index that is read relates to the index that is written; opaque if in none of the simple ways."""
+    """Return the kind of an access, by the relation of the index read to the index written."""
     if _same(store.indices, load.indices):
         return ELEMWISE
     if _is_broadcast(store, load):

@@ -30,7 +30,7 @@ _KINDS = {
 _KEPT = ("relax.reshape", "relax.shape_of", "relax.tensor_to_shape", "relax.to_vdevice", "relax.hint_on_device")
 "operators that the virtual machine runs itself"
 FUSED, CALLS = "FuseTIR", "CallTIRRewrite"
-"passes whose input has a kernel as a function of its operators, and has calls not yet turned into packed functions"
+"passes: FuseTIR's input has each kernel as a function of its operators, CallTIRRewrite's has calls not yet packed"
 _SCHEDULES = "ApplyDefaultSchedule"
 "it changes how a kernel computes, and not the calls"
 

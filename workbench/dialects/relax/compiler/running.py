@@ -103,7 +103,7 @@ class Running:
 
 
 def random_inputs(workload: Workload, seed: int) -> dict[str, Any]:
-    """Return seeded values for every parameter of `main` without an array (dialects/inputs.py); for a shape, its numbers."""
+    """Return seeded values for each parameter of `main` without an array (dialects/inputs.py); of a shape, its numbers."""
     found = {}
     for variable in _entry(workload).params:
         name, type = compat.name_of(variable), compat.type_of(variable)

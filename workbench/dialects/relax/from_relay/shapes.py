@@ -54,7 +54,7 @@ def _split(call: Call) -> relax.Expr:
 
 
 def _strided_slice(call: Call) -> relax.Expr:
-    """Translate begin, end and stride of each axis; in Relay's `size` mode the end is a length, and -1 means all the rest."""
+    """Translate begin, end and stride per axis; in Relay's `size` mode the end is a length, and -1 means all the rest."""
     shape = call.shape()
     begin, end = list(call.attr("begin")), list(call.attr("end"))
     axes = [a % len(shape) for a in call.attr("axes") or range(len(begin))]

@@ -41,7 +41,7 @@ def _dtype(example: Any) -> str:
 
 
 def _entry_called_main(module: tvm.IRModule) -> tvm.IRModule:
-    """Return the module with `forward` as `main`, the name that every caller of a Workload uses."""
+    """Return the module with `forward` as `main`, the function that a Workload runs."""
     functions = {
         "main" if var.name_hint == "forward" else var.name_hint: function for var, function in module.functions_items()
     }

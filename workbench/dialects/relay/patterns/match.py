@@ -16,7 +16,7 @@ from workbench.graph.model import Graph
 
 @dataclass(frozen=True)
 class RelayMatcher:
-    """Matches with what TVM says of its expressions."""
+    """Matches with TVM's checks on its own expressions."""
 
     graph: Graph
     programs: Sequence[RelayProgram]
