@@ -112,7 +112,7 @@ def _placed(value: Any) -> tuple[int, int] | None:
 
 
 def read(folder: Path, make: Callable[[np.ndarray, list[int], str], Any]) -> dict[str, Any]:
-    """Read what `write` wrote.
+    """Read the tensors that `write` wrote.
 
     Parameters
     ----------

@@ -310,7 +310,7 @@ class Patterns(Protocol):
     """The dialect's dataflow patterns."""
 
     def matcher(self, workload: Workload) -> Matcher:
-        """Return a matcher that asks TVM, for every function of the workload's module."""
+        """Return a matcher that uses TVM's, for every function of the workload's module."""
         ...
 
     def read(self, pattern: Any) -> Pattern:
@@ -426,7 +426,7 @@ class Source:
 
 
 class Reader(Protocol):
-    """Reads one kind of source; `readers.READERS` lists the readers in the order in which they are asked."""
+    """Reads one kind of source; `readers.READERS` lists the readers in the order in which they are tried."""
 
     def accepts(self, source: Source) -> bool:
         """Return whether `read` takes the source."""

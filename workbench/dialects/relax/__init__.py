@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Relax:
-    """Relax as a Dialect: each facet is a module, imported when it is first asked for."""
+    """Relax as a Dialect: each facet is a module, imported on first use."""
 
     name = "relax"
 

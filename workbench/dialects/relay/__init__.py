@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Relay:
-    """Relay as a Dialect: each facet is a module, imported when it is first asked for."""
+    """Relay as a Dialect: each facet is a module, imported on first use."""
 
     name = "relay"
 

@@ -37,7 +37,7 @@ def unsupported(graph: Graph) -> list[str]:
 
 
 def translate(graph: Graph, arrays: Mapping[str, np.ndarray]) -> tuple[tvm.IRModule, dict[str, np.ndarray], list[str]]:
-    """Make a module whose `main` computes what the graph does.
+    """Make a module whose `main` computes the same as the graph.
 
     Parameters
     ----------

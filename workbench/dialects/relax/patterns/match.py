@@ -33,7 +33,7 @@ class RelaxMatcher:
 
 
 def matcher(workload: Workload) -> RelaxMatcher:
-    """Return a matcher that asks TVM, for every function of the workload's module."""
+    """Return a matcher that uses TVM's, for every function of the workload's module."""
     return RelaxMatcher(workload.graph, programs(workload.module, workload.name))
 
 
