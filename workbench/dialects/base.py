@@ -81,7 +81,7 @@ class Workload:
     known_limits: Mapping[str, int] | None = field(default=None, repr=False)
     "`limits`, if already known"
     source: Workload | None = field(default=None, repr=False)
-    "the workload whose module was replaced by this one"
+    "the workload that this one was made from, with another module"
     whole: Workload | None = field(default=None, repr=False)
     "the workload with every function, if `entry` was chosen from it"
     choices: dict[Any, Workload] = field(default_factory=dict, repr=False)

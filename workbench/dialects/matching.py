@@ -28,9 +28,9 @@ def match(source: Workload | Graph, pattern: Any) -> PatternReport:
         A Workload: matches are exactly those of TVM's own matcher, in every function of the module. Or a Graph, without
         TVM: the same rules on the graph's data, which lacks attributes at their defaults and functions drawn in place.
     pattern
-        A DFPattern of tvm.relay.dataflow_pattern or tvm.relax.dpl, or its text, `is_op("nn.conv2d")(wildcard(),
-        is_constant())`; text is read, not run. For Relax, text may also use `dominates`, which its language lacks and
-        we match, and, at its root, `a.used_by(b)` (`a ^ b`) and `a.only_used_by(b)` (`a >> b`).
+        A DFPattern of tvm.relay.dataflow_pattern or tvm.relax.dpl, or its text,
+        `is_op("nn.conv2d")(wildcard(), is_constant())`; text is read, not run. For Relax, text may also use `dominates`,
+        which its language lacks and we match, and, at its root, `a.used_by(b)` (`a ^ b`) and `a.only_used_by(b)` (`a >> b`).
 
     Raises
     ------

@@ -58,7 +58,7 @@ class Tried:
 
 
 def best_cost_model(dialect: str) -> str:
-    """Return the cost model for the next candidates: `xgb` with a suitable xgboost, else `random`.
+    """Return the name of the cost model: `xgb`, trained on earlier candidates, if an xgboost fits; else `random`.
 
     Relay's TVM needs xgboost's module `rabit`, which newer versions lack.
     """

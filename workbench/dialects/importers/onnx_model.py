@@ -128,7 +128,7 @@ def _check_names(graph: Any) -> None:
 
 
 def visible_names(model: Any) -> Any:
-    """Return the model with control characters in names escaped: terminals and TVM's JSON do not escape them."""
+    """Return the model, or a copy with control characters in names escaped, which terminals and TVM's JSON do not do."""
     _check_names(model.graph)
     if not any(name != visible(name) for graph in _graphs(model.graph) for name in _names(graph)):
         return model

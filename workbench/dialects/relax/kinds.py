@@ -208,7 +208,7 @@ def _accesses(body: Any) -> tuple[list[Any], list[Any]]:
 
 
 def _access(store: Any, load: Any) -> int:
-    """Return the kind of an access, by the relation of the index read to the index written."""
+    """Return an access's kind by the relation of the index read to the one written; opaque if it is not a simple one."""
     if _same(store.indices, load.indices):
         return ELEMWISE
     if _is_broadcast(store, load):

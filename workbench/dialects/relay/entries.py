@@ -58,7 +58,7 @@ def with_entry(module: tvm.IRModule, entry: str) -> tvm.IRModule:
 
 
 def with_shapes(module: tvm.IRModule, shapes: Mapping[str, int | Sequence[int]]) -> tvm.IRModule:
-    """Return the module with these shapes of its inputs; whole shapes, as open dimensions have no names.
+    """Return the module with these input shapes: whole shapes, as Relay's open dimensions have no names.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Our passes for Relax. Each is a TVM Pass: it runs in a Pipeline and in TVM's own Sequential.
+"""Our passes for Relax. Each is a TVM Pass: it runs in a Pipeline, by name or as an object, and in TVM's own Sequential.
 
 Importing this module needs TVM; `workbench.dialects.relax.passes.catalog` lists them with TVM's.
 """

@@ -1,4 +1,4 @@
-"""CombineParallelConv2D, which TVM's Relax lacks: combines convolutions of one tensor into one."""
+"""CombineParallelConv2D, which TVM's Relax lacks: combines convolutions of one tensor into one with all their filters."""
 
 from __future__ import annotations
 

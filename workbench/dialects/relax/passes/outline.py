@@ -16,7 +16,7 @@ from workbench.errors import PipelineError
 @tvm.transform.module_pass(opt_level=0, name="OutlineRegion")
 @dataclass(frozen=True)
 class OutlineRegion:
-    """Put chosen operators into a function: a composite, or with `compiler` a region for that code generator.
+    """Put chosen operators into a function: a composite of that name, or with `compiler` a region for that code generator.
 
     A composite is the same as one of FuseOpsByPattern. A region for a compiler has the attributes that
     MergeCompositeFunctions sets and RunCodegen looks for. A region with several results returns a tuple.

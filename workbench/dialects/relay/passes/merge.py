@@ -14,7 +14,7 @@ from workbench.dialects.relay.passes.rewriting import Memo, in_module, operands,
 @tvm.transform.module_pass(opt_level=0, name="MergeIdenticalKernels")
 @dataclass(frozen=True)
 class MergeIdenticalKernels:
-    """Merge calls of equal Primitive functions on equal arguments after fusion, and fuse the kernels around again.
+    """After fusion, merge calls of equal Primitive functions on equal arguments, and fuse their neighbours again.
 
     TVM compiles equal kernels once but runs each call, and EliminateCommonSubexpr ignores calls of functions. A merged
     kernel may be the only user of its producer, which can then fuse with it: the value between them never reaches

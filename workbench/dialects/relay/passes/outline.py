@@ -17,7 +17,7 @@ from workbench.errors import PipelineError
 @tvm.transform.module_pass(opt_level=0, name="OutlineRegion")
 @dataclass(frozen=True)
 class OutlineRegion:
-    """Put chosen operators into a function: a composite, or with `compiler` a region for that code generator.
+    """Put chosen operators into a function: a composite of that name, or with `compiler` a region for that code generator.
 
     A composite is called in place, as after MergeComposite. A region for a compiler is a global function with the
     attributes that PartitionGraph sets. A region with several results returns a tuple. TVM's own code generators do not
