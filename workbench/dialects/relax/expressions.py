@@ -46,8 +46,7 @@ def sort_of(expr: Any) -> str:
 
 @cache
 def _sort(kind: type) -> str:
-    # TVM's classes have an abstract metaclass, whose isinstance takes a microsecond; there are few classes and many
-    # values
+    # TVM's classes have an abstract metaclass, whose isinstance takes a microsecond; classes are few, values many
     return next((name for name, base in _SORTS if issubclass(kind, base)), "literal")
 
 

@@ -53,7 +53,7 @@ def pipeline(target: Any) -> Any:
 
     A kernel without a schedule is compiled as usual.
     """
-    # TVM returns these four lists by target, but for a CPU only two of them are complete
+    # tvm.relax.pipeline selects these four lists by target, but two of a CPU's are only in the CPU's own module
     cpu = target.kind.name in ("llvm", "c")
     parts = importlib.import_module("tvm.relax.backend.cpu_generic.pipeline" if cpu else "tvm.relax.pipeline")
     legalize = list(parts.legalize_passes(target))

@@ -84,5 +84,5 @@ _DATA_DEPENDENT = frozenset(DATA_DEPENDENT.split())
 
 @cache
 def pattern_of(op: str, dynamic: bool = False) -> int | None:
-    """Return the operator's kind from the lists, as op_patterns.pattern_of does; opaque where that is dynamic."""
+    """Return the operator's kind from the lists, as op_patterns.pattern_of does; opaque if dynamic and data-dependent."""
     return 8 if dynamic and op in _DATA_DEPENDENT else _KINDS.get(op)

@@ -4,8 +4,7 @@ The passes, their order and their decisions stay TVM's own. Skipped are: InferTy
 run (it runs before nearly every pass); LabelOps, which hashes every weight; compiling the values that FoldConstant
 folds (folding.py); and choosing an implementation again for a call equal to an earlier one.
 
-`benchmarks/counts.py` checks its bar: bert-12 is counted in under 1 s with it, in 18 s without (a loaded machine with 2
-cores).
+`benchmarks/counts.py` checks its bar: bert-12 is counted in under 1 s with it, in 18 s without (2 cores, loaded).
 """
 
 from __future__ import annotations

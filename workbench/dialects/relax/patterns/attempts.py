@@ -86,7 +86,7 @@ def _taking(pattern: Pattern) -> list[int]:
 
 
 class _Group:
-    """A node of the union-find structure that TVM keeps for each variable."""
+    """The union-find node that TVM keeps for each variable."""
 
     def __init__(self, row: int) -> None:
         self.parent: _Group | None = None
