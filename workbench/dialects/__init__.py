@@ -1,4 +1,4 @@
-"""TVM's IRs, each behind one typed door (`facets.py`). A third one is a package like `relax` and a name in this list."""
+"""TVM's IRs, each behind one typed interface (`facets.py`). A third is a package like `relax` and a name in this list."""
 
 from workbench.dialects import registry
 from workbench.dialects.relax import DIALECT as RELAX

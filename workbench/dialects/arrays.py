@@ -1,7 +1,7 @@
-"""Tensors as bytes, and on their way to another process: one file of raw numbers that the reader maps into memory.
+"""Tensors as raw bytes in one file, which another process maps into memory.
 
-Neither side holds a second copy of a model's parameters: what is written goes from where TVM has it to the file, and a
-reader's arrays are views of the file. Nothing is pickled.
+Neither side holds a second copy of a model's parameters: the writer copies TVM's memory to the file, and the reader's
+arrays are views of the file. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 ALIGNED = 64
-"bytes: where TVM wants a tensor to begin"
+"bytes: alignment that TVM wants for a tensor"
 LARGE = 1 << 16
-"bytes: a constant from this size on goes as raw numbers"
+"bytes: constants of this size or more are written as raw numbers"
 _CPU = 1
 "DLPack's number for this machine's memory"
 _LIST, _NUMBERS = "params.json", "params.raw"
@@ -41,7 +41,7 @@ def write(folder: Path, params: Mapping[str, Any]) -> None:
 
 
 def size_of(value: Any) -> int | None:
-    """Return the bytes of a tensor, None where its elements are not whole bytes and it does not say where they lie."""
+    """Return the bytes of a tensor, None if its elements are not whole bytes and it has no address."""
     found = _BITS.fullmatch(str(value.dtype))
     if found is None or (_is_packed(value) and not hasattr(value, "data_ptr")):
         return None
@@ -56,7 +56,8 @@ def _is_packed(value: Any) -> bool:
 def is_raw(value: Any) -> bool:
     """Return whether a constant goes to another process as raw numbers, and not as text in the module's JSON.
 
-    Packed ones always do: the JSON of apache-tvm-ffi has a byte for each element, and reading it writes beyond the tensor's end.
+    Packed constants always do: the JSON of apache-tvm-ffi has a byte for each element, and reading it writes beyond the
+    tensor's end.
     """
     size = size_of(value)
     return size is not None and (size >= LARGE or _is_packed(value))
@@ -69,8 +70,8 @@ def _shape(value: Any) -> list[int]:
 def bytes_of(value: Any) -> np.ndarray:
     """Return a tensor's bytes as TVM keeps them, without a copy where they are in this machine's memory.
 
-    Of the types that numpy has no name for (`int4`, `bfloat16`, `bool` of TVM 0.17) the bytes are read in place: numpy
-    ends in a SystemError there, and TVM's own `numpy()` unpacks some of them into another type.
+    Types without a numpy name (`int4`, `bfloat16`, `bool` of TVM 0.17) are read in place: numpy raises SystemError for
+    them, and TVM's own `numpy()` unpacks some of them into another type.
     """
     if not isinstance(value, np.ndarray):
         value = _view(value) if has_numpy_type(value) else _in_place(value)
@@ -111,7 +112,7 @@ def _placed(value: Any) -> tuple[int, int] | None:
 
 
 def read(folder: Path, make: Callable[[np.ndarray, list[int], str], Any]) -> dict[str, Any]:
-    """Read what `write` wrote.
+    """Read the tensors that `write` wrote.
 
     Parameters
     ----------
@@ -130,12 +131,12 @@ def read(folder: Path, make: Callable[[np.ndarray, list[int], str], Any]) -> dic
 
 
 def copy_into(address: int, numbers: np.ndarray) -> None:
-    """Copy bytes to where a tensor lies in this machine's memory."""
+    """Copy bytes to a tensor's address in this machine's memory."""
     ctypes.memmove(address, numbers.ctypes.data, numbers.nbytes)
 
 
 def save(path: str, named: Mapping[str, np.ndarray]) -> None:
-    """Write arrays to an .npz file; such a file has no name for bfloat16 and its like, so the array's name has the type."""
+    """Write arrays to an .npz file. The format has no name for types such as bfloat16, so the array's name has the type."""
     plain = {
         f"{name} {array.dtype}": array if array.dtype.isbuiltin == 1 else array.view(f"u{array.dtype.itemsize}")
         for name, array in named.items()
@@ -144,7 +145,7 @@ def save(path: str, named: Mapping[str, np.ndarray]) -> None:
 
 
 def load(path: str | Path) -> dict[str, np.ndarray]:
-    """Read what `save` wrote."""
+    """Read a file that `save` wrote."""
     with np.load(path, allow_pickle=False) as saved:
         return {name.partition(" ")[0]: saved[name].view(_dtype(name.partition(" ")[2])) for name in saved.files}
 
@@ -152,5 +153,5 @@ def load(path: str | Path) -> dict[str, np.ndarray]:
 def _dtype(name: str) -> np.dtype[Any]:
     try:
         return np.dtype(name)
-    except TypeError:  # the library that has the others is there wherever one was made
+    except TypeError:  # the library with the other types is installed wherever such a file was written
         return np.dtype(getattr(importlib.import_module("ml_dtypes"), name))

@@ -21,7 +21,7 @@ class Option:
 
     name: str
     type: str
-    "`int`, `bool`, `str`, ... as far as the signature or the default tells; `any` otherwise"
+    "`int`, `bool`, `str`, ... as far as the signature or the default shows; `any` otherwise"
     default: Any
     required: bool = False
 
@@ -35,7 +35,7 @@ class PassInfo:
     doc: str = ""
     options: tuple[Option, ...] = ()
     opt_level: int | None = None
-    "TVM runs the pass in a Sequential only when the context's opt_level is at least this; None if it needs options to tell"
+    "TVM runs the pass in a Sequential only when the context's opt_level is at least this; None if that depends on options"
     locked: str = ""
     "why the compiler cannot do without it; empty if it can be switched off"
     ours: bool = False
@@ -43,9 +43,9 @@ class PassInfo:
     requires: tuple[str, ...] = ()
     "passes that TVM's Sequential runs before it"
     example: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    "options to try it with, where it has options that it needs and any module will do for them"
+    "options to try it with, for a pass that needs options and works on any module"
     reason: str = ""
-    "why it can't be tried on any module from its name: it needs an object that only Python can give, or it fails in this TVM"
+    "why it can't be tried by name on any module: it needs an object that only Python can give, or it fails in this TVM"
 
 
 @dataclass(frozen=True)
@@ -69,28 +69,28 @@ class Workload:
     name: str
     dialect: str
     notes: list[str] = field(default_factory=list)
-    "what was assumed or repaired while loading"
+    "assumptions and repairs made while loading"
     edits: str = ""
-    "the cuts, kernels and regions asked for since it was loaded, as the text of a Pipeline that makes them again"
+    "the cuts, kernels and regions requested since it was loaded, as the text of a Pipeline that repeats them"
     trusted: bool = True
     "False where kernels came with a text or a file; then no pass of `wb.trace` runs them. Set it if you trust its author"
     entry: str = ""
     "the name that `main` had in the module it was chosen from; empty where nothing was chosen"
     shapes: Mapping[str, int | Sequence[int]] = field(default_factory=dict)
-    "values of symbolic dimensions for counting and timing, `{'n': 128}`; of Relay inputs with open dimensions their shapes"
+    "values of symbolic dimensions for counting and timing, `{'n': 128}`; for Relay inputs with open dimensions, their shapes"
     known_limits: Mapping[str, int] | None = field(default=None, repr=False)
-    "`limits`, where they are known already"
+    "`limits`, if already known"
     source: Workload | None = field(default=None, repr=False)
-    "the workload that this one is another module of"
+    "the workload that this one was made from, with another module"
     whole: Workload | None = field(default=None, repr=False)
-    "the workload with every function, where `entry` was chosen from it"
+    "the workload with every function, if `entry` was chosen from it"
     choices: dict[Any, Workload] = field(default_factory=dict, repr=False)
-    "what was chosen from it, so that each choice is written for the child process once"
+    "workloads chosen from it, so that each is written for the child process once"
     _graph: Graph | None = field(default=None, repr=False)
 
     @property
     def graph(self) -> Graph:
-        """The neutral picture of the module; made once."""
+        """The neutral graph of the module; built once."""
         if self._graph is None:
             self._graph = registry.dialect_of(self).frontend.graph(self.module, self.name)
         return self._graph
@@ -141,20 +141,20 @@ class Workload:
 
 
 class GraphOnly(Workload):
-    """A Workload without a module: its graph can be looked at and compared, passes and builds are refused in a sentence.
+    """A Workload without a module: its graph can be viewed and compared; passes and builds raise an error.
 
     Parameters
     ----------
     graph
-        What is known.
+        The known graph.
     why
-        What it was made of and what to do instead, for the refusal.
+        Its origin and what to do instead, for the error message.
     notes
-        What a person should know of the picture.
+        Notes for the user about the graph.
     text
-        The text it was read from, as far as it was repaired; empty where it was read from none.
+        The text it was read from, after repairs; empty if it was not read from text.
     metadata
-        Values of the text's constants, as JSON of TVM's own.
+        Values of the text's constants, as TVM's JSON.
     """
 
     def __init__(self, graph: Graph, why: str, notes: Sequence[str] = (), text: str = "", metadata: str = "") -> None:
@@ -176,7 +176,7 @@ class GraphOnly(Workload):
         raise LoadError(self.why)
 
     def text(self) -> str:
-        """The text it was read from; raises LoadError where there was none."""
+        """The text it was read from; raises LoadError if there is none."""
         if not self.said:
             raise LoadError(self.why)
         return self.said

@@ -1,4 +1,4 @@
-"""The PassContext that a compiler runs under, and what watches its passes: the same in every TVM, Relay's and Relax's."""
+"""The PassContext that a compiler runs under, and the capture of its passes, for Relay and Relax alike."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.errors import UnknownName, last_line
 
 
 def pass_context(config: Mapping[str, Any], instruments: Sequence[Any]) -> tvm.transform.PassContext:
-    """The PassContext of a Config's data.
+    """Return the PassContext of a Config's data.
 
     Raises
     ------
@@ -24,7 +24,7 @@ def pass_context(config: Mapping[str, Any], instruments: Sequence[Any]) -> tvm.t
         TVM has no config of that name.
     """
     known = tvm.transform.PassContext.list_configs()
-    # a build may look schedules up where this TVM is told so; Relax's does it in a pass
+    # a build looks schedules up if this TVM has a config for it; Relax's does it in a pass
     looks = {key: value for key, value in LOOKS.items() if config.get("schedules") and key in known}
     for key in config["options"]:
         if key not in known:
@@ -40,19 +40,19 @@ def pass_context(config: Mapping[str, Any], instruments: Sequence[Any]) -> tvm.t
 
 @dataclass
 class Event:
-    """One run of one pass. Modules are kept as they are: TVM copies a module before it changes one that is held."""
+    """One run of one pass. Modules are kept by reference: TVM copies a module before it changes one that is held."""
 
     name: str
     depth: int
-    "how many passes it runs inside of"
+    "number of passes that it runs inside of"
     parent: int | None
-    "place in the list of the pass that runs it"
+    "index in the list of the pass that runs it"
     before: Any
-    "the module that it got; of the first pass only"
+    "the module that it received; of the first pass only"
     after: Any = None
-    "the module that it gave, if it is kept"
+    "the module that it returned, if it is kept"
     ended: bool = False
-    "whether the pass came to its end"
+    "whether the pass completed"
     started: float = 0.0
     seconds: float = 0.0
 
@@ -64,7 +64,8 @@ class Capture:
     Parameters
     ----------
     keeps
-        Whether to hold on to what the pass of a name gave; the thousands of modules of TIR passes need not stay in memory.
+        Whether to keep the module that a pass of this name returned; the thousands of modules of TIR passes are not
+        needed.
     """
 
     def __init__(self, keeps: Callable[[str], bool] = lambda _name: True) -> None:
@@ -73,14 +74,14 @@ class Capture:
         self.open: list[int] = []
 
     def run_before_pass(self, module: Any, info: Any) -> None:
-        """TVM calls it before each pass."""
+        """Start an Event; TVM calls it before each pass."""
         parent = self.open[-1] if self.open else None
         self.open.append(len(self.events))
         before = None if self.events[:1] else module
         self.events.append(Event(str(info.name), len(self.open) - 1, parent, before, started=time.perf_counter()))
 
     def run_after_pass(self, module: Any, _: Any) -> None:
-        """TVM calls it after each pass that did not raise."""
+        """End an Event; TVM calls it after each pass that did not raise."""
         event = self.events[self.open.pop()]
         event.ended = True
         if self.keeps(event.name):
@@ -89,19 +90,19 @@ class Capture:
 
 
 _TYPES = {"IntImm": "int", "bool": "bool", "int": "int", "FloatImm": "float", "float": "float", "String": "str"}
-"what TVM calls a type, without the namespace, and what Python does; a switch of Relay's TVM is an int"
+"TVM's name of a type, without the namespace -> Python's; a switch of Relay's TVM is an int"
 _SAYS_WHY = re.compile(r"(?i)\bexpect|does not have|has no|unknown|invalid")
 
 
 @cache
 def settings() -> dict[str, str]:
-    """Key -> `bool`, `int`, `float`, `str`, `list` or `dict`, in alphabetical order."""
+    """Return key -> `bool`, `int`, `float`, `str`, `list` or `dict`, in alphabetical order."""
     known = tvm.transform.PassContext.list_configs()
     return {name: _in_python(str(known[name]["type"])) for name in sorted(map(str, known))}
 
 
 def refusal(name: str, value: Any) -> str:
-    """Why TVM does not take that value for that key; empty where it does."""
+    """Return the reason why TVM refuses a value for a key; empty if it accepts it."""
     try:
         tvm.transform.PassContext(config={name: value})
     except (RuntimeError, AttributeError, TypeError, ValueError) as error:  # TVMError is a RuntimeError
@@ -112,5 +113,5 @@ def refusal(name: str, value: Any) -> str:
 
 def _in_python(name: str) -> str:
     last = name.rsplit(".", 1)[-1]
-    # a class of TVM's own, such as tir.transform.UnrollLoopConfig, is made of a dict
+    # a TVM class such as tir.transform.UnrollLoopConfig is made from a dict
     return "list" if last == "Array" else _TYPES.get(last, "dict")

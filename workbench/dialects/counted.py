@@ -1,4 +1,4 @@
-"""What a build calls, in the same words for every dialect, and what is counted of it."""
+"""The calls of a build in the same terms for every dialect, and their counts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 from workbench.analysis.tensors import Tensor
 
 OK, FAILED, OPEN = "ok", "failed", "lower bound"
-"of counts: a build of the program runs; none does; one runs, and tensors with open dimensions count no bytes"
+"status of counts: a build of the program runs; none does; one runs, and tensors with open dimensions count no bytes"
 GIVE_SIZES = "give the open dimensions values with shapes=, or load the model with inputs="
 OUTSIDE = -1
-"in the place of a call: an input of the program, or its result"
+"in place of a call: an input of the program, or its result"
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class Call:
     kind: str
     "`kernel`, `noop` (the same memory under another shape), `copy` (between devices), `external` (an offloaded region)"
     inputs: tuple[Tensor, ...]
-    "that it reads: of a tuple, the fields that it takes"
+    "tensors that it reads: of a tuple, the fields that it uses"
     sources: tuple[int, ...]
-    "for each input the call that gives it, or OUTSIDE"
+    "for each input the call that produces it, or OUTSIDE"
     outputs: tuple[Tensor, ...]
 
     def row(self, index: int, launches: int, exact: bool) -> dict[str, Any]:
-        """The call as a row of `wb.kernels`."""
+        """Return the call as a row of `wb.kernels`."""
         return {
             "index": index,
             "name": self.name,
@@ -50,29 +50,29 @@ class Call:
 
 @dataclass(frozen=True)
 class Program:
-    """The calls of one run, in order, and what it gives."""
+    """The calls of one run, in order, and its results."""
 
     calls: tuple[Call, ...]
     results: tuple[tuple[int, Tensor], ...]
-    "the call that gives each result, or OUTSIDE, and its type"
+    "the call that produces each result, or OUTSIDE, and its type"
     failing: str = ""
     "the reason why no build of it runs"
 
     def rows(self, launches: Mapping[str, tuple[int, bool]] | None) -> list[dict[str, Any]]:
-        """The calls as rows of `wb.kernels`.
+        """Return the calls as rows of `wb.kernels`.
 
         Parameters
         ----------
         launches
-            Function -> how many device kernels a call of it launches, and whether that is exact. None where there is no
-            device apart: there a kernel is a launch.
+            Function -> the number of device kernels that a call of it launches, and whether that is exact. None without
+            a separate device: then each kernel is one launch.
         """
         return [call.row(place, *_launched(call, launches)) for place, call in enumerate(self.calls)]
 
     def handovers(self) -> list[tuple[int, int, str, int]]:
-        """Producer, consumer, data type and bytes of every tensor that a call reads or the program gives.
+        """Return the producer, consumer, data type and bytes of every tensor that a call reads or the program returns.
 
-        A no-op hands on what it was handed, so it is neither producer nor consumer. A value read twice is there twice.
+        A no-op passes its input on, so it is neither producer nor consumer. A value that is read twice is listed twice.
         """
         read = [
             (self._writer(source), place, tensor)
@@ -84,7 +84,7 @@ class Program:
         return [(producer, consumer, tensor.dtype, tensor.nbytes) for producer, consumer, tensor in read + given]
 
     def counts(self) -> dict[str, Any]:
-        """The whole numbers that need no generated code, as `wb.count` gives them."""
+        """Return the integer counts that need no generated code, as `wb.count` returns them."""
         kinds = Counter(call.kind for call in self.calls)
         between: Counter[str] = Counter()
         for producer, consumer, dtype, size in self.handovers():
@@ -119,7 +119,7 @@ def _launched(call: Call, launches: Mapping[str, tuple[int, bool]] | None) -> tu
     if call.kind in ("noop", "copy"):
         return 0, True
     if call.kind == "external":
-        # what another compiler's code launches is its own affair
+        # the launches of another compiler's code are unknown
         return 1, False
     return (1, True) if launches is None else launches.get(call.function, (1, False))
 
@@ -129,7 +129,7 @@ def _first(sources: Sequence[int]) -> int:
 
 
 def text(tensor: Tensor) -> str:
-    """A tensor as a row has it.
+    """Return a tensor's text in a row.
 
     >>> text(Tensor((64,), "int8")), text(Tensor(("n", 4), "float32"))
     ('(64,) int8', '(n, 4) float32')

@@ -1,4 +1,4 @@
-"""Machine code for CUDA kernels where TVM's build asks for it: not made where nothing can run it, so counting needs no nvcc."""
+"""Machine code for CUDA kernels in TVM's build, skipped where nothing can run it, so that counting needs no nvcc."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _elsewhere = ContextVar("what is built runs on another machine", default=False)
 
 @contextmanager
 def compiled_for_elsewhere() -> Iterator[None]:
-    """Within it, machine code is made even where no device is, if nvcc or nvrtc is there to make it."""
+    """Make machine code while the block runs even without a device, if nvcc or nvrtc is installed."""
     token = _elsewhere.set(True)
     try:
         yield
@@ -35,22 +35,22 @@ def compiled_for_elsewhere() -> Iterator[None]:
 
 
 def for_elsewhere() -> bool:
-    """Whether what is built now is to run on another machine."""
+    """Return whether the current build is to run on another machine."""
     return _elsewhere.get()
 
 
 @contextmanager
 def compiled_where_it_runs(target: str) -> Iterator[None]:
-    """Within it, a CUDA build is compiled to machine code if a device is here.
+    """Compile CUDA builds to machine code while the block runs, if this machine has a device.
 
     Parameters
     ----------
     target
-        What is built; for other targets nothing is changed.
+        The target of the build; other targets than CUDA are not affected.
 
     Notes
     -----
-    TVM's own way is nvcc. Where there is none, NVIDIA's nvrtc is asked, if its wheel is installed.
+    TVM uses nvcc. Without it, NVIDIA's nvrtc is used if its wheel is installed.
     """
     own = tvm.get_global_func(CALLBACK, allow_missing=True)
     if kind_of(target) != "cuda" or own is None:
@@ -66,7 +66,7 @@ def compiled_where_it_runs(target: str) -> Iterator[None]:
     def compiled(code: str, target: Any) -> bytearray:
         if by_nvrtc:
             return bytearray(ptx(code, architecture(str(target))))
-        # with neither, TVM's own error says that nvcc was not found
+        # with neither, TVM's own error reports that nvcc was not found
         return own(code, target) if runs else bytearray(_PLACEHOLDER)
 
     register = getattr(tvm, "register_func", None) or tvm.register_global_func
@@ -78,7 +78,7 @@ def compiled_where_it_runs(target: str) -> Iterator[None]:
 
 
 def architecture(target: str) -> str:
-    """The `compute_..` that a target's `sm_..` means; TVM's default where it says none.
+    """Return the `compute_..` for a target's `sm_..`; TVM's default if it has none.
 
     >>> architecture("cuda -arch=sm_90 -max_threads_per_block=1024"), architecture("cuda")
     ('compute_90', 'compute_50')
@@ -98,7 +98,7 @@ EXTRA = "pip install 'tvm-workbench[cuda]'"
 
 @cache
 def nvrtc_here() -> Path | None:
-    """The library of NVIDIA's wheel, looked up on disk."""
+    """Return the path of the library in NVIDIA's wheel, looked up on disk."""
     for pattern in ("cuda_nvrtc/lib/libnvrtc.so.*", "cu*/lib/libnvrtc.so.*"):
         for folder in _nvidia():
             found = [
@@ -110,12 +110,12 @@ def nvrtc_here() -> Path | None:
 
 
 def ptx(code: str, architecture: str) -> bytes:
-    """PTX of CUDA C.
+    """Compile CUDA C to PTX.
 
     Parameters
     ----------
     architecture
-        As `compute_90`.
+        Such as `compute_90`.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def _text(library: ctypes.CDLL, what: str, program: ctypes.c_void_p) -> str:
 
 
 def _headers() -> list[Path]:
-    """Where `cuda_fp16.h` is: the runtime's wheel."""
+    """Return the folders that have `cuda_fp16.h`: those of the runtime's wheel."""
     found = [folder / name / "include" for folder in _nvidia() for name in ("cuda_runtime", "cu13", "cu12")]
     return [folder for folder in found if folder.is_dir()]
 

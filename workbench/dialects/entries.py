@@ -31,7 +31,7 @@ def chosen(workload: Workload, entry: str | None = None, shapes: Shapes | None =
     if entry is None and not shapes:
         return workload
     sizes = {str(name): _size(name, value) for name, value in (shapes or {}).items()}
-    # params belong to the key by identity; they stay alive in the choice that has them
+    # params are part of the key by identity; the choice that has them keeps them alive
     key = (entry, *sorted(sizes.items()), *sorted((name, id(value)) for name, value in workload.params.items()))
     if key not in workload.choices:
         workload.choices[key] = _with_sizes(_with_entry(workload, entry), sizes)
@@ -41,7 +41,7 @@ def chosen(workload: Workload, entry: str | None = None, shapes: Shapes | None =
 
 
 def only_entry(workload: Workload) -> Workload:
-    """Return the workload with its only function as `main`; as it is where it has a `main`, or several others."""
+    """Return the workload with its only function as `main`; unchanged if it has a `main`, or several others."""
     if _has_main(workload):
         return workload
     names = workload.entries()
@@ -53,7 +53,7 @@ def _has_main(workload: Workload) -> bool:
 
 
 def refuse_without_main(workload: Workload, error: type[Exception]) -> None:
-    """Raise the error where the module has no function to run, with the names that `entry=` takes."""
+    """Raise the error if the module has no function to run, with the names that `entry=` accepts."""
     if not _has_main(workload):
         names = workload.entries()
         listed = ", ".join(names)
@@ -81,7 +81,7 @@ def functions_reached(
     Raises
     ------
     LoadError
-        One of them has the name `main`, which the entry is to get.
+        One of them already has the name `main`, which the entry needs.
     """
     reached: set[str] = set()
     waiting = [module[entry]]

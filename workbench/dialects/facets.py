@@ -1,7 +1,7 @@
-"""The typed door to a dialect: `dialect_of(workload)` returns a Dialect, whose facets are Protocols.
+"""The typed interface of a dialect: `dialect_of(workload)` returns a Dialect, whose facets are Protocols.
 
-A dialect's package (`relay`, `relax`) gives a module for each facet. pyright checks the modules against these Protocols, and each
-is imported, with its TVM, when it is first asked for. TVM's own objects go in and out as `Any`.
+A dialect's package (`relay`, `relax`) has a module for each facet. pyright checks the modules against these Protocols,
+and each is imported, with its TVM, on first use. TVM's own objects go in and out as `Any`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Dialect(Protocol):
 
     @property
     def frontend(self) -> Frontend:
-        """Modules: read, looked at, written."""
+        """The facet that reads, inspects and writes modules."""
         ...
 
     @property
@@ -39,7 +39,7 @@ class Dialect(Protocol):
 
     @property
     def compiler(self) -> Compiler:
-        """Builds and runs. In the child process only: a build can end the process it runs in."""
+        """The facet that builds and runs. In the child process only: a build can end the process it runs in."""
         ...
 
     @property
@@ -62,7 +62,7 @@ class Dialect(Protocol):
 
 
 class Frontend(Protocol):
-    """Modules: read, looked at, written."""
+    """Reads, inspects and writes modules."""
 
     def load(self, source: Any, params: Mapping[str, Any] | None, name: str) -> Workload | None:
         """Return a Workload of a module or a function; None for anything else. Text and files are read by `read`."""
@@ -77,7 +77,7 @@ class Frontend(Protocol):
         ...
 
     def with_entry(self, module: Any, entry: str) -> Any:
-        """Return the module with that function as `main`, without the functions of the dialect that it does not call."""
+        """Return the module with that function as `main`, without the dialect's functions that it does not call."""
         ...
 
     def with_sizes(self, module: Any, shapes: Mapping[str, int | Sequence[int]]) -> Any:
@@ -111,7 +111,7 @@ class Frontend(Protocol):
         ...
 
     def copy(self, module: Any) -> Any:
-        """Return the same functions in a module of their own, for code that may change the module it is given."""
+        """Return the same functions in a module of their own, for code that may change its argument."""
         ...
 
     def infer_types(self, module: Any) -> Any:
@@ -123,7 +123,7 @@ class Frontend(Protocol):
         ...
 
     def is_module(self, thing: Any) -> bool:
-        """Return whether a thing is an IRModule."""
+        """Return whether an object is an IRModule."""
         ...
 
     def same(self, first: Any, second: Any) -> bool:
@@ -179,7 +179,7 @@ class Passes(Protocol):
         ...
 
     def is_pass(self, thing: Any) -> bool:
-        """Return whether a thing is one of TVM's Pass objects."""
+        """Return whether an object is one of TVM's Pass objects."""
         ...
 
     def opt_level_of(self, compiled: Any) -> int:
@@ -201,11 +201,11 @@ class Compiler(Protocol):
     def optimized(
         self, workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
     ) -> Any:
-        """Return the module in which the compiler has decided on its kernels."""
+        """Return the module after the compiler has decided on its kernels."""
         ...
 
     def unoptimized(self, workload: Workload, target: str) -> tuple[Workload, str]:
-        """Return a workload and a target that opt level 0 can compile, to have the values that the outputs should have."""
+        """Return a workload and a target that opt level 0 can compile, for the expected values of the outputs."""
         ...
 
     def compiled(
@@ -227,7 +227,7 @@ class Compiler(Protocol):
         ...
 
     def device_of(self, target: str) -> Any:
-        """Return the device of this machine that code for a target runs on; raises NoDevice."""
+        """Return the device of this machine that runs code for a target; raises NoDevice."""
         ...
 
     def running(self, workload: Workload, library: Any, device: Any, seed: int) -> Running:
@@ -252,19 +252,19 @@ class Built(Protocol):
         ...
 
     def calls(self) -> list[dict[str, Any]]:
-        """One row a call, in execution order, with its launches: Program.rows."""
+        """Return one row per call, in execution order, with its launches: Program.rows."""
         ...
 
     def forms(self) -> tuple[str, ...]:
-        """The forms of code there are, the target's own first."""
+        """Return the available forms of code, the target's own first."""
         ...
 
     def code(self, form: str) -> str:
-        """The generated code of the whole library in a form."""
+        """Return the generated code of the whole library in a form."""
         ...
 
     def source(self) -> str:
-        """The generated code in the target's own form."""
+        """Return the generated code in the target's own form."""
         ...
 
     def export(self, path: Path) -> None:
@@ -272,13 +272,13 @@ class Built(Protocol):
         ...
 
     def load(self, seed: int) -> Running:
-        """It on the device of its target, with random inputs."""
+        """Load it on the device of its target, with random inputs."""
         ...
 
 
 @dataclass(frozen=True)
 class KernelTime:
-    """What one call of a kernel took."""
+    """The time of one call of a kernel."""
 
     function: str
     samples: list[float]
@@ -289,20 +289,20 @@ class Running(Protocol):
     """A compiled workload with its inputs, on a device."""
 
     method: str
-    "how `run` times"
+    "how `run` measures time"
     kernel_method: str
-    "how `kernels` times"
+    "how `kernels` measures time"
 
     def run(self, number: int) -> float:
-        """Run it so many times, always with the same inputs: the mean seconds of one run."""
+        """Run it `number` times with the same inputs and return the mean seconds of one run."""
         ...
 
     def outputs(self) -> list[np.ndarray]:
-        """What one run gives, tuples flattened."""
+        """Return the outputs of one run, tuples flattened."""
         ...
 
     def kernels(self, budget: float) -> list[KernelTime]:
-        """What each call took, in execution order, in about `budget` seconds; calls that run nothing may be left out."""
+        """Time each call, in execution order, in about `budget` seconds; calls that run nothing may be left out."""
         ...
 
 
@@ -310,7 +310,7 @@ class Patterns(Protocol):
     """The dialect's dataflow patterns."""
 
     def matcher(self, workload: Workload) -> Matcher:
-        """Return a matcher that asks TVM, for every function of the workload's module."""
+        """Return a matcher that uses TVM's, for every function of the workload's module."""
         ...
 
     def read(self, pattern: Any) -> Pattern:
@@ -323,7 +323,7 @@ class Matcher(Protocol):
 
     @property
     def graph(self) -> Graph:
-        """The graph whose nodes matches name."""
+        """The graph whose node ids appear in matches."""
         ...
 
     @property
@@ -337,7 +337,7 @@ class Matcher(Protocol):
 
 
 class Tuning(Protocol):
-    """MetaSchedule: where its parts are in this TVM, and what differs between the TVMs."""
+    """The location of MetaSchedule's parts in this TVM, and the differences between the TVMs."""
 
     INTRINSICS: str
     "the module that registers the tensor intrinsics that schedules may name"
@@ -367,7 +367,7 @@ class Tuning(Protocol):
 
 @dataclass(frozen=True)
 class CodeText:
-    """Python text of a dialect, of which `Trace.code` and `Workbench.code` are put together. It needs no TVM."""
+    """Python text of a dialect, from which `Trace.code` and `Workbench.code` are composed. It needs no TVM."""
 
     imports: str
     ours: Sequence[str]
@@ -378,46 +378,46 @@ class CodeText:
     typed: str
     "the expression of the module with its types inferred"
     bind: str
-    "the function that makes the parameters constants"
+    "the function that turns the parameters into constants"
     build: str
     "the functions of a build"
     constructor: Callable[[str], str]
-    "gives the expression that makes the pass of a name"
+    "returns the expression that makes the pass of a name"
     target: Callable[[str], str]
-    "gives the expression of a target"
+    "returns the expression of a target"
     config: Mapping[str, Any] = field(default_factory=dict)
     "PassContext config of the build"
 
 
 class Converter(Protocol):
-    """Makes TVM's objects of received text and files: in this process, or in a child process first."""
+    """Makes TVM's objects from received text and files: in this process, or in a child process first."""
 
     def program(self, text: str, is_json: bool, name: str) -> Workload:
-        """A Workload of TVMScript, or of JSON that `tvm.ir.save_json` wrote."""
+        """Return a Workload of TVMScript, or of JSON that `tvm.ir.save_json` wrote."""
         ...
 
     def relay(self, text: str, params: Mapping[str, Any], name: str) -> list[Workload]:
-        """A Workload of each module in a Relay text, where TVM has Relay."""
+        """Return a Workload of each module in a Relay text, if TVM has Relay."""
         ...
 
     def model(self, format: str, source: Any, name: str, inputs: Any) -> Workload:
-        """A Workload of another framework's model: a path to its file, or the object that was read from one.
+        """Return a Workload of another framework's model, given the path of its file or the object read from it.
 
         Parameters
         ----------
         format
-            Names its importer: `onnx`, `tflite`.
+            The name of its importer: `onnx`, `tflite`.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Source:
-    """Something to load, and what was given with it."""
+    """Something to load, and the arguments passed with it."""
 
     given: Any
     path: Path | None
-    "the file that it names, if it names one"
+    "the file that it names, if any"
     params: Mapping[str, Any] | None
     name: str | None
     inputs: Any
@@ -426,12 +426,12 @@ class Source:
 
 
 class Reader(Protocol):
-    """Reads one kind of source; `readers.READERS` lists the readers in the order in which they are asked."""
+    """Reads one kind of source; `readers.READERS` lists the readers in the order in which they are tried."""
 
     def accepts(self, source: Source) -> bool:
         """Return whether `read` takes the source."""
         ...
 
     def read(self, source: Source) -> Workload:
-        """Return a Workload of the source; raises LoadError where it is damaged."""
+        """Return a Workload of the source; raises LoadError if it is damaged."""
         ...

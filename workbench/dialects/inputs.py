@@ -1,4 +1,4 @@
-"""Random inputs that two builds of one workload get alike, whatever its dialect and the order of its parameters."""
+"""Random inputs that are the same for two builds of one workload, for any dialect and order of parameters."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ INDEXING = {
     *("take", "gather", "gather_nd", "gather_elements", "adv_index", "index_tensor"),
     *("index_put", "scatter", "scatter_elements", "scatter_nd", "nn.nll_loss"),
 }
-"operators that read or write their first argument at the places that the second holds"
+"operators that read or write their first argument at the indices in the second"
 
 
 def random_values(name: str, shape: Sequence[int], dtype: str, seed: int, below: int | None = None) -> np.ndarray:
-    """Values for the input `name`: floats in [-3, 3), integers in [-4, 4] (from 0 for unsigned ones), truth values.
+    """Return values for an input: floats in [-3, 3), integers in [-4, 4] (unsigned ones from 0), truth values.
 
-    Negative and fractional on purpose: a cast that forgets a sign or a rounding must show.
+    They are negative and fractional to expose a cast that drops a sign or a rounding.
 
     Parameters
     ----------
     below
-        Of an input that holds indices, the size of what they index: an index outside of it reads memory that is not the program's.
+        For an input of indices, the size of the indexed dimension: a larger index reads memory outside the program's.
     """
     random = np.random.default_rng([seed, zlib.crc32(name.encode())])
     if dtype.startswith("bool"):
@@ -49,7 +49,7 @@ def limit_of(workload: Workload, name: str, dtype: str) -> int | None:
 
 
 def index_limits(graph: Graph) -> dict[str, int]:
-    """Return the inputs whose values become indices, each with the smallest size that is indexed by it.
+    """Return the inputs whose values become indices, each with the size of the smallest dimension that it indexes.
 
     Examples
     --------

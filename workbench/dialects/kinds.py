@@ -1,4 +1,4 @@
-"""What kind a kernel is for FuseOps, and how TVM came to it."""
+"""The pattern kind that FuseOps reads for a kernel, and its derivation by TVM."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def explain_kind(workload: Workload, node: int) -> KindReport:
-    """How AnnotateTIROpPattern derived the kind of the PrimFunc that a node calls: which block and which access.
+    """Explain the kind that AnnotateTIROpPattern derives for the PrimFunc that a node calls, by block and access.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def explain_kind(workload: Workload, node: int) -> KindReport:
     UnknownNode
         The graph has no such node.
     WorkbenchError
-        It is no Relax workload, or the node calls no PrimFunc of the module.
+        It is not a Relax workload, or the node calls no PrimFunc of the module.
     """
     if not isinstance(workload, Workload) or workload.dialect != "relax":
         raise WorkbenchError(

@@ -1,4 +1,4 @@
-"""How often a compiled function launches device kernels, read from its host part. The classes are named alike in every TVM."""
+"""Device kernel launches of a compiled function, read from its host part by class names that every TVM shares."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 import tvm
 
 Launches = tuple[int, bool]
-"how many, and whether that is exact; otherwise it is the least"
+"the number, and whether it is exact; otherwise it is a lower bound"
 
 
 def launches_of(modules: Iterable[tvm.IRModule]) -> dict[str, Launches]:
-    """Host function -> its launches.
+    """Return host function -> its launches.
 
     Parameters
     ----------
     modules
-        As the pass that splits host and device parts gave them: a host part calls its kernels by name.
+        As the pass that splits host and device parts returned them: a host part calls its kernels by name.
     """
     found: dict[str, Launches] = {}
     for module in modules:
@@ -39,7 +39,7 @@ def _launches(stmt: Any, functions: dict[str, Any]) -> Launches:
         count, exact = _launches(stmt.body, functions)
         if count == 0:
             return 0, exact
-        # how often a loop runs is written in it where the shapes are known
+        # the extent is a number where the shapes are known
         known = kind == "For" and type(stmt.extent).__name__ == "IntImm"
         return (count * int(stmt.extent), exact) if known else (count, False)
     count, exact = _call(getattr(stmt, "value", None), functions)
@@ -64,13 +64,13 @@ def _call(value: Any, functions: dict[str, Any]) -> Launches:
         return int(op.name_hint in functions), True
     if not getattr(op, "name", "").endswith(_BY_NAME):
         return 0, True
-    # a kernel of the module; otherwise a library's function (cuBLAS, Thrust), which launches what it likes
+    # a kernel of the module; otherwise a library's function (cuBLAS, Thrust), whose launches are unknown
     named = getattr(value.args[0], "value", "") in functions
     return 1, named
 
 
 _BY_NAME = ("call_ffi_kernel", "tvm_call_packed", "tvm_call_cpacked", "call_extern")
-"operators that call what their first argument names"
+"operators that call the function named by their first argument"
 
 
 REPEATS = 5
@@ -78,7 +78,7 @@ MOST_RUNS = 10_000
 
 
 def evaluated(module: Any, function: str, arguments: Sequence[Any], device: Any, budget: float) -> list[float]:
-    """Seconds of one run, REPEATS times, in about `budget` seconds altogether; one warm-up run is not counted."""
+    """Time one run REPEATS times, in about `budget` seconds in all; one warm-up run is not counted."""
 
     def samples(number: int, repeat: int) -> list[float]:
         timed = module.time_evaluator(function, device, number=number, repeat=repeat)

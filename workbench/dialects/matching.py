@@ -1,4 +1,4 @@
-"""Where a dataflow pattern matches, why it nearly does, and which pattern matches what one has chosen."""
+"""Matches and near matches of a dataflow pattern, and a pattern for chosen nodes."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from workbench.graph.model import Graph
 
 
 def match(source: Workload | Graph, pattern: Any) -> PatternReport:
-    """Find where a pattern matches, and where it nearly does, and why.
+    """Find where a pattern matches, and where it nearly does, with the reason.
 
     Parameters
     ----------
     source
-        A Workload: matches are exactly those of TVM's own matcher, in every function of the module. Or a Graph, with no
-        TVM: the same rules on what the graph says; attributes at their defaults and functions drawn in place are not in it.
+        A Workload: matches are exactly those of TVM's own matcher, in every function of the module. Or a Graph, without
+        TVM: the same rules on the graph's data, which lacks attributes at their defaults and functions drawn in place.
     pattern
         A DFPattern of tvm.relay.dataflow_pattern or tvm.relax.dpl, or its text,
-        `is_op("nn.conv2d")(wildcard(), is_constant())`; text is read, not run. For Relax, text may also say `dominates`, which
-        its language lacks and we match, and, at its root, `a.used_by(b)` (`a ^ b`) and `a.only_used_by(b)` (`a >> b`).
+        `is_op("nn.conv2d")(wildcard(), is_constant())`; text is read, not run. For Relax, text may also use `dominates`,
+        which its language lacks and we match, and, at its root, `a.used_by(b)` (`a ^ b`) and `a.only_used_by(b)` (`a >> b`).
 
     Raises
     ------
@@ -53,22 +53,22 @@ def match(source: Workload | Graph, pattern: Any) -> PatternReport:
 
 
 def pattern_for(source: Workload | Graph, nodes: Iterable[int], exact: bool = True) -> SuggestedPattern:
-    """The Python of a DFPattern that matches these nodes and nothing else, found by matching it.
+    """Return the Python of a DFPattern that matches these nodes and nothing else, checked by matching it.
 
     Parameters
     ----------
     nodes
         Node ids of `source.graph`; one of them must use all the others, directly or not.
     exact
-        Whether a pattern that matches other places too is an error; if not, `elsewhere` says where it does.
+        Whether a pattern that matches other places too is an error; if not, `elsewhere` lists those places.
 
     Raises
     ------
     UnknownNode
         The graph has no such node.
     PatternError
-        There is none: nothing is chosen, the nodes are not connected, give several values, are in two functions, or stand
-        in several places that no pattern can tell apart.
+        There is none: nothing is chosen, the nodes are not connected, have several outputs, are in two functions, or
+        occur in several places that no pattern can tell apart.
 
     Examples
     --------
@@ -93,7 +93,7 @@ _PATTERNS = {"relay": "tvm.relay.dataflow_pattern", "relax": "tvm.relax.dpl"}
 
 @dataclass(frozen=True)
 class _GraphMatcher:
-    """Matches with what a Graph says."""
+    """Matches on the data of a Graph."""
 
     graph: Graph
     programs: Sequence[Program]

@@ -11,7 +11,7 @@ from typing import Any
 from workbench.errors import LoadError
 
 FIELDS = 100_000
-"that all types of a program may have, as printed"
+"that all types of a program may have when printed"
 FIELDS_PER_EXPRESSION = 100
 "that they may have beyond that, on average over the expressions whose type has parts"
 
@@ -26,9 +26,9 @@ def refuse_large_types(
     types
         The type of each expression.
     parts
-        Gives the types inside a type, none for a tensor's.
+        Returns the types inside a type, none for a tensor's.
     identity
-        Gives the same for one object of TVM's. A type that stands in many places is walked once.
+        Returns the same key for the same TVM object. A type that occurs in many places is walked once.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def _too_large() -> LoadError:
 
 
 def drive(start: Iterator[Any]) -> Any:
-    """Run a generator that yields the generators it waits for, and is sent what they return; gives what it returns.
+    """Run a generator that yields generators and receives their results; return its result.
 
     >>> def depth(n):
     ...     return 0 if n == 0 else 1 + (yield depth(n - 1))

@@ -1,6 +1,6 @@
-"""Readers of programs: `load` asks each of READERS in order, and the first that accepts a source reads it.
+"""Readers of programs: `load` tries READERS in order, and the first that accepts a source reads it.
 
-No TVM is imported to look: a reader decides by what the object or the file is.
+A reader decides by the object or the file, without importing TVM.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from workbench.errors import LoadError, ParseError, reason
 Params = Mapping[str, Any] | Iterable[tuple[str, Any]]
 "name -> array, or pairs as relax.frontend.nn's export_tvm gives them"
 PASTES = (".relay", ".txt", ".log")
-"files of text that may hold several modules, and other things beside them"
+"files of text that may hold several modules, and other text"
 TEXTS = (*PASTES, ".json", ".py")
-"files whose programs `shapes=` gives sizes; `inputs=` is for the others"
+"files whose programs take sizes by `shapes=`; the others take `inputs=`"
 SUFFIXES = (*TEXTS, *IMPORTED)
 _CODE = re.compile(r"^\s*(?:@|class\b|def\b|from\b.*\bimport\b|import\b)", re.MULTILINE)
-"a line as Python's programs have, which TVMScript is one of"
+"a line of Python, as in TVMScript"
 
 _HALF = re.compile("[\ud800-\udfff]")
-"what decoding with errors left in a string; TVM takes none"
+"surrogates that decoding with errors left in a string; TVM accepts none"
 
 
 class Here:
@@ -64,7 +64,7 @@ def load(
     shapes: Shapes | None = None,
     converter: Converter = HERE,
 ) -> Workload:
-    """Make a Workload of a program in any form. `wb.load` describes what it takes (`pipeline/load.py`).
+    """Make a Workload of a program in any form. `wb.load` documents the accepted forms (`pipeline/load.py`).
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def load(
     Raises
     ------
     LoadError
-        The source is none of these, or cannot be read; the message says what to do.
+        The source is none of these, or cannot be read; the message describes what to do.
     """
     if isinstance(source, Workload):
         return chosen(source, entry, shapes)
@@ -116,7 +116,7 @@ def _by_name(params: Params) -> dict[str, Any]:
 
 
 class Text:
-    """Text that TVM printed or JSON that it wrote, given as it is or in a file."""
+    """Text that TVM printed or JSON that it wrote, as a string or in a file."""
 
     def accepts(self, source: Source) -> bool:
         return source.path is not None or isinstance(source.given, str)
@@ -146,7 +146,7 @@ class Module:
 
 
 READERS: tuple[Reader, ...] = (*IMPORTED_READERS, Text(), Module())
-"in the order in which they are asked; the first that accepts a source reads it"
+"in the order in which they are tried; the first that accepts a source reads it"
 
 
 def _refuse_inputs(source: Source) -> None:
@@ -161,7 +161,7 @@ def load_all(
 ) -> list[Workload]:
     """Make a Workload of each module that a text holds, in order: `wb.CompareView(*wb.load_all(before_and_after))`.
 
-    Takes what `load` takes, and raises what it raises; what is no text gives one Workload.
+    Accepts and raises the same as `load`; a source that is not text gives one Workload.
     """
     params = None if params is None else _by_name(params)
     path = _as_path(source)
@@ -175,7 +175,7 @@ def load_all(
 def _read(
     path: Path | None, text: str, params: Mapping[str, Any] | None, name: str, converter: Converter
 ) -> list[Workload]:
-    """The modules of a text. Relay's is read without TVM, so it is read wherever it is found."""
+    """Return a Workload of each module of a text. Relay's text needs no TVM, so any environment reads it."""
     from workbench.dialects.relay.paste.workload import is_relay, is_script
 
     half = _HALF.search(text)
@@ -201,7 +201,7 @@ def _read(
 
 
 def _as_path(source: Any) -> Path | None:
-    """The path that `source` names; a string with a line break or a bracket in it is text, and so is an empty one."""
+    """Return the path that `source` names; a string that is empty or has a line break or a bracket is text."""
     if isinstance(source, Path):
         if "\0" in str(source):
             raise LoadError(f"a path cannot hold a NUL character: {str(source)!r:.80}")

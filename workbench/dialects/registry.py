@@ -26,12 +26,12 @@ _known: dict[str, Dialect] = {}
 
 
 def register(*dialects: Dialect) -> None:
-    """Make dialects known; `workbench.dialects` does it for its own when it is imported."""
+    """Register dialects; `workbench.dialects` registers its own when it is imported."""
     _known.update({each.name: each for each in dialects})
 
 
 def known_dialect(name: str) -> Dialect:
-    """Return the dialect of a name, which may come from a file; its TVM may not be here.
+    """Return the dialect of a name, which may come from a file; its TVM may not be installed.
 
     Raises
     ------
@@ -44,10 +44,10 @@ def known_dialect(name: str) -> Dialect:
 
 
 def installed() -> str | None:
-    """The dialect that the TVM of this environment runs, looked up on disk without importing it."""
+    """Return the dialect that the TVM of this environment runs, looked up on disk without importing it."""
     try:
         spec = importlib.util.find_spec("tvm")
-    except (ModuleNotFoundError, ValueError):  # an import hook refuses it, or something else goes by its name
+    except (ModuleNotFoundError, ValueError):  # an import hook refuses it, or another module has its name
         spec = None
     if spec is None:
         return None
@@ -58,7 +58,7 @@ def installed() -> str | None:
 @lru_cache
 @lru_cache
 def dialect(name: str) -> Dialect:
-    """The dialect of that name; imports its TVM.
+    """Return the dialect of that name; imports its TVM.
 
     Raises
     ------
@@ -76,19 +76,19 @@ def dialect(name: str) -> Dialect:
 
 
 def dialect_of(workload: Workload) -> Dialect:
-    """The dialect that a workload is written in.
+    """Return the dialect that a workload is written in.
 
     Raises
     ------
     LoadError
-        The workload has no module, so there is nothing for a dialect to do; the message says why, and what to do.
+        The workload has no module; the message gives the reason, and what to do.
     """
-    _ = workload.module  # a GraphOnly's own reason says more than that this TVM lacks a dialect
+    _ = workload.module  # a GraphOnly's own reason is more specific than a missing dialect
     return dialect(workload.dialect)
 
 
 def dialect_here() -> Dialect:
-    """Return the dialect that this environment's TVM runs; raises LoadError where there is none."""
+    """Return the dialect that this environment's TVM runs; raises LoadError if there is none."""
     name = installed()
     if name is None:
         raise LoadError(
@@ -98,7 +98,7 @@ def dialect_here() -> Dialect:
 
 
 def passes(name: str | None = None) -> list[PassInfo]:
-    """The passes of a dialect, by default the one that this environment's TVM runs."""
+    """Return the passes of a dialect, by default the one that this environment's TVM runs."""
     found = name or installed()
     if found is None:
         raise WorkbenchError(

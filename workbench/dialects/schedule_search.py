@@ -1,4 +1,4 @@
-"""Searching a schedule for one kernel with TVM's MetaSchedule: candidates are built and run in processes of their own."""
+"""Schedule search for one kernel with TVM's MetaSchedule: candidates are built and run in processes of their own."""
 
 from __future__ import annotations
 
@@ -21,46 +21,46 @@ from workbench.errors import last_line
 BATCH = 16
 "candidates that are chosen and compiled together; each is kept as soon as it has run"
 STALE = 3
-"batches of candidates that were all tried before, after which there are no others"
+"batches in which all candidates were tried before, after which the search ends"
 ENDLESS = 1 << 20
-"candidates that MetaSchedule may give"
+"candidates that MetaSchedule may propose"
 FAILED_SECONDS = 1e10
-"what TVM writes for a candidate that failed"
+"the time that TVM writes for a candidate that failed"
 BUILD_SECONDS, RUN_SECONDS = 60.0, 30.0
-"that one candidate may take"
+"time limits of one candidate"
 RANDOM = "random"
-"MetaSchedule's cost model that knows nothing"
+"MetaSchedule's cost model that chooses at random"
 _pools: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much to spend on a kernel, and how."""
+    """The effort for one kernel."""
 
     trials: int
     seed: int
     cores: tuple[int, ...]
-    "that may be used"
+    "cores that may be used"
     cost_model: str
-    "as MetaSchedule names it, see `best_cost_model`"
+    "by MetaSchedule's name, see `best_cost_model`"
 
 
 @dataclass(frozen=True)
 class Tried:
-    """What came of one candidate."""
+    """The result of one candidate."""
 
     seconds: float | None
     "of one call; None if it failed"
     reason: str = ""
-    "why it failed"
+    "the cause of the failure"
     plain: bool = False
     "whether it is the kernel without any schedule"
 
 
 def best_cost_model(dialect: str) -> str:
-    """What chooses the next candidates: `xgb`, a model trained on those before, where there is an xgboost for it; else `random`.
+    """Return the name of the cost model: `xgb`, trained on earlier candidates, if an xgboost fits; else `random`.
 
-    Relay's TVM asks xgboost for its module `rabit`, which newer ones lack.
+    Relay's TVM needs xgboost's module `rabit`, which newer versions lack.
     """
     found = importlib.util.find_spec("xgboost")
     places = [] if found is None else found.submodule_search_locations or []
@@ -71,7 +71,7 @@ def best_cost_model(dialect: str) -> str:
 def search(
     dialect: str, module: Any, name: str, target: str, database: Any, effort: Effort, told: Callable[[str], None]
 ) -> Iterator[Tried]:
-    """Try schedules for a module of one kernel; each is in the database before it is given, and none is tried twice.
+    """Try schedules for a module of one kernel; each is in the database before it is yielded, and none is tried twice.
 
     For a CPU the first is the kernel without a schedule. MetaSchedule tries none like that: it splits the smallest loop
     among threads, which takes longer than to run it.
@@ -79,9 +79,9 @@ def search(
     Parameters
     ----------
     module
-        What a build asks a database for (scheduling.asked).
+        The module that a build looks up in a database (scheduling.asked).
     told
-        Called with what is being done where that takes seconds.
+        Called with the current step if it takes seconds.
     """
     here = registry.dialect(dialect).tuning
     load_intrinsics(here.INTRINSICS)
@@ -98,7 +98,7 @@ def search(
         mod=module,
         target=bench.target,
         space_generator="post-order-apply",
-        # evolution takes half a minute before each batch, which is for nothing where no model tells good from bad
+        # evolution takes half a minute before each batch, which is wasted without a model
         search_strategy="replay-trace" if effort.cost_model == RANDOM else "evolutionary",
         task_name=name,
         rand_state=effort.seed + 1,
@@ -106,7 +106,7 @@ def search(
     ).clone()
     knows = {} if effort.cost_model == RANDOM else {"num_tuning_cores": len(effort.cores)}
     model = ms.cost_model.CostModel.create(effort.cost_model, **knows)
-    # it counts what it gives, of which some was tried before
+    # MetaSchedule counts all that it proposes, of which some was tried before
     context.pre_tuning(ENDLESS, BATCH, database=database, cost_model=model)
     stale = 0
     while left and stale < STALE and (given := context.generate_measure_candidates()):
@@ -126,7 +126,7 @@ def search(
 
 
 class Bench:
-    """Where candidates of one kernel are built, run and kept."""
+    """Builds, runs and records candidates of one kernel."""
 
     def __init__(
         self, here: Tuning, dialect: str, module: Any, target: Any, database: Any, cores: tuple[int, ...]
@@ -140,7 +140,7 @@ class Bench:
         self._seen = {_text(each.trace) for each in records if here.key_of(each.workload.mod) == key}
 
     def plain(self) -> Any:
-        """The kernel without a schedule; None where that does not run, as on a GPU."""
+        """Return the kernel without a schedule; None if it cannot run so, as on a GPU."""
         if self.target.kind.name not in ("llvm", "c"):
             return None
         ms = self._here.ms
@@ -148,7 +148,7 @@ class Bench:
         return ms.search_strategy.MeasureCandidate(self._here.unscheduled(self._module), info)
 
     def new(self, candidates: Iterable[Any]) -> list[Any]:
-        """Those that were not tried before, each once."""
+        """Return the candidates that were not tried before, each once."""
         found = []
         for candidate in candidates:
             text = _text(candidate.sch.trace)
@@ -158,13 +158,13 @@ class Bench:
         return found
 
     def build(self, candidates: Sequence[Any]) -> list[Any]:
-        """Compile them, as many at a time as there are cores; before any is run, so that none disturbs another."""
+        """Compile candidates, one per core at a time, before any runs, so that none disturbs a measurement."""
         pool = _builder(self._here, self._cores)
         orders = [(self._dialect, each.sch.mod, self.target) for each in candidates]
         return list(pool.map_with_error_catching(_built, orders))
 
     def run(self, candidate: Any, built: Any, plain: bool = False) -> tuple[Tried, Any]:
-        """Run one, and keep what came of it.
+        """Run a candidate, and record its result.
 
         Returns
         -------
@@ -198,12 +198,12 @@ class Bench:
 
 
 def _text(trace: Any) -> str:
-    """The same for the same schedule, in every process."""
+    """Return a text that is the same for the same schedule, in every process."""
     return json.dumps(trace.as_json(), default=str)
 
 
 def reason(error: str) -> str:
-    """Why a candidate failed, short enough to count equal ones together.
+    """Return the cause of a candidate's failure, short enough to count equal ones together.
 
     >>> reason("LocalRunner: Timeout, killed after 30 seconds")
     'it ran for more than 30 s'
@@ -216,7 +216,7 @@ def reason(error: str) -> str:
 
 
 def _runner(here: Tuning, cores: Sequence[int]) -> Any:
-    """TVM's runner, with a process that it keeps: one candidate at a time, so that none disturbs another."""
+    """Return TVM's runner, with a process that it keeps: one candidate at a time, so that none disturbs another."""
     if "runner" not in _pools:
         timing = here.ms.runner.EvaluatorConfig(number=1, repeat=3, min_repeat_ms=30, enable_cpu_cache_flush=False)
         _pools["runner"] = here.ms.runner.LocalRunner(
@@ -226,20 +226,20 @@ def _runner(here: Tuning, cores: Sequence[int]) -> Any:
 
 
 def _builder(here: Tuning, cores: tuple[int, ...]) -> Any:
-    """Processes that compile, and are kept: TVM's own builder starts new ones for each batch."""
+    """Return a pool of processes that compile, and are kept: TVM's own builder starts new ones for each batch."""
     if "builder" not in _pools:
         _pools["builder"] = here.PopenPoolExecutor(
             max_workers=len(cores),
             timeout=BUILD_SECONDS,
             initializer=partial(_free, cores),
-            # they do not give back all of their memory
+            # they do not free all of their memory
             maximum_process_uses=4 * BATCH,
         )
     return _pools["builder"]
 
 
 def _built(order: tuple[str, Any, Any]) -> str:
-    """In a process of the builder: a candidate compiled, and where its library is."""
+    """Compile a candidate, in a process of the builder; return the path of its library."""
     dialect, module, target = order
     here = registry.dialect(dialect).tuning
     load_intrinsics(here.INTRINSICS)
@@ -249,6 +249,6 @@ def _built(order: tuple[str, Any, Any]) -> str:
 
 
 def _free(cores: tuple[int, ...]) -> None:
-    """Let a process that was started by one that TVM tied to a core use them all again."""
+    """Let a process use all cores again, if the one that started it was tied to a core by TVM."""
     if cores:
         os.sched_setaffinity(0, cores)

@@ -1,6 +1,6 @@
-"""Builds with a database of schedules, and what a build asks one for: the same in Relay's TVM and in Relax's.
+"""Builds with a database of schedules, and the modules that a build looks up in it, for Relay and Relax alike.
 
-What differs (where MetaSchedule lives, how a module is hashed) is in a dialect's `tuning.py`.
+The differences (where MetaSchedule is, how a module is hashed) are in a dialect's `tuning.py`.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ LOOKS = {
 
 @contextmanager
 def scheduled(config: Mapping[str, Any], dialect: str, *, empty: bool = False) -> Iterator[None]:
-    """The database that a Config's data names, in scope; nothing where it names none.
+    """Enter the database that a Config's data names; do nothing if it names none.
 
-    A database that is in scope already stays: it is the one of whoever wants to know what is asked.
+    A database already in scope stays: it belongs to a caller that records the lookups.
 
     Parameters
     ----------
     empty
-        Whether an empty one stands for it, for who wants the kernels and not their code. TVM gives the kernel of a schedule
-        its weights in another layout, and cannot infer the types of such a module.
+        Whether to use an empty database instead, for a caller that needs the kernels and not their code. TVM changes
+        the layout of the weights of a scheduled kernel, and cannot infer the types of such a module.
 
     Raises
     ------
@@ -63,7 +63,8 @@ def scheduled(config: Mapping[str, Any], dialect: str, *, empty: bool = False) -
 def load_intrinsics(package: str) -> None:
     """Register the tensor intrinsics that a schedule for this machine may name. In a child process only.
 
-    TVM imports those of every machine, which takes 18 s, 15 of them for GPUs. Without a GPU only the CPU's are read.
+    TVM imports those of every machine, which takes 18 s, 15 of them for GPUs. Without a GPU only the CPU's are
+    imported.
     """
     import tvm
 
@@ -83,17 +84,17 @@ def load_intrinsics(package: str) -> None:
 
 
 def opened(here: Tuning, folder: str | Path) -> Any:
-    """TVM's database in a folder; its files are made where they are missing."""
+    """Return TVM's database in a folder; missing files are created."""
     return here.ms.database.JSONDatabase(str(Path(folder) / WORKLOADS), str(Path(folder) / RECORDS))
 
 
 def asked(workload: Workload, target: str, config: Mapping[str, Any], folder: str) -> tuple[Built, dict[str, Any]]:
-    """Build with the database in a folder, and note what it is asked for.
+    """Build with the database in a folder, and record the modules that are looked up in it.
 
     Returns
     -------
     Built
-        With the schedules that there are.
+        Built with the available schedules.
     dict
         Name of a compiled function -> the module to schedule for it.
     """
@@ -108,7 +109,7 @@ def asked(workload: Workload, target: str, config: Mapping[str, Any], folder: st
 
 
 def _noting(here: Tuning, database: Any, found: dict[str, Any]) -> Any:
-    """A database that answers as another does, and keeps what it was asked for by name."""
+    """Return a database that forwards lookups to another, and records the modules by name."""
 
     @here.derived_object
     class Noting(here.ms.database.PyDatabase):  # type: ignore[misc]

@@ -14,14 +14,14 @@ from workbench.targets import is_triple_of, target_argument, with_triple
 
 _OF_RELAX = installed() == "relax"
 _argument = target_argument if _OF_RELAX else str
-"gives a text as this TVM takes it: Relay's reads options itself"
+"returns a text as this TVM accepts it: Relay's parses options itself"
 _ARCHITECTURES = r"sm_\d{2,3}[a-z]?" if _OF_RELAX else r"sm_\d{2}"
-"CUDA architectures that this TVM reads. TOPI of Relay's does not read a suffix: it takes sm_90 and fails on sm_90a"
+"CUDA architectures that this TVM reads. Relay's TOPI does not read a suffix: it accepts sm_90 and fails on sm_90a"
 _ERROR = re.compile(r"^.*?\b(?:[A-Z]\w*Error: )+")
 
 
 def make_target(text: str) -> tvm.target.Target:
-    """Make the target of a text. It is for this machine where TVM's own default triple is not.
+    """Make the target of a text. If TVM's default triple is not for this machine, the target's is.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def make_target(text: str) -> tvm.target.Target:
 
 @cache
 def missing_triple() -> str:
-    """Return the triple of this machine; "" where TVM compiles for it by default."""
+    """Return the triple of this machine; "" if TVM compiles for it by default."""
     default = str(tvm.target.Target("llvm").attrs.get("mtriple", "")) or _triple("Default")
     here = (platform.machine(), platform.system())
     if not default or is_triple_of(default, *here):
@@ -66,6 +66,6 @@ def _usual_triple(machine: str, system: str) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """TVM's last sentence, without its C++ stack and what it was given."""
+    """Return TVM's last sentence, without its C++ stack and its arguments."""
     lines = [_ERROR.sub("", line.partition(". Target creation")[0]).strip() for line in str(error).splitlines()]
     return next((line for line in reversed(lines) if line), type(error).__name__)

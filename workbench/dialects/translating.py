@@ -17,16 +17,16 @@ def to_relax(source: Workload | Graph, params: Mapping[str, Any] | None = None) 
     Parameters
     ----------
     source
-        A Workload of Relay text (`wb.load("model.relay")`), or the Graph of any Relay workload, one saved elsewhere too.
+        A Workload of Relay text (`wb.load("model.relay")`), or the Graph of any Relay workload, saved ones included.
         Values of constants come from the text's metadata.
     params
-        Values of parameters by name, and of constants by how the text names them (`meta[relay.Constant][0]`). What has a
-        value becomes a parameter of the workload, a constant without one a parameter of the function: see `notes`.
+        Values of parameters by name, and of constants by their name in the text (`meta[relay.Constant][0]`). Those with
+        a value become parameters of the workload, a constant without one a parameter of the function: see `notes`.
 
     Returns
     -------
     Workload
-        Of Relax, with the operators in the order they had. Kernels of the Relay graph are taken apart.
+        A Relax workload with the operators in the same order. Kernels of the Relay graph are split into operators.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def to_relax(source: Workload | Graph, params: Mapping[str, Any] | None = None) 
 
 
 def _parts(source: Workload | Graph) -> tuple[Graph, dict[str, Any], str]:
-    """The graph, the arrays that came with it, and its name."""
+    """Return the graph, the arrays that came with it, and its name."""
     if isinstance(source, Graph):
         return source, {}, source.name
     from workbench.dialects.relay.metadata import constants

@@ -1,6 +1,6 @@
-"""Example workloads: the graphs of the questions, and some to learn and test on.
+"""Example workloads: the graphs of the forum questions, and some to learn and test on.
 
-A sample is a module with `build`, written once over the builder of `_builder.py`, and a line in SAMPLES.
+A sample is a module with `build`, written once with the builder of `_builder.py`, and a line in SAMPLES.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SAMPLES: dict[str, Callable[..., Built]] = {
 
 
 def names(dialect: str | None = None) -> list[str]:
-    """The samples there are for a dialect, by default the one that this environment's TVM runs."""
+    """Return the samples of a dialect, by default the one that this environment's TVM runs."""
     _known(dialect)
     return list(SAMPLES)
 
@@ -42,7 +42,7 @@ def load(name: str, *, dialect: str | None = None, **options: Any) -> Workload:
     name
         One of `names()`.
     options
-        What the sample can vary, `layers=2` for `bert`; the sample's module says what.
+        Options of the sample, such as `layers=2` for `bert`; see the sample's module.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""A small builder that the samples are written over, with a backend for each dialect.
+"""A small builder for samples, with a backend for each dialect.
 
-A sample is written once. Where the dialects have other operators for one thing, as `dense` and `matmul`, the backends differ;
-where they have the same, `_relay.py` and `_relax.py` only name it.
+A sample is written once. Where the dialects have different operators, such as `dense` and `matmul`, the backends
+differ; where they have the same, `_relay.py` and `_relax.py` only name it.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ Built = tuple[Any, dict[str, Any]]
 
 
 class Weights:
-    """Makes seeded arrays and remembers them by name: the same numbers on every machine and in both dialects."""
+    """Makes seeded arrays and keeps them by name: the same numbers on every machine and in both dialects."""
 
     def __init__(self, seed: int = 0) -> None:
         self.random = np.random.default_rng(seed)
         self.arrays: dict[str, np.ndarray] = {}
 
     def normal(self, name: str, shape: tuple[int, ...], scale: float = 0.05) -> np.ndarray:
-        """Float32 values spread evenly around zero (uniform: 85 million of them for bert must not take seconds)."""
+        """Return float32 values around zero (uniform: 85 million of them for bert must not take seconds)."""
         self.arrays[name] = (self.random.random(shape, dtype=np.float32) - np.float32(0.5)) * np.float32(2 * scale)
         return self.arrays[name]
 
     def positive(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
-        """Float32 values in [0.5, 1.5): scales and variances."""
+        """Return float32 values in [0.5, 1.5): scales and variances."""
         self.arrays[name] = self.random.random(shape, dtype=np.float32) + np.float32(0.5)
         return self.arrays[name]
 
     def int8(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
-        """Small integers, so that int8 sums do not overflow."""
+        """Return small integers, so that int8 sums do not overflow."""
         self.arrays[name] = self.random.integers(-2, 3, shape).astype(np.int8)
         return self.arrays[name]
 
@@ -50,7 +50,7 @@ class Builder(Protocol):
     def int8(self, name: str, shape: tuple[int, ...]) -> np.ndarray: ...
 
     def input(self, name: str, shape: tuple[int, ...], dtype: str = "float32") -> Value:
-        """Return a tensor that the caller gives."""
+        """Return a tensor that the caller passes."""
         ...
 
     def weight(self, name: str, *shape: int, scale: float = 0.05) -> Value:
@@ -100,7 +100,7 @@ class Builder(Protocol):
         ...
 
     def batch_matmul(self, a: Value, b: Value, dtype: str | None = None) -> Value:
-        """Multiply matrices. Relay takes the right side transposed, Relax as it is (`right_axes`)."""
+        """Multiply matrices. Relay's right side is transposed, Relax's is not (`right_axes`)."""
         ...
 
     def right_axes(self, axes: Sequence[int]) -> tuple[int, ...]:

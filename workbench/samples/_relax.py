@@ -44,7 +44,7 @@ class RelaxBuilder(Weights):
         return relax.const(value, "float32")
 
     def emit(self, value: relax.Expr) -> relax.Var:
-        """Bind a value and return its variable. The first one opens `main`, whose inputs are known by then."""
+        """Bind a value and return its variable. The first call opens `main`, whose inputs are known by then."""
         if not self.started:
             self.started = True
             self.function.enter_context(self.block.function("main", attrs={"num_input": len(self.inputs)}))
@@ -115,11 +115,11 @@ class RelaxBuilder(Weights):
         return self.add(self.batch_matmul(x, weight), self.weight(f"{name}_bias", outputs))
 
     def transpose_weight(self, weight: relax.Var) -> relax.Var:
-        """Return a weight as matmul takes it; it is stored as Relay's `nn.dense` takes it."""
+        """Return a weight in the layout of matmul; it is stored in that of Relay's `nn.dense`."""
         return self.emit(op.permute_dims(weight))
 
     def dense_constant(self, x: relax.Expr, weight: np.ndarray) -> relax.Var:
-        # the transpose of a constant is taken here rather than by a kernel
+        # transposes the constant here rather than in a kernel
         return self.batch_matmul(x, relax.const(np.ascontiguousarray(weight.T), str(weight.dtype)))
 
     def batch_matmul(self, a: relax.Expr, b: relax.Expr, dtype: str | None = None) -> relax.Var:

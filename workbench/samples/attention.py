@@ -1,7 +1,7 @@
-"""A quantised multi-head attention, from `split` to the last `transpose`, as a forum question gives it.
+"""A quantised multi-head attention, from `split` to the last `transpose`, from a forum question.
 
-About 50 small operators that ought to be one kernel. `dominates(split, wildcard, transpose)` never matches it, because the
-mask enters from outside the region that the split dominates.
+About 50 small operators that should be one kernel. `dominates(split, wildcard, transpose)` never matches it, because
+the mask enters from outside the region that the split dominates.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def build(b: Builder, /, batch: int = 1, seq: int = 32, heads: int = 4, head: in
 
 
 def _mask(b: Builder, mask: Value, batch: int, seq: int) -> Value:
-    """Return 0 where a position may be attended to, -10000 where not."""
+    """Return 0 where a position may be attended to, -10000 elsewhere."""
     mask = b.cast(b.reshape(mask, (batch, 1, seq)), "float32")
     mask = b.expand_dims(b.multiply(b.constant(np.ones((batch, seq, 1), "float32")), mask), axis=1)
     return b.multiply(b.subtract(b.constant(1.0), mask), b.constant(-10000.0))

@@ -1,4 +1,4 @@
-"""A straight chain of element-wise operators, as long as one likes."""
+"""A straight chain of element-wise operators, of any length."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """conv2d, bias, batch_norm, relu, as in VGG, where two adds of constants could be one.
 
-A question from TVM's forum. In Relay two adds follow the conv2d after FoldScaleAxis; SimplifyExpr, then FoldConstant, make one of
-them. In Relax FoldBatchnormToConv2D needs the batch_norm right behind the conv2d, and the bias is between them; both adds stay.
+A question from TVM's forum. In Relay two adds follow the conv2d after FoldScaleAxis; SimplifyExpr, then FoldConstant,
+merge them. In Relax FoldBatchnormToConv2D needs the batch_norm directly after the conv2d, and the bias is between them;
+both adds stay.
 """
 
 from __future__ import annotations

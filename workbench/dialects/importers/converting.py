@@ -1,4 +1,4 @@
-"""What TVM's converters print and warn goes to where it belongs, and what they fail with names the operator and its node."""
+"""Output, warnings and errors of TVM's converters; an error names the operator and its node."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class Converting:
     Raises
     ------
     Unconverted
-        The converter failed, whatever with: which operator it was at, which node, and what it said.
+        The converter raised any error; the message has the operator, the node and the error.
     """
 
     def __init__(self) -> None:
         self.operator = self.node = ""
         self.warnings: list[str] = []
-        "what was warned of, each once, when the block is done"
+        "the warnings, each once, when the block has ended"
         self._open = contextlib.ExitStack()
         self._caught: list[warnings.WarningMessage] = []
         self._logged = _Kept()
 
     def now(self, operator: str, node: str) -> None:
-        """Say what is being converted."""
+        """Record the operator and node that are being converted."""
         self.operator, self.node = operator, node
 
     def __enter__(self) -> Converting:
@@ -95,7 +95,7 @@ class _Kept(logging.Handler):
 
 
 def _worth(warning: str) -> str:
-    """The first line of a warning that a person can use; empty for what only repeats a note of ours or names a renaming."""
+    """Return the first line of a useful warning; empty for one that repeats a note of ours or names a renaming."""
     line = next(iter(warning.strip().splitlines()), "")
     return (
         "" if "unknown dimension shapes" in line or line.startswith("Renaming name") or "deprecated" in line else line
@@ -109,12 +109,12 @@ LONGEST = 200
 
 
 def refuse(found: Iterable[tuple[str, str]], supported: Collection[str], what: str) -> None:
-    """Do nothing where all (operator, node) pairs are supported.
+    """Raise an error unless all (operator, node) pairs are supported.
 
     Raises
     ------
     Unconverted
-        With every operator that is not, how often it comes, and the first nodes that are one.
+        Lists every unsupported operator, its number of nodes, and the first of them.
     """
     missing: dict[str, list[str]] = {}
     for op, node in found:
@@ -139,12 +139,12 @@ Inputs = Mapping[str, Any] | Sequence[Any] | None
 
 
 def shapes(inputs: Inputs, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """Input name -> shape.
+    """Return input name -> shape.
 
     Raises
     ------
     LoadError
-        More are given than there are inputs, or one is no shape.
+        There are more shapes than inputs, or one is not a shape.
     """
     given = dict(inputs) if isinstance(inputs, Mapping) else dict(enumerate(inputs or ()))
     if len(given) > len(names):
@@ -163,12 +163,12 @@ def _shape(key: Any, value: Any) -> tuple[int, ...]:
 
 
 def needed(package: str, extra: str, purpose: str) -> Any:
-    """The package, imported.
+    """Import and return a package.
 
     Raises
     ------
     LoadError
-        It is not installed; the sentence says which extra brings it.
+        It is not installed; the message names the extra that installs it.
     """
     try:
         return importlib.import_module(package)

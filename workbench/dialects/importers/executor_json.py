@@ -1,7 +1,7 @@
-"""The graph that TVM's graph executor runs, read without TVM: one node a call of a kernel, each kernel a box.
+"""The graph that TVM's graph executor runs, read without TVM: one node per kernel call, each kernel a box.
 
-What `lib.get_graph_json()` gives and Netron shows. The operators inside a kernel are not in it; its name is all that is left
-of them. Format: src/runtime/graph_executor/graph_executor.h in TVM 0.8 to 0.19.
+It is the graph of `lib.get_graph_json()`, which Netron shows. It has the name of each kernel, and not the operators
+inside. Format: src/runtime/graph_executor/graph_executor.h in TVM 0.8 to 0.19.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _CALL = {"inputs": list, "attrs": dict}
 _COLUMNS = {"shape": list, "dltype": list, "storage_id": list, "device_index": list}
 _COUNTS = ("num_outputs", "num_inputs", "flatten_data", "func_name")
 _MOST_DIMENSIONS, _LONGEST_TYPE = 64, 40
-"of a tensor, and of the name of its element's type"
+"of a tensor, and of the name of its element type"
 _MOST_OUTPUTS = 64
-"of a node of a graph that does not say the type of each output"
+"of a node, in a graph that does not give the type of each output"
 
 
 def is_executor_graph(data: Any) -> bool:
-    """Whether JSON is such a graph."""
+    """Return whether JSON is such a graph."""
     return isinstance(data, dict) and {"nodes", "arg_nodes", "heads"} <= data.keys()
 
 
 def build_graph(data: Mapping[str, Any], name: str) -> Graph:
-    """The neutral picture.
+    """Return the neutral graph.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def build_graph(data: Mapping[str, Any], name: str) -> Graph:
 
 
 def _columns(data: Any) -> dict[str, list[Any]]:
-    """The lists with a value for each output of each node; each is written after what its values are."""
+    """Return the lists with a value for each output of each node; each is written after the type of its values."""
     pairs = fields(data, _COLUMNS, optional=True)
     return {key: fields(dict(enumerate(pair)), {1: list})[1] for key, pair in pairs.items()}
 
@@ -62,7 +62,7 @@ class _Reading:
         self.graph = fields(data, _GRAPH)
         self.columns = _columns(data.get("attrs", {}))
         self.rows = [*fields(data, {"node_row_ptr": list})["node_row_ptr"]] if self.columns else []
-        "where the outputs of each node begin in the columns, and where the last one's end"
+        "index of the first output of each node in the columns, and the end of the last one's"
         self.builder = builder
         self.main = builder.group("function", "main", None)
         self.values: list[list[int]] = []
@@ -124,14 +124,14 @@ class _Reading:
         return made
 
     def value(self, reference: Any) -> int:
-        """The node of ours for a reference: a node before it, and which of its outputs."""
+        """Return our node for a reference: an earlier node, and the index of its output."""
         if not isinstance(reference, list) or len(reference) < 2:
             raise Damaged("a reference is not a list of numbers")
         outputs = self.values[inside(reference[0], len(self.values), "a reference")]
         return outputs[inside(reference[1], len(outputs), "a reference")]
 
     def entry(self, key: str, wanted: type, place: int, output: int) -> Any:
-        """The value in one of the graph's columns for an output of a node; None without such a column."""
+        """Return the value in one of the graph's columns for an output of a node; None without such a column."""
         if key not in self.columns:
             return None
         row = inside(self.begin(place) + output, self.end(place), "node_row_ptr")
@@ -147,7 +147,7 @@ class _Reading:
         return f"Tensor[({', '.join(map(str, sizes))}), {dtype}]" if sizes else dtype
 
     def planned(self, place: int, output: int) -> dict[str, int]:
-        """Where the memory plan puts an output."""
+        """Return the place of an output in the memory plan."""
         found = {key: self.entry(key, int, place, output) for key in ("storage_id", "device_index")}
         return {key: value for key, value in found.items() if value is not None}
 

@@ -17,14 +17,14 @@ from workbench.graph.model import Graph
 from workbench.graph.received import Damaged, parse
 
 SUFFIXES = (".onnx", ".tflite")
-"of files that another framework wrote, and that are read"
+"of files that another framework wrote and we read"
 
 
 _OPENED = {"onnx": onnx_model.read, "tflite": tflite_model.read}
 
 
 class TorchFile:
-    """A file of PyTorch's, which can run code when it is opened."""
+    """A file of PyTorch's, which can run code when opened."""
 
     def accepts(self, source: Source) -> bool:
         return source.path is not None and source.path.suffix.lower() in torch_model.SUFFIXES
@@ -48,7 +48,7 @@ class Model:
 
 
 class Picture:
-    """JSON of a graph without a module: one that was saved here, or that of TVM's graph executor."""
+    """JSON of a graph without a module: a saved graph, or that of TVM's graph executor."""
 
     def accepts(self, source: Source) -> bool:
         text = _json_text(source)
@@ -65,7 +65,7 @@ class Picture:
 
 
 READERS: tuple[Reader, ...] = (TorchFile(), Model(), Picture())
-"of models and graphs from elsewhere, in the order in which they are asked"
+"of models and graphs from elsewhere, in the order in which they are tried"
 
 
 def _with_params(workload: Workload, source: Source) -> Workload:
@@ -74,7 +74,7 @@ def _with_params(workload: Workload, source: Source) -> Workload:
 
 
 def _json_text(source: Source) -> str:
-    """Return the JSON of a source; "" where it is something else or cannot be read, which the reader of text reports."""
+    """Return the JSON of a source; "" if it is something else or cannot be read, which the reader of text reports."""
     if source.path is None:
         return source.given if isinstance(source.given, str) and source.given.lstrip().startswith("{") else ""
     try:
@@ -91,7 +91,7 @@ def _format(source: Source) -> str | None:
 
 
 def _kind(source: Any) -> str | None:
-    """Which importer takes an object. Its package is loaded if it is one of theirs, so none is imported to look."""
+    """Return the importer for an object. Nothing is imported: an object's package is already loaded."""
     onnx, nn = sys.modules.get("onnx"), sys.modules.get("tvm.relax.frontend.nn")
     if onnx is not None and isinstance(source, onnx.ModelProto):
         return "onnx"
@@ -111,12 +111,12 @@ def converted(format: str, dialect: str, source: Any, name: str, inputs: Inputs)
 
 
 def importer(format: str, dialect: str) -> Importer:
-    """Return the converter of a format for a dialect: that of `dialects/relay/importers/onnx.py`."""
+    """Return the converter of a format for a dialect, such as that of `dialects/relay/importers/onnx.py`."""
     return known_dialect(dialect).importer(format)
 
 
 def _picture(text: str, name: str) -> Workload:
-    """Return a graph executor's graph, or a graph that was saved here."""
+    """Return a graph executor's graph, or a saved graph."""
     if FORMAT in text[:200]:
         graph = Graph.from_json(text)
         return GraphOnly(

@@ -1,7 +1,7 @@
-"""An ONNX model as the converters of both dialects take it: read, checked, its nodes named by where they are in the model.
+"""An ONNX model as the converters of both dialects take it: read, checked, its nodes named by their place in the model.
 
-The exporters of PyTorch say in which module a node was: the older one in the node's name (`/layers.0/q/MatMul`), today's in
-the node's metadata. Both become the name, because that is what TVM's converters hand on.
+PyTorch's exporters record the module of a node: the older one in the node's name (`/layers.0/q/MatMul`), today's in
+the node's metadata. Both become the name, because TVM's converters keep only the name.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from workbench.terminal import visible
 
 SCOPES = "pkg.torch.onnx.name_scopes"
 LONGEST = 10_000
-"characters of an entry of metadata_props that is read; Python's parser reads it, by recursion"
+"characters of an entry of metadata_props that is read; Python's parser reads it recursively"
 _MOST_NODES = 1_000_000
 "of a model whose functions are inlined; each can call others many times"
 _VERSION = re.compile(r"_impl_v(\d+)")
 _SETTINGS = {"Resize", "Upsample", "Clip", "Pad", "Dropout", "QuantizeLinear", "DequantizeLinear", "Range", "OneHot"}
-"operators that take settings as inputs: TVM wants their values when it converts"
+"operators that take settings as inputs; TVM needs their values when it converts"
 
 
 def onnx_package() -> Any:
-    """The package onnx; LoadError where it is not installed."""
+    """Return the package onnx; raises LoadError if it is not installed."""
     return needed("onnx", "onnx", "reading an ONNX model")
 
 
 def read(path: Path) -> Any:
-    """The ModelProto in a file, with the weights that stand in files beside it.
+    """Return the ModelProto in a file, with the weights in files beside it.
 
     Raises
     ------
     LoadError
-        It is no ONNX model, it or its weights are damaged or missing, or onnx is not installed.
+        It is not an ONNX model, it or its weights are damaged or missing, or onnx is not installed.
     """
     onnx = onnx_package()
     try:
@@ -55,7 +55,7 @@ def read(path: Path) -> Any:
     except (ValueError, TypeError, onnx.onnx_cpp2py_export.checker.ValidationError) as error:
         raise LoadError(_damaged(path, last_line(error))) from None
     except Exception as error:
-        if type(error).__name__ != "DecodeError":  # protobuf's own, whose home moves between its versions
+        if type(error).__name__ != "DecodeError":  # protobuf's own class, whose module differs between its versions
             raise
         raise LoadError(_damaged(path, last_line(error))) from None
     if not model.graph.node or not model.graph.output:
@@ -74,10 +74,10 @@ def _damaged(path: Path, said: str) -> str:
 
 
 def prepared(model: Any, supported: Collection[str], shapes: Mapping[str, Any]) -> Any:
-    """A copy that a converter can take: functions inlined, nodes named by their scopes, settings as constants.
+    """Return a copy that a converter accepts: functions inlined, nodes named by their scopes, settings as constants.
 
-    Weights stay initializers, so they become parameters of the program; what sets shapes, scales and limits becomes constants,
-    because TVM needs to know them when it converts.
+    Weights stay initializers, so they become parameters of the program. Shapes, scales and limits become constants,
+    because TVM needs their values when it converts.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def prepared(model: Any, supported: Collection[str], shapes: Mapping[str, Any]) 
 
 
 def _inlined(model: Any) -> Any:
-    """The model with its functions in the places of their calls."""
+    """Return the model with its functions inlined at their calls."""
     bodies = {(function.domain, function.name): list(nodes(function)) for function in model.functions}
     calls = {key: [(node.domain, node.op_type) for node in body] for key, body in bodies.items()}
     sizes: dict[tuple[str, str], int] = {}
@@ -117,7 +117,7 @@ def _inlined(model: Any) -> Any:
 
 
 def _check_names(graph: Any) -> None:
-    """Refuse names that are not UTF-8: the protobuf package gives them as bytes, or raises UnicodeDecodeError."""
+    """Refuse names that are not UTF-8: the protobuf package returns them as bytes, or raises UnicodeDecodeError."""
     try:
         named = [[node.name, node.op_type, node.domain, *node.input, *node.output] for node in nodes(graph)]
         named.append([value.name for value in (*graph.input, *graph.output, *graph.initializer)])
@@ -128,7 +128,7 @@ def _check_names(graph: Any) -> None:
 
 
 def visible_names(model: Any) -> Any:
-    """Return the model, or a copy in which the control characters of names are written out: terminals and TVM's JSON take them as they are."""
+    """Return the model, or a copy with control characters in names escaped, which terminals and TVM's JSON do not do."""
     _check_names(model.graph)
     if not any(name != visible(name) for graph in _graphs(model.graph) for name in _names(graph)):
         return model
@@ -152,7 +152,7 @@ def _names(graph: Any) -> Iterator[str]:
 
 
 def _graphs(graph: Any) -> Iterator[Any]:
-    """A graph, and those in branches and loop bodies."""
+    """Yield a graph, and those in branches and loop bodies."""
     waiting = [graph]
     while waiting:
         one = waiting.pop()
@@ -162,12 +162,12 @@ def _graphs(graph: Any) -> Iterator[Any]:
 
 
 def nodes(graph: Any) -> Iterator[Any]:
-    """Every node, those in branches and loop bodies too."""
+    """Yield every node, those in branches and loop bodies too."""
     return (node for one in _graphs(graph) for node in one.node)
 
 
 def scoped_name(node: Any) -> list[str]:
-    """The modules a node is in, outermost first, and then a name for the node itself."""
+    """Return the modules that a node is in, outermost first, and then a name for the node itself."""
     told = next((entry.value for entry in node.metadata_props if entry.key == SCOPES), None)
     if told is not None:
         return [*_modules(told), node.op_type]
@@ -176,7 +176,7 @@ def scoped_name(node: Any) -> list[str]:
 
 
 def _modules(told: str) -> list[str]:
-    """The modules in what torch.onnx.export writes: a list of full names, each in the one before, the operator last."""
+    """Return the modules in torch.onnx.export's list of full names, each within the previous one, the operator last."""
     if len(told) > LONGEST:
         return []
     try:
@@ -211,7 +211,7 @@ def _is_weight(onnx: Any, tensor: Any, settings: Collection[str]) -> bool:
 
 
 def unknown_dimensions(model: Any, shapes: Mapping[str, Any]) -> list[str]:
-    """What to say of inputs whose shape the model leaves open and nobody gave."""
+    """Return notes about inputs whose shape neither the model nor the caller gives."""
     weights = {tensor.name for tensor in model.graph.initializer}
     notes = []
     for value in model.graph.input:
@@ -227,19 +227,19 @@ def unknown_dimensions(model: Any, shapes: Mapping[str, Any]) -> list[str]:
 
 
 def opset(model: Any) -> int:
-    """The version of ONNX's own operators that the model is written in."""
+    """Return the version of ONNX's own operators that the model uses."""
     return next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 1)
 
 
 def input_names(model: Any) -> list[str]:
-    """The model's inputs, without those that the file has values for."""
+    """Return the model's inputs, without those that the file has values for."""
     weights = {tensor.name for tensor in model.graph.initializer}
     return [value.name for value in model.graph.input if value.name not in weights]
 
 
 @contextmanager
 def one_convert_map(frontend: ModuleType) -> Iterator[None]:
-    """Have an ONNX importer of TVM's make its table of converters once while the block runs, and not for each operator."""
+    """Make the converter table of a TVM ONNX importer once while the block runs, and not for each operator."""
     make = frontend._get_convert_map  # noqa: SLF001  TVM has no public table
     frontend._get_convert_map = cache(make)  # type: ignore[attr-defined]  # noqa: SLF001
     try:
@@ -249,12 +249,12 @@ def one_convert_map(frontend: ModuleType) -> Iterator[None]:
 
 
 def newest_version(names: Iterable[str]) -> int:
-    """The highest opset in the names of TVM's converters, `_impl_v13`."""
+    """Return the highest opset in the names of TVM's converters, `_impl_v13`."""
     return max((int(found.group(1)) for name in names if (found := _VERSION.fullmatch(name))), default=1)
 
 
 def too_new(version: int, newest: int) -> list[str]:
-    """What to say of a model whose opset is newer than every converter: they take an operator as it was."""
+    """Return a note about a model with a newer opset than every converter, which convert an operator as it was."""
     if version <= newest:
         return []
     note = (

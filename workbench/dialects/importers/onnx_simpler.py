@@ -1,7 +1,4 @@
-"""ONNX models that TVM refuses as they were exported, tried again as onnxscript simplifies them.
-
-Exporters compute shapes and paddings by nodes of the graph; TVM's converters want most of them as constants.
-"""
+"""ONNX models that TVM refuses as exported, retried after onnxscript simplifies them."""
 
 from __future__ import annotations
 
@@ -16,16 +13,16 @@ from workbench.errors import LoadError, Unconverted
 
 Convert = Callable[[Any, str, Inputs], Workload]
 FILLED = 1 << 16
-"elements that a ConstantOfShape may have to be written out: paddings and shapes, not weights"
+"elements of a ConstantOfShape that may be written out: paddings and shapes, not weights"
 
 
 def workload(convert: Convert, model: Any, name: str, inputs: Inputs) -> Workload:
-    """Convert a ModelProto, simplified first where the converter refuses it as it is.
+    """Convert a ModelProto; simplify it first if the converter refuses it as it is.
 
     Raises
     ------
     LoadError
-        The converter refuses it as it is, and simplified too; the message is about the model as it is.
+        The converter refuses both the original and the simplified model; the message is about the original.
     """
     try:
         return convert(model, name, inputs)
@@ -49,7 +46,7 @@ def _optimizer(refused: str) -> Any:
 
 
 def _simplified(optimizer: Any, model: Any, given: dict[str, tuple[int, ...]]) -> Any:
-    """Return a copy with constants folded and the shapes of inputs written in; LoadError where it cannot be made."""
+    """Return a copy with constants folded and the shapes of inputs written in; raises LoadError if that fails."""
     copy = onnx_package().ModelProto()
     copy.CopyFrom(model)
     for value in copy.graph.input:

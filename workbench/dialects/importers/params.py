@@ -1,7 +1,7 @@
-"""Files of parameters: what TVM's `save_param_dict` writes, and numpy's archives. Read without TVM, and without pickles.
+"""Files of parameters, in the format of TVM's `save_param_dict` or of numpy's archives. Read without TVM or pickle.
 
-TVM's own reader trusts the sizes that a file claims. Format: src/runtime/file_utils.cc (`SaveParams`) and the tensor's own in
-include/tvm/runtime/ndarray.h; the same bytes from TVM 0.8 to today's.
+TVM's own reader trusts the sizes that a file claims. Format: src/runtime/file_utils.cc (`SaveParams`), and for a tensor
+include/tvm/runtime/ndarray.h; the bytes are the same from TVM 0.8 to today's.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _KINDS = {(0, 8): "int8", (0, 16): "int16", (0, 32): "int32", (0, 64): "int64"}
 _KINDS |= {(1, 1): "bool", (6, 8): "bool", (1, 8): "uint8", (1, 16): "uint16", (1, 32): "uint32", (1, 64): "uint64"}
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 _SMALL, _RATIO = 1 << 26, 200
-"bytes that an archive may unpack to: any, and for each of its own"
+"bytes that an archive may unpack to: always allowed, and per byte of its own size"
 _MOST_DIMENSIONS = 32
 _KINDS |= {(2, 16): "float16", (2, 32): "float32", (2, 64): "float64"}
 
 
 def read_params(path: Path) -> dict[str, np.ndarray]:
-    """Parameter name -> array.
+    """Return parameter name -> array.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def read_params(path: Path) -> dict[str, np.ndarray]:
 
 
 def _from_numpy(data: bytes) -> dict[str, np.ndarray]:
-    """The arrays of an archive; ValueError where it is none, or unpacks to much more than its size."""
+    """Return the arrays of an archive; raises ValueError if it is not one, or unpacks to much more than its size."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if sum(member.file_size for member in archive.infolist()) > _SMALL + _RATIO * len(data):
@@ -61,7 +61,7 @@ def _from_numpy(data: bytes) -> dict[str, np.ndarray]:
 
 
 def _array(data: bytes) -> np.ndarray:
-    """The array in a file of numpy's; its header is checked first, because numpy takes the memory that the header claims."""
+    """Return the array in a numpy file; its header is checked first, as numpy allocates the size that it claims."""
     file = io.BytesIO(data)
     version = np.lib.format.read_magic(file)
     if version not in _HEADERS:

@@ -13,12 +13,12 @@ IDENTIFIER = b"TFL3"
 
 
 def read(path: Path) -> Any:
-    """The tflite.Model in a file.
+    """Return the tflite.Model in a file.
 
     Raises
     ------
     LoadError
-        It is no TFLite model, it is damaged, or the package tflite is not installed.
+        It is not a TFLite model, it is damaged, or the package tflite is not installed.
     """
     tflite = needed("tflite", "tflite", "reading a TFLite model")
     try:
@@ -38,7 +38,7 @@ def read(path: Path) -> Any:
 
 
 def _walk(model: Any) -> None:
-    """Touch all that the converters read, so that what is cut off is found here."""
+    """Touch all parts that the converters read, to find truncated data here."""
     for buffer in range(model.BuffersLength()):
         data = model.Buffers(buffer).DataAsNumpy()
         if getattr(data, "size", 0) and data[-1] is None:
@@ -53,6 +53,6 @@ def _walk(model: Any) -> None:
 
 
 def input_names(model: Any) -> list[str]:
-    """The names of the main graph's inputs."""
+    """Return the names of the main graph's inputs."""
     graph = model.Subgraphs(0)
     return [graph.Tensors(i).Name().decode() for i in graph.InputsAsNumpy()]

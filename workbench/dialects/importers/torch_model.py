@@ -1,8 +1,8 @@
-"""PyTorch programs: which objects are taken, and why no files are.
+"""PyTorch programs: the accepted objects, and why no files are accepted.
 
-Both of PyTorch's files of whole programs can run code of their author while they are opened: `torch.export.load` unpickles the
-program's example inputs and constants and evaluates its symbolic dimensions as Python, and PyTorch's security policy tells
-people to treat TorchScript files as programs. A live object was made by the person's own code, so it is safe to look at.
+Both of PyTorch's formats for whole programs can run their author's code when opened: `torch.export.load` unpickles the
+program's example inputs and constants and evaluates its symbolic dimensions as Python, and PyTorch's security policy
+advises to treat TorchScript files as programs. A live object was made by the user's own code, so it is safe to inspect.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SUFFIXES = (".pt", ".pth", ".pt2", ".ts", ".torchscript")
 
 
 def refuse_file(path: Path) -> NoReturn:
-    """Raise the LoadError that says what to do with a file of PyTorch's."""
+    """Raise a LoadError that describes what to do with a file of PyTorch's."""
     raise LoadError(
         f"{path.name} may run code of whoever made it when it is opened, so it is not; if you trust it, open it with torch yourself and "
         "load what you get, wb.load(torch.export.load(file)) or wb.load(torch.jit.load(file)), or export it to ONNX, which is data only"
@@ -27,7 +27,7 @@ def refuse_file(path: Path) -> NoReturn:
 
 
 def kind_of(source: Any) -> str | None:
-    """`exported`, `script` or `module`; None for what is not PyTorch's. Imports nothing."""
+    """Return `exported`, `script` or `module`; None for an object that is not PyTorch's. Imports nothing."""
     torch = sys.modules.get("torch")
     if torch is None:
         return None
@@ -39,7 +39,7 @@ def kind_of(source: Any) -> str | None:
 
 
 def examples(inputs: Mapping[str, Any] | Sequence[Any] | None, what: str) -> tuple[Any, ...]:
-    """Tensors to trace a module with: a shape gives ones of float32, an array or a tensor gives itself.
+    """Return tensors to trace a module with: ones of float32 for a shape, otherwise the given array or tensor.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def examples(inputs: Mapping[str, Any] | Sequence[Any] | None, what: str) -> tup
 
 
 def evaluating(module: Any) -> Any:
-    """The module itself.
+    """Return the module itself.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Relax (apache-tvm 0.25 and later).
 
-`frontend.py`, `passes/catalog.py`, `compiler/build.py`, `patterns/match.py` and `tuning.py` are the facets of the dialect
-(`dialects/facets.py`). `text/` checks text before TVM's parser sees it; `from_relay/` is `wb.to_relax`.
+`frontend.py`, `passes/catalog.py`, `compiler/build.py`, `patterns/match.py` and `tuning.py` are the facets of the
+dialect (`dialects/facets.py`). `text/` checks text before TVM's parser sees it; `from_relay/` implements `wb.to_relax`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Relax:
-    """Relax as a Dialect: each facet is a module, imported when it is first asked for."""
+    """Relax as a Dialect: each facet is a module, imported on first use."""
 
     name = "relax"
 

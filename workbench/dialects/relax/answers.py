@@ -1,6 +1,6 @@
-"""The nodes that EliminateCommonSubexpr merges, asked of the pass itself.
+"""The nodes that EliminateCommonSubexpr merges, read from the result of the pass itself.
 
-The pass keeps each variable. Of a merged binding it leaves `v = w`, where `w` is the variable that was bound first; so the
+The pass keeps each variable. A merged binding becomes `v = w`, where `w` is the variable that was bound first; so the
 result shows the merges, and the graph's nodes of `v` and `w` are paired.
 """
 
@@ -20,9 +20,9 @@ from workbench.graph.model import Graph, Node
 _VALUES = ("op", "call", "if", "match", "function")
 "kinds of nodes that are drawn once for each expression; a constant may be shared"
 OUT_OF_SCOPE = -1
-"in place of an earlier node: a variable that is not visible there, so that the result is not well-formed"
+"in place of an earlier node: a variable that is not visible there, which makes the result ill-formed"
 SAFE_NESTING = 100
-"levels of expressions inside each other that TVM is given: it recurses, and 1,000 nested `if` end the process"
+"levels of nested expressions that TVM is given: it recurses, and 1,000 nested `if` end the process"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Drawn:
 
 
 def merged_nodes(module: tvm.IRModule, graph: Graph, drawn: Mapping[int, Sequence[Drawn]]) -> dict[int, int] | None:
-    """Return the nodes that the pass merges into an earlier one, each with that node; None where it cannot be asked.
+    """Return the nodes that the pass merges, each with the earlier node it joins; None if the pass cannot run safely.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def merged_nodes(module: tvm.IRModule, graph: Graph, drawn: Mapping[int, Sequenc
 
 
 def nested_depth(graph: Graph) -> int:
-    """Return the number of groups, and of expressions that no variable names, inside each other."""
+    """Return the nesting depth of groups plus that of expressions without a variable."""
     around: dict[int | None, int] = {None: 0}
     for group in graph.outside_in:
         around[group.id] = around[group.parent] + 1
@@ -71,7 +71,7 @@ def nested_depth(graph: Graph) -> int:
 
 
 def _replaced(module: tvm.IRModule) -> Iterator[tuple[int, int | None]]:
-    """Yield each variable that is bound to another one, and that one; None for one of a function that is not around it."""
+    """Yield each variable bound to another one, and that one; None for one bound in a function that is not around it."""
     found = list(bindings_of(module))
     places = {identity(binding.var): around for binding, around in found}
     for binding, around in found:
@@ -103,7 +103,7 @@ def _bodies(value: Any) -> tuple[Any, ...]:
 
 
 def _pairs(graph: Graph, later: Drawn, first: Drawn) -> Iterator[tuple[int, int]]:
-    """Pair the nodes of two equal values: those of their bodies too, where they have some."""
+    """Pair the nodes of two equal values, with those of their bodies if they have some."""
     yield later.node, first.node
     ours, theirs = ([node for node in graph.nodes[d.start : d.end] if node.kind in _VALUES] for d in (later, first))
     if list(map(_label, ours)) == list(map(_label, theirs)):
@@ -115,7 +115,7 @@ def _label(node: Node) -> tuple[str, str]:
 
 
 def fusion_failure(module: tvm.IRModule) -> str:
-    """Return why FuseOps raises on the module, in a sentence; "" where none of these reasons applies."""
+    """Return the reason why FuseOps raises on the module, in a sentence; "" if none of these reasons applies."""
     owner: dict[int, str] = {}
     for variable, function in module.functions_items():
         if not isinstance(function, relax.Function) or _is_kernel(function):

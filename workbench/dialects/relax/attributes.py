@@ -16,7 +16,7 @@ from workbench.dialects import arrays, compat
 
 
 def call_attributes(op: str, attrs: Any) -> dict[str, Any]:
-    """The attributes of an operator call that differ from the defaults of its Python constructor."""
+    """Return the attributes of an operator call that differ from the defaults of its Python constructor."""
     if attrs is None:
         return {}
     found = {name: plain(getattr(attrs, name)) for name in _fields(type(attrs))}
@@ -29,7 +29,7 @@ def call_attributes(op: str, attrs: Any) -> dict[str, Any]:
 
 
 def function_attributes(function: Any) -> dict[str, Any]:
-    """The attributes of a function."""
+    """Return the attributes of a function."""
     return {} if function.attrs is None else {str(name): plain(value) for name, value in function.attrs.items()}
 
 
@@ -49,7 +49,7 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """A number, string, None, or lists and dicts of them; anything else as TVM prints it."""
+    """Return a number, string, None, or lists and dicts of them; anything else as TVM prints it."""
     inner = compat.plain_value(value)
     if inner is None or isinstance(inner, (bool, int, float, str)):
         return inner
@@ -61,7 +61,7 @@ def plain(value: Any) -> Any:
 
 
 def constant_text(constant: Any) -> str:
-    """A scalar's value, `constant` for a tensor, a data type's name."""
+    """Return a scalar's value, `constant` for a tensor, or a data type's name."""
     value = compat.value_of(constant)
     if not isinstance(value, tvm.runtime.Tensor):
         return str(value)
@@ -69,7 +69,7 @@ def constant_text(constant: Any) -> str:
 
 
 def checksum(constant: Any) -> str:
-    """CRC-32 of a tensor constant's bytes as hexadecimal text, empty for a constant that is no tensor."""
+    """Return CRC-32 of a tensor constant's bytes as hexadecimal text; empty for a constant that is not a tensor."""
     value = compat.value_of(constant)
     if not isinstance(value, tvm.runtime.Tensor) or len(value.shape) == 0:
         return ""
@@ -78,7 +78,7 @@ def checksum(constant: Any) -> str:
 
 @cache
 def defaults_of(op: str) -> Mapping[str, Any]:
-    """The defaults that an operator's Python constructor gives its attributes; empty where it has no such constructor."""
+    """Return the defaults that an operator's Python constructor gives its attributes; empty without such a constructor."""
     try:
         constructor = attrgetter(op.removeprefix("relax."))(relax.op)
         parameters = inspect.signature(constructor).parameters.values()

@@ -1,4 +1,4 @@
-"""The Python of today's TVM that a trace is written as. Text only: nothing here needs TVM."""
+"""The Python for today's TVM that a trace is written as. Text only: nothing here needs TVM."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import tvm
 from tvm import relax"""
 
 _OURS = ("CombineParallelConv2D", "CutFusion", "ForceFusion", "OutlineRegion")
-"passes of `_PASSES`, which TVM has not"
+"passes of `_PASSES`, which TVM does not have"
 _PASSES = "workbench.dialects.relax.passes"
 
 _RUN = """\
@@ -47,14 +47,14 @@ def built(mod, params=None):
 
 
 def constructor(name: str) -> str:
-    """What makes the pass of that name; one of ours is imported by its name."""
+    """Return the expression that makes the pass of a name; one of ours is imported by its name."""
     if name in _OURS:
         return name
     return f"relax.transform.{name}"
 
 
 def target(text: str) -> str:
-    """The target as an expression."""
+    """Return the target as an expression."""
     return f"tvm.target.Target({target_argument(text)!r})"
 
 

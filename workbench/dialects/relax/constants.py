@@ -1,7 +1,7 @@
-"""Large constants of Relax on their way to another process: a number where the module is written, filled where it is read.
+"""Large constants of Relax for another process: replaced by a number in the written module, restored by the reader.
 
-TVM's JSON holds a constant as base64, which TVM writes and reads at some 40 MB a second. Types, names and all else stay as they
-are: a node that holds a constant is copied, and TVM infers nothing anew.
+TVM's JSON holds a constant as base64, which TVM writes and reads at some 40 MB a second. Types, names and all else stay
+as they are: a node that holds a constant is copied, and TVM infers nothing anew.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tvm import relax
 from workbench.dialects import arrays, compat
 
 _PLACE = (1,) * 12
-"the shape of an integer that takes the place of a constant's values: its name among those written"
+"the shape of an integer that replaces a constant's values: its index among those written"
 _PARTS: dict[type, tuple[str, ...]] = {
     relax.Function: ("body",),
     relax.SeqExpr: ("blocks", "body"),
@@ -32,7 +32,7 @@ _PARTS: dict[type, tuple[str, ...]] = {
 
 
 def lifted(module: tvm.IRModule) -> tuple[tvm.IRModule, dict[str, tvm.runtime.Tensor]]:
-    """Return the module with a number in the place of each large constant, and those constants' values."""
+    """Return the module with a number in place of each large constant, and those constants' values."""
     numbers: dict[int, tuple[int, tvm.runtime.Tensor]] = {}
 
     def place_of(value: Any) -> Any:
@@ -46,7 +46,7 @@ def lifted(module: tvm.IRModule) -> tuple[tvm.IRModule, dict[str, tvm.runtime.Te
 
 
 def bound(module: tvm.IRModule, numbers: Mapping[str, tvm.runtime.Tensor]) -> tvm.IRModule:
-    """Return a module that `lifted` made with its constants filled."""
+    """Return a module from `lifted` with its constants restored."""
 
     def fill(value: Any) -> Any:
         is_place = isinstance(value, tvm.runtime.Tensor) and _is_place(value)
@@ -56,7 +56,7 @@ def bound(module: tvm.IRModule, numbers: Mapping[str, tvm.runtime.Tensor]) -> tv
 
 
 def _is_place(value: tvm.runtime.Tensor) -> bool:
-    """Return whether a value looks like the place of a constant; a constant of the program that does is lifted too."""
+    """Return whether a value looks like a placeholder of `lifted`; a constant of the program that does is lifted too."""
     return tuple(value.shape) == _PLACE
 
 
@@ -71,7 +71,7 @@ def _changed(module: tvm.IRModule, change: Callable[[Any], Any]) -> tvm.IRModule
 
 
 class _Swap:
-    """Copies what holds a constant whose value changes; one object stays one."""
+    """Copies nodes that hold a constant whose value changes; each object is copied once."""
 
     def __init__(self, change: Callable[[Any], Any]) -> None:
         self.change = change
@@ -93,7 +93,7 @@ class _Swap:
         return None if changed is value else compat.with_value(constant, changed)
 
     def _copy(self, node: Any, names: Iterable[str]) -> Any:
-        """A copy of a node with its parts changed, None where none changes."""
+        """Return a copy of a node with its parts changed, None if none changes."""
         changed: dict[str, Any] = {}
         for name in names:
             part = getattr(node, name)

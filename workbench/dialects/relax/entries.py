@@ -1,4 +1,4 @@
-"""The functions of a Relax module that can be run, one of them as `main`, and values of its symbolic dimensions."""
+"""The functions of a Relax module that can run as `main`, and values of its symbolic dimensions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PUBLIC = "global_symbol"
 
 
 def entries(module: tvm.IRModule) -> tuple[str, ...]:
-    """Return the public functions, `main` first; where none is public, those that are neither kernels nor offloaded."""
+    """Return the public functions, `main` first; if none is public, those that are neither kernels nor offloaded."""
     found = {
         str(variable.name_hint): function.attrs or {}
         for variable, function in module.functions_items()
@@ -50,7 +50,7 @@ def with_entry(module: tvm.IRModule, entry: str) -> tvm.IRModule:
 
 
 def with_sizes(module: tvm.IRModule, shapes: Mapping[str, int | Sequence[int]]) -> tvm.IRModule:
-    """Return the module as it is; refuse sizes that are not whole numbers for symbolic dimensions of `main`."""
+    """Return the module unchanged; refuse sizes that are not integers for symbolic dimensions of `main`."""
     known = _symbols(module["main"])
     for name, size in shapes.items():
         if name not in known:

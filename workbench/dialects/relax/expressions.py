@@ -1,4 +1,4 @@
-"""What a Relax expression is, and what flows into it."""
+"""Kinds and operands of Relax expressions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SORTS: tuple[tuple[str, type | tuple[type, ...]], ...] = (
     ("data_type", compat.DataType),
 )
 
-# Operators that call what stands first in their arguments, and take its arguments as a tuple, or one by one.
+# Operators that call their first argument, and take its arguments as a tuple, or one by one.
 _CALLEE_AND_TUPLE = {
     "relax.call_tir",
     "relax.call_tir_inplace",
@@ -40,18 +40,18 @@ CALLERS = _CALLEE_AND_TUPLE | _CALLEE_AND_ARGUMENTS
 
 
 def sort_of(expr: Any) -> str:
-    """Which of Relax's expressions it is; `literal` for a number, a string or a symbolic expression."""
+    """Return the kind of a Relax expression; `literal` for a number, a string or a symbolic expression."""
     return _sort(type(expr))
 
 
 @cache
 def _sort(kind: type) -> str:
-    # TVM's classes have an abstract metaclass, whose isinstance costs a microsecond; there are few classes and many values
+    # TVM's classes have an abstract metaclass, whose isinstance takes a microsecond; classes are few, values many
     return next((name for name, base in _SORTS if issubclass(kind, base)), "literal")
 
 
 def operands_of(expr: Any) -> list[Any]:
-    """What flows into the expression as a value: a named callee does not, and the tuple of a `call_tir` is its fields."""
+    """Return the operands of an expression that are values: not a named callee, and the fields of a `call_tir`'s tuple."""
     sort = sort_of(expr)
     if sort == "call":
         return _operands_of_call(expr)
@@ -75,7 +75,7 @@ def _operands_of_call(call: Any) -> list[Any]:
 
 
 def callee_name(callee: Any) -> str:
-    """What a thing that can be called is named, empty for a function that has no name."""
+    """Return the name of a callee, empty for a function without a name."""
     sort = sort_of(callee)
     if sort == "op":
         return str(callee.name)

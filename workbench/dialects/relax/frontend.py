@@ -1,4 +1,4 @@
-"""Relax modules: made of objects, text and files, looked at, and written for another process."""
+"""Relax modules: loaded from objects, text and files, inspected, and written for another process."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def same(first: tvm.IRModule, second: tvm.IRModule) -> bool:
 
 def infer_types(module: tvm.IRModule) -> tvm.IRModule:
     """Return the module with its types inferred."""
-    # Relax infers types where a binding is made, so putting the module into normal form is enough
+    # Relax infers types when a binding is made, so normalizing the module is enough
     try:
         return relax.transform.Normalize()(module)
     except (ValueError, TypeError, RuntimeError) as error:
@@ -135,7 +135,7 @@ def bind(module: tvm.IRModule, params: Mapping[str, Any]) -> tvm.IRModule:
 
 
 def is_module(thing: Any) -> bool:
-    """Return whether a thing is an IRModule."""
+    """Return whether an object is an IRModule."""
     return isinstance(thing, tvm.IRModule)
 
 
@@ -174,9 +174,9 @@ def _from_script(source: Source) -> Any:
 
 
 def _arrays(module: tvm.IRModule, params: Mapping[str, Any]) -> dict[str, tvm.runtime.Tensor]:
-    """Parameters by name, also as `relax.frontend.detach_params` gives them: a list for each function.
+    """Return parameters by name, also those of `relax.frontend.detach_params`: a list for each function.
 
-    Those of relax.frontend.nn that have no values are left out.
+    Parameters of relax.frontend.nn without values are left out.
     """
     named: dict[str, Any] = {}
     for name, given in params.items():
@@ -204,7 +204,7 @@ def _tensor(numbers: np.ndarray, shape: list[int], dtype: str) -> tvm.runtime.Te
 
 
 def noted(module: tvm.IRModule) -> list[str]:
-    """A sentence for each trap that the module steps into."""
+    """Return a sentence for each known pitfall in the module."""
     trained = [binding for binding in _bindings(module) if _trains(binding.value)]
     if not trained:
         return []
@@ -222,7 +222,7 @@ def noted(module: tvm.IRModule) -> list[str]:
 
 
 def _bindings(module: tvm.IRModule) -> Iterator[Any]:
-    """The bindings of the module's functions, those inside branches and local functions left out."""
+    """Yield the bindings of the module's functions, except those inside branches and local functions."""
     for function in module.functions.values():
         if isinstance(function, relax.Function) and isinstance(function.body, relax.SeqExpr):
             for block in function.body.blocks:

@@ -1,8 +1,8 @@
-"""Relax functions to the neutral Graph, read from TVM's own objects.
+"""Conversion of Relax functions to the neutral Graph, from TVM's own objects.
 
-A Relax function is a list of bindings, so the walk is a loop over them; what nests (branches, local functions, kernels
-called in place, tuples not yet normalised) goes through a driver that keeps its own stack, as in the Relay walk: a chain
-of 20,000 operators must not end the process.
+A Relax function is a list of bindings, so the walk is a loop over them. Nested constructs (branches, local functions,
+kernels called in place, tuples not yet normalised) go through a driver that keeps its own stack, as in the Relay walk:
+a chain of 20,000 operators must not end the process.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ IN_PLACE = ("Primitive", "Composite", "Codegen")
 "A function with one of these attributes is a kernel or an offloaded region, and is drawn where it is called."
 
 OPAQUE = 8
-"The kind of every call for FuseOps but `call_tir` of a PrimFunc."
+"The kind for FuseOps of every call except `call_tir` of a PrimFunc."
 
 
 def build_graph(
@@ -38,15 +38,14 @@ def build_graph(
     shown: dict[int, list[int]] | None = None,
     drawn: dict[int, list[Drawn]] | None = None,
 ) -> Graph:
-    """The graph of a module.
+    """Return the graph of a module.
 
     Parameters
     ----------
     bindings
-        Filled with the binding behind each node that one gives its value to; a function drawn twice has its bindings here
-        twice.
+        Filled with the binding of each node that has one; a function drawn twice has its bindings here twice.
     shown
-        Filled with the nodes of each expression, by its identity: those of a parameter and of what a variable is bound to.
+        Filled with the nodes of each expression, by its identity: those of parameters and of bound values.
     drawn
         Filled with the nodes of each parameter and each binding, by the identity of its variable.
     """
@@ -55,7 +54,7 @@ def build_graph(
 
 
 def group_kind(attrs: Mapping[str, Any]) -> str:
-    """What kind of box a function with these attributes is."""
+    """Return the kind of box for a function with these attributes."""
     if "Codegen" in attrs:
         return "external"
     if attrs.get("Primitive"):
@@ -64,13 +63,13 @@ def group_kind(attrs: Mapping[str, Any]) -> str:
 
 
 class _Env:
-    """Which node holds the value of an expression, inside one instance of a function body."""
+    """The nodes of expressions, inside one instance of a function body."""
 
     __slots__ = ("block", "functions", "group", "outer", "values")
 
     def __init__(self, group: int | None, outer: _Env | None = None) -> None:
         self.block = 0
-        "the binding block that is drawn, as Node.block has it"
+        "the binding block that is drawn, as in Node.block"
         self.group = group
         self.outer = outer
         self.values: dict[int, int] = {}
@@ -104,7 +103,7 @@ class _Walk:
         shown: dict[int, list[int]] | None,
         drawn: dict[int, list[Drawn]],
     ) -> None:
-        # TVM gives the functions in the order of a hash map
+        # TVM returns the functions in the order of a hash map
         named = sorted(
             ((str(var.name_hint), function) for var, function in module.functions_items()), key=lambda pair: pair[0]
         )
@@ -137,7 +136,7 @@ class _Walk:
     def is_in_place(self, function: Any) -> bool:
         if sort_of(function) != "function" or function.attrs is None:
             return False
-        # an attribute may be one of TVM's expressions, and those refuse to be true or false
+        # an attribute may be one of TVM's expressions, which have no truth value
         return any(plain(function.attrs.get(key)) for key in IN_PLACE)
 
     def global_function(self, name: str, function: relax.Function) -> Iterator[Any]:
@@ -157,7 +156,7 @@ class _Walk:
         return output
 
     def draw(self, variable: Any, node: int, start: int | None = None) -> None:
-        """Note the nodes of a variable: those from `start` on, or the one node of a parameter."""
+        """Record the nodes of a variable: those from `start` on, or the one node of a parameter."""
         drawn = Drawn(node, node + 1, node) if start is None else Drawn(start, len(self.builder.nodes), node)
         self.drawn.setdefault(identity(variable), []).append(drawn)
 
@@ -178,7 +177,7 @@ class _Walk:
         return output
 
     def closure(self, function: relax.Function, env: _Env, name: str) -> Iterator[Any]:
-        """A function that is a value: a node for the value, its body in a box beside it."""
+        """Draw a function that is a value: a node for the value, and a box for its body."""
         attrs = function_attributes(function)
         group = self.builder.group(group_kind(attrs), name or "fn", env.group, attrs)
         output = yield self.with_parameters(function, _Env(group, env))
@@ -212,7 +211,7 @@ class _Walk:
         return (yield self.value(body.body, env))
 
     def value(self, expr: Any, env: _Env, name: str = "") -> Iterator[Any]:
-        """The node that holds the value of `expr`, made if there is none yet; `name` is the variable it is bound to."""
+        """Return the node of the value of `expr`, made if there is none yet; `name` is the variable it is bound to."""
         stack = [expr]
         node = env.find(identity(expr))
         while stack and node is None:
@@ -241,10 +240,10 @@ class _Walk:
         if self.shown is not None:
             self.shown.setdefault(identity(expr), []).append(node)
 
-    # -- what opens a scope of its own
+    # -- expressions with a scope of their own
 
     def scoped(self, expr: Any, env: _Env, name: str) -> Iterator[Any] | None:
-        """How to draw an expression with a scope of its own; None for one that is just a node."""
+        """Draw an expression with a scope of its own; return None for a plain node."""
         sort = sort_of(expr)
         if sort == "call":
             found = self.callee_in_place(expr.op, env)
@@ -289,7 +288,7 @@ class _Walk:
     # -- plain nodes
 
     def leaf(self, expr: Any, inputs: Any, env: _Env, name: str) -> int:
-        """A node for an expression whose operands all have one."""
+        """Return a node for an expression whose operands all have one."""
         sort, type = sort_of(expr), type_of(expr)
         if sort == "call":
             return self.call(expr, inputs, env, name)
@@ -303,7 +302,7 @@ class _Walk:
         if sort in ("global", "extern", "op"):
             return self.add(env, "global", callee_name(expr), (), type)
         if sort in ("shape", "variable"):
-            # a variable that nothing binds is a symbolic dimension used as a value
+            # an unbound variable is a symbolic dimension used as a value
             return self.add(env, "shape", str(expr), (), type, name=name)
         value = plain(expr)
         quoted = isinstance(value, str) and sort != "data_type"
@@ -322,20 +321,18 @@ class _Walk:
             pattern = self.pattern(inner)
             return self.add(env, "op", callee_name(inner), inputs, type, attrs=attrs, pattern=pattern, name=name)
         if sort == "extern" or (sort == "global" and named in self.patterns):
-            # what CallTIRRewrite leaves of a call_tir: the PrimFunc itself is called
+            # CallTIRRewrite turns a call_tir into a call of the PrimFunc itself
             return self.add(env, "op", named, inputs, type, pattern=OPAQUE, name=name)
         return self.add(env, "call", f"@{named}" if sort == "global" else named or "call", inputs, type, name=name)
 
     def pattern(self, callee: Any) -> int | None:
-        """The fusion pattern kind of a kernel; None for a PrimFunc that AnnotateTIROpPattern has not seen."""
+        """Return the fusion pattern kind of a kernel; None for a PrimFunc without one from AnnotateTIROpPattern."""
         return self.patterns.get(callee.name_hint) if sort_of(callee) == "global" else OPAQUE
 
     def add(self, env: _Env, kind: str, op: str, inputs: Any, type: Any, name: str = "", **fields: Any) -> int:
-        if (
-            "." in name
-        ):  # an importer's: no name that a person writes has dots, and printed text has underscores for them
+        if "." in name:  # an importer's: names that users write have no dots, and printed text has underscores for them
             fields["scope"] = "/".join(modules(name)[:-1])
             name = name.replace(".", "_")
-        # what TVM prints is a kind of str that holds an object of TVM's
+        # TVM's text is a subclass of str that holds a TVM object
         fields |= {"group": env.group, "block": env.block}
         return self.builder.node(kind, str(op), inputs, type=type_text(type), name=name, **fields)

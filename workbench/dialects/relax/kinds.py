@@ -1,7 +1,8 @@
-"""How AnnotateTIROpPattern came to a PrimFunc's kind: which block and which access made it what it is.
+"""The derivation of a PrimFunc's kind by AnnotateTIROpPattern: the block and the access that determine it.
 
-The rules are TVM's (src/relax/analysis/tir_op_pattern_kind.cc, 0.27): each block has a kind, by how the places that it reads lie to
-the place that it writes, and the function the largest of them, a complex one where a result follows a reduction.
+The rules are TVM's (src/relax/analysis/tir_op_pattern_kind.cc, 0.27): a block's kind depends on how the indices that it
+reads relate to those that it writes; the function has the largest of them, a complex one where a result follows a
+reduction.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Vars = set[Any]
 
 @dataclass(frozen=True)
 class BlockKind:
-    """What one block made of the function."""
+    """The effect of one block on the function's kind."""
 
     block: str
     kind: int
@@ -33,19 +34,19 @@ class BlockKind:
 
 @dataclass(frozen=True)
 class KindReport:
-    """A kernel's kind for FuseOps, and how it was derived."""
+    """The pattern kind of a kernel for FuseOps, and its derivation."""
 
     function: str
     kind: int | None
-    "what FuseOps reads, `op_pattern`; None where AnnotateTIROpPattern has not run"
+    "the kind that FuseOps reads, `op_pattern`; None if AnnotateTIROpPattern has not run"
     derived: int
-    "what TVM's analysis finds in the body"
+    "the kind that TVM's analysis derives from the body"
     blocks: tuple[BlockKind, ...]
-    "in the order in which they stand"
+    "in program order"
 
     @property
     def sentence(self) -> str:
-        """It all in a sentence or two."""
+        """Return the report in a sentence or two."""
         deciding = next((b for b in reversed(self.blocks) if b.kind == self.derived and b.sentence), None)
         because = deciding.sentence if deciding else "it has no block, so nothing was found against elementwise"
         said = f"{self.function} is {WORDS[self.derived]}: {because}."
@@ -62,8 +63,8 @@ class KindReport:
 
 
 def derived_kind(function: Any, name: str) -> KindReport:
-    """The kind that TVM's analysis gives a PrimFunc, block by block."""
-    # until 0.26 a parameter is a handle, and the buffer stands in a map beside it
+    """Return the kind that TVM's analysis gives a PrimFunc, block by block."""
+    # until 0.26 a parameter is a handle, and its buffer is in a separate map
     mapped = getattr(function, "buffer_map", {})
     outputs = {mapped.get(p, p) for p in function.params}
     kind, made = ELEMWISE, list[BlockKind]()
@@ -75,12 +76,12 @@ def derived_kind(function: Any, name: str) -> KindReport:
 
 
 def prim_funcs(module: Any) -> dict[str, Any]:
-    """The PrimFuncs of a module by name."""
+    """Return the PrimFuncs of a module by name."""
     return {v.name_hint: f for v, f in module.functions_items() if isinstance(f, tirx.PrimFunc)}
 
 
 def _blocks(body: Any) -> Iterator[Any]:
-    """The blocks in order, the root left out."""
+    """Yield the blocks in order, without the root."""
     stack = [body]
     while stack:
         current = stack.pop()
@@ -100,7 +101,7 @@ def _inside(statement: Any) -> list[Any]:
 
 
 def _named(node: Any) -> str:
-    """The class of a node: its modules have moved between versions of TVM, its name has not."""
+    """Return the class name of a node: its module differs between versions of TVM, its name does not."""
     return type(node).__name__
 
 
@@ -119,11 +120,11 @@ _ONE = (
     "extent",
 )
 _SEVERAL = ("seq", "indices", "args")
-"Where the parts of statements and expressions stand; buffers are none."
+"Fields with the parts of statements and expressions; buffers are not parts."
 
 
 def _all_of(root: Any) -> Iterator[Any]:
-    """A statement or expression and all that it is made of."""
+    """Yield a statement or expression and all its parts."""
     stack = [root]
     while stack:
         current = stack.pop()
@@ -135,7 +136,7 @@ def _all_of(root: Any) -> Iterator[Any]:
 
 
 def _after(block: Any, before: int, outputs: set[Any]) -> tuple[int, str]:
-    """The function's kind after a block, and why."""
+    """Return the function's kind after a block, and the reason."""
     stores, loads = _accesses(block.body)
     if not stores:
         return OPAQUE, "writes nothing that TVM can see"
@@ -207,7 +208,7 @@ def _accesses(body: Any) -> tuple[list[Any], list[Any]]:
 
 
 def _access(store: Any, load: Any) -> int:
-    """How the place that is read lies to the place that is written; opaque where it is none of the simple ways."""
+    """Return an access's kind by the relation of the index read to the one written; opaque if it is not a simple one."""
     if _same(store.indices, load.indices):
         return ELEMWISE
     if _is_broadcast(store, load):
@@ -220,7 +221,7 @@ def _same(first: Any, second: Any) -> bool:
 
 
 def _is_one(a: Any, b: Any) -> bool:
-    """Whether two indices are one object, which is what TVM asks; plain numbers never are."""
+    """Return whether two indices are the same object, as TVM checks it; plain numbers never are."""
     return hasattr(a, "same_as") and hasattr(b, "same_as") and a.same_as(b)
 
 
@@ -244,24 +245,24 @@ def _is_injective(store: Any, load: Any) -> bool:
     written = _names(store.indices)
     if written is None:
         return False
-    # a buffer that names the place, as in take, is a variable that the store's indices are not
+    # an indexing buffer, as in take, is a variable that the store's indices do not have
     return not any(
         compat.is_load(n) or (_named(n) == "Var" and n not in written) for i in load.indices for n in _all_of(i)
     )
 
 
 def _names(indices: Any) -> Vars | None:
-    """The variables, where every index is one."""
+    """Return the variables if every index is one."""
     return set(indices) if all(_named(index) == "Var" for index in indices) else None
 
 
 def _used(expr: Any, wanted: Callable[[Any], bool]) -> list[Any]:
-    """The variables in an index that are wanted."""
+    """Return the wanted variables in an index."""
     return [node for node in _all_of(expr) if _named(node) == "Var" and wanted(node)]
 
 
 def _multiplied(body: Any) -> tuple[Any, Any] | None:
-    """The two loads of `C[..] = C[..] + A[..] * B[..]`, each read again for other results."""
+    """Return the two loads of `C[..] = C[..] + A[..] * B[..]`, each read again for other results."""
     value: Any = _uncast(body.value) if _named(body) == "BufferStore" else None
     product = _uncast(value.b) if _named(value) == "Add" else None
     if value is None or product is None or _named(product) != "Mul":

@@ -1,7 +1,7 @@
-"""The products that CombineParallelMatmul joins, asked of the pass itself.
+"""The products that CombineParallelMatmul joins, reported by the pass itself.
 
-The pass asks a check about each set of products before it joins them. It names their factors and biases by variables, and gives
-the bindings as they are then, from which the factors of a product that an earlier round made are read.
+The pass calls a check with each set of products before it joins them. It names their factors and biases by variables,
+and passes the bindings at that time, which contain the factors of a product that an earlier round made.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ MATMUL = "relax.matmul"
 
 @dataclass(frozen=True)
 class _Asked:
-    """One question of the pass: the variables of a set of products."""
+    """One call of the check: the variables of a set of products."""
 
     left: int
     right: tuple[tuple[int, ...], ...]
-    "of each second factor its variable, or those that an earlier round joined"
+    "the variable of each second factor, or those that an earlier round joined"
     bias: tuple[tuple[int, ...], ...]
 
 
@@ -64,12 +64,12 @@ def joined_products(module: tvm.IRModule, graph: Graph, drawn: Mapping[int, Sequ
 
 
 def _joined_variables(variable: Any, values: Mapping[int, Any]) -> Iterator[int]:
-    """Yield the variable, or in place of one that the pass made those that it concatenates.
+    """Yield the variable, or for one that the pass made, the variables that it concatenates.
 
     Parameters
     ----------
     values
-        What the variables are bound to that the pass made.
+        The values of the variables that the pass made.
     """
     made = values.get(identity(variable))
     if made is None:

@@ -1,4 +1,4 @@
-"""MetaSchedule in the TVM that has Relax: where its parts are."""
+"""MetaSchedule in the TVM that has Relax: the location of its parts."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ from workbench.targets import target_fields, with_option
 __all__ = ["MapResult", "PopenPoolExecutor", "StatusKind", "derived_object", "ms", "tar"]
 
 INTRINSICS: str = "tvm.s_tir.tensor_intrin"
-"registers the tensor intrinsics that schedules may name"
+"the module that registers the tensor intrinsics that schedules may name"
 
 
 def key_of(module: Any) -> str:
-    """The same for the same module in every process."""
+    """Return a hash of a module that is the same in every process."""
     return f"{tvm_ffi.structural_hash(module) & (2**64 - 1):016x}"
 
 
 def target_of(text: str, cores: int) -> Any:
-    """The target to tune for: MetaSchedule wants to know how many cores there are."""
+    """Return the target to tune for: MetaSchedule needs the number of cores."""
     fields = target_fields(text)
     wanted = fields["kind"] == "llvm" and "num-cores" not in fields
     return make_target(with_option(text, "num-cores", cores) if wanted else text)
 
 
 def unscheduled(module: Any) -> Any:
-    """The module with a schedule that changes nothing. It has one step, since a database finds none that has no step."""
+    """Return the module with a schedule of one step that changes nothing; a database finds none without steps."""
     schedule = Schedule(module)
     schedule.get_sblock("root")
     return schedule
 
 
 def library(module: Any, target: Any) -> Any:
-    """A candidate, compiled; TVM's own function for it would import every machine's tensor intrinsics first."""
+    """Compile a candidate; TVM's own function for it would import every machine's tensor intrinsics first."""
     module = tvm.s_tir.transform.RemoveWeightLayoutRewriteBlock(skip_tensor_rewrite=True)(module)
     return tvm.driver.build(module, target=target)
 
 
 def pipeline(target: Any) -> Any:
-    """TVM's own pipeline, with the schedules of the database in scope as soon as there are kernels.
+    """Return TVM's own pipeline, with the schedules of the database in scope applied as soon as there are kernels.
 
-    What has no schedule there is compiled as it always is.
+    A kernel without a schedule is compiled as usual.
     """
-    # TVM gives these four lists by target, but for a CPU two of them only where they are written
+    # tvm.relax.pipeline selects these four lists by target, but two of a CPU's are only in the CPU's own module
     cpu = target.kind.name in ("llvm", "c")
     parts = importlib.import_module("tvm.relax.backend.cpu_generic.pipeline" if cpu else "tvm.relax.pipeline")
     legalize = list(parts.legalize_passes(target))

@@ -8,10 +8,10 @@ from workbench.dialects import compat
 
 
 def type_text(type: Any) -> str:
-    """The text of a type, empty where TVM has not inferred one.
+    """Return the text of a type, empty if TVM has not inferred one.
 
     A tuple printed by itself comes out in the dialect of TIR (`T.Tuple(R.Tensor((T.int64(4),), ...))`), unlike the same
-    tuple inside a module, so its text is put together here.
+    tuple inside a module, so its text is composed here.
     """
     if type is None:
         return ""
@@ -22,7 +22,7 @@ def type_text(type: Any) -> str:
         return f"R.Callable(({', '.join(params)}{',' if len(params) == 1 else ''}), {type_text(type.ret)}, {bool(type.purity)})"
     if isinstance(type, compat.PrimType):
         return f"T.{compat.dtype_of(type)}"
-    # str of a str: what TVM prints is a kind of str that holds an object of TVM's
+    # str of a str: TVM's text is a subclass of str that holds a TVM object
     text = str(str(type))
     return "I.StringType()" if text.startswith("ir.StringType") else text
 

@@ -1,8 +1,8 @@
 """Relay (TVM 0.8 to 0.19).
 
-`text/` reads the text that TVM prints, `paste/` makes such text of anything that people paste; both run without TVM. `frontend.py`,
-`passes/catalog.py`, `compiler/build.py`, `patterns/match.py` and `tuning.py` are the facets of the dialect
-(`dialects/facets.py`); they need its TVM.
+`text/` reads the text that TVM prints, `paste/` makes such text from anything that users paste; both run without TVM.
+`frontend.py`, `passes/catalog.py`, `compiler/build.py`, `patterns/match.py` and `tuning.py` are the facets of the
+dialect (`dialects/facets.py`); they need its TVM.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Relay:
-    """Relay as a Dialect: each facet is a module, imported when it is first asked for."""
+    """Relay as a Dialect: each facet is a module, imported on first use."""
 
     name = "relay"
 

@@ -1,4 +1,4 @@
-"""Relay as its text says it: expressions that refer to each other, nothing resolved yet and no TVM object inside."""
+"""Relay as in its text: expressions that refer to each other, without resolved names or TVM objects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Expr:
     kind: str
     "var constant op global constructor call tuple get_item function let if match ref"
     text: str = ""
-    "the name of a var, op or global, a literal, the index of a get_item, which of ref's three forms"
+    "the name of a var, op or global, a literal, the index of a get_item, or the form of a ref"
     args: tuple[Expr, ...] = ()
     """call: callee, arguments. tuple: fields. get_item: the tuple. let: variable, value, body. if: condition, then, else.
     match: data, then each clause's body. ref: its operands. function: the body"""
@@ -25,7 +25,7 @@ class Expr:
     params: tuple[Expr, ...] = ()
     "the parameters of a function"
     result: str = ""
-    "the type that a function says it gives"
+    "the type that a function declares as its result"
     patterns: tuple[Pattern, ...] = ()
     "the clauses of a match, one pattern each"
 
@@ -44,6 +44,6 @@ class Module:
 
     functions: dict[str, Expr]
     crossed: list[Expr] = field(default_factory=list)
-    "those in which a value is used outside the block that binds it"
+    "functions in which a value is used outside the block that binds it"
     constants: list[Expr] = field(default_factory=list)
-    "those whose values stand beside the text, each once"
+    "constants whose values are stored outside the text, each once"

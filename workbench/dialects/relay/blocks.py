@@ -1,7 +1,7 @@
-"""Where a value belongs that several blocks use: in the innermost block around all its uses.
+"""The block of a value that several blocks use: the innermost block around all its uses.
 
-A block is the body of a function, an arm of an if, or a clause of a match. TVM's printer binds a shared value where it
-comes across it first, inside a branch though other blocks use it too; TVM's own passes place it as is done here
+A block is the body of a function, an arm of an if, or a clause of a match. TVM's printer binds a shared value at its
+first use, inside a branch though other blocks use it too; TVM's own passes place it as is done here
 (src/relay/transforms/to_a_normal_form.cc, CalcScope).
 """
 
@@ -14,7 +14,7 @@ from workbench.dialects.relay.ast import Expr
 from workbench.errors import LoadError
 
 Key = tuple[Expr, int]
-"Which block: the function, if or match that opens it, and which of its parts it is."
+"A block: the function, if or match that opens it, and the index of its part."
 
 
 @dataclass(slots=True, eq=False)
@@ -25,12 +25,12 @@ class _Block:
 
 
 def homes(function: Expr) -> dict[Expr, Key]:
-    """The block of each value that is used in more than one.
+    """Return the block of each value that is used in more than one.
 
     Raises
     ------
     LoadError
-        A value uses itself, which text can say and a program cannot mean.
+        A value uses itself, which text can express and a program cannot.
     """
     block_of: dict[Expr, _Block] = {function.args[0]: _Block((function, 0), None, 0)}
     shared: dict[Expr, Key] = {}
@@ -44,14 +44,14 @@ def homes(function: Expr) -> dict[Expr, Key]:
 
 
 def _uses(expr: Expr, here: _Block) -> Iterator[tuple[Expr, _Block]]:
-    """What an expression uses, and in which block."""
+    """Yield the operands of an expression, each with its block."""
     inside = {"function": 0, "if": 1, "match": 1}.get(expr.kind, len(expr.args))
     for place, operand in enumerate(expr.args):
         yield operand, here if place < inside else _Block((expr, place), here, here.depth + 1)
 
 
 def _around(a: _Block, b: _Block) -> _Block:
-    """The innermost block around both."""
+    """Return the innermost block around both."""
     while a.key != b.key:
         if a.depth < b.depth:
             a, b = b, a
@@ -61,7 +61,7 @@ def _around(a: _Block, b: _Block) -> _Block:
 
 
 def _operands_first(start: Expr) -> list[Expr]:
-    """Every expression after all that it uses, without recursion."""
+    """Return every expression after all its operands, without recursion."""
     order: list[Expr] = []
     seen: set[Expr] = set()
     unfinished: set[Expr] = set()

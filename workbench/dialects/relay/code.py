@@ -1,4 +1,4 @@
-"""The Python of TVM 0.17 that a trace is written as. Text only: nothing here needs TVM."""
+"""The Python for TVM 0.17 that a trace is written as. Text only: nothing here needs TVM."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import tvm
 from tvm import relay"""
 
 _OURS = ("CombineParallelOps", "CutFusion", "ForceFusion", "MergeIdenticalKernels", "OutlineRegion")
-"passes of `_PASSES`, which TVM has not"
+"passes of `_PASSES`, which TVM does not have"
 _PASSES = "workbench.dialects.relay.passes"
 
 _RUN = """\
@@ -50,14 +50,14 @@ def built(mod, params):
 
 
 def constructor(name: str) -> str:
-    """What makes the pass of that name; one of ours is imported by its name."""
+    """Return the expression that makes the pass of a name; one of ours is imported by its name."""
     if name in _OURS:
         return name
     return f"relay.qnn.transform.{name[4:]}" if name.startswith("qnn.") else f"relay.transform.{name}"
 
 
 def target(text: str) -> str:
-    """The target as an expression."""
+    """Return the target as an expression."""
     return repr(text)
 
 

@@ -11,6 +11,6 @@ from tvm.relay.quantize import _calibrate
 
 
 def give_old_names(module: Any = _calibrate) -> None:
-    """Give a module of TVM's a numpy with `np.math`, which numpy 2 removed; `relay.quantize` calls it."""
+    """Give a TVM module a numpy with `np.math`, which numpy 2 removed; `relay.quantize` calls it."""
     if "math" not in vars(module.np):
         module.np = SimpleNamespace(**vars(np), math=math)

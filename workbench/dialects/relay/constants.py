@@ -1,7 +1,7 @@
-"""Large constants of Relay on their way to another process: parameters where the module is written, bound where it is read.
+"""Large constants of Relay for another process: parameters in the written module, bound by the reader.
 
-TVM's JSON holds a constant as base64, which TVM writes and reads at some 15 MB a second. All other constants stay in it: those
-of attributes, and of functions that TVM's pattern matcher leaves alone because it made them.
+TVM's JSON holds a constant as base64, which TVM writes and reads at some 15 MB a second. All other constants stay in
+it: those of attributes, and of functions that TVM's pattern matcher does not rewrite because it made them.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class Lifted(NamedTuple):
 
     module: tvm.IRModule
     numbers: dict[str, tvm.nd.NDArray]
-    "what each parameter that took a constant's place holds, by its name"
+    "the value of each parameter that replaces a constant, by its name"
     counts: dict[str, int]
-    "how many of a function's parameters, the last ones, took the place of constants"
+    "the number of a function's parameters, the last ones, that replace constants"
 
 
 def lifted(module: tvm.IRModule) -> Lifted:
-    """Return the module with its large constants as parameters; the module itself where TVM cannot rewrite it safely."""
+    """Return the module with its large constants as parameters; the module itself if TVM cannot rewrite it safely."""
     functions = {gv: function for gv, function in module.functions.items() if isinstance(function, relay.Function)}
     if not _can_lift(functions.values()):
         return Lifted(module, {}, {})
@@ -49,7 +49,7 @@ def lifted(module: tvm.IRModule) -> Lifted:
 
 
 def bound(module: tvm.IRModule, numbers: Mapping[str, tvm.nd.NDArray], counts: Mapping[str, int]) -> tvm.IRModule:
-    """Return a `Lifted` with its constants in their place; types are left to infer."""
+    """Return a `Lifted` with its constants restored; types are not inferred."""
     constants: dict[relay.Var, relay.Constant] = {}
     for name, count in counts.items():
         function = module[name]
@@ -60,7 +60,7 @@ def bound(module: tvm.IRModule, numbers: Mapping[str, tvm.nd.NDArray], counts: M
 
 
 class _Lift(DFPatternCallback):
-    """Puts a variable in the place of each large constant; the same one wherever the constant is used."""
+    """Replaces each large constant by a variable, the same one for all its uses."""
 
     def __init__(self) -> None:
         super().__init__(require_type=False, rewrite_once=True)
@@ -93,7 +93,7 @@ def _is_raw(expr: relay.Expr) -> bool:
 
 def _depth(function: relay.Function) -> int:
     """Return the depth of a function, without recursion."""
-    # by address: hashing and comparing expressions costs a call into TVM each
+    # by address: hashing and comparing expressions takes a call into TVM each
     heights: dict[int, int] = {}
     stack = [function]
     while stack:

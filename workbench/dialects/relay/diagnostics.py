@@ -1,4 +1,4 @@
-"""What TVM's diagnostics say. Their error says only that there were some, and the rest goes to the terminal."""
+"""The messages of TVM's diagnostics, which TVM prints to the terminal and leaves out of the error."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tvm.ir import diagnostics  # pyright: ignore[reportAttributeAccessIssue]  t
 from workbench.errors import WorkbenchError
 
 _CONSEQUENCE = "The type inference pass was unable"
-"said of everything downstream of what is wrong"
+"reported for everything downstream of the cause"
 MOST = 2
-"messages that are told; the others follow from them, as a rule"
+"messages that are reported; usually the others follow from them"
 
 
 @contextmanager
 def told(kind: type[WorkbenchError], before: str = "") -> Iterator[None]:
-    """Turn a DiagnosticError into an error of that kind, with what the diagnostics said.
+    """Turn a DiagnosticError into an error of that kind, with the messages of the diagnostics.
 
-    The renderer is the process's, so for the time of the block the terminal gets nothing.
+    The renderer is global, so the terminal gets no diagnostics while the block runs.
     """
     messages: list[str] = []
     diagnostics.override_renderer(lambda context: messages.extend(_said(context)))

@@ -1,4 +1,4 @@
-"""The functions of a Relay module that can be run, one of them as `main`, and shapes of its inputs."""
+"""The functions of a Relay module that can run as `main`, and shapes of its inputs."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def with_entry(module: tvm.IRModule, entry: str) -> tvm.IRModule:
 
 
 def with_shapes(module: tvm.IRModule, shapes: Mapping[str, int | Sequence[int]]) -> tvm.IRModule:
-    """Return the module whose inputs have these shapes; Relay's open dimensions have no names, so an input gives its whole shape.
+    """Return the module with these input shapes: whole shapes, as Relay's open dimensions have no names.
 
     Raises
     ------
     UnknownName
-        `main` has no input of that name that leaves a dimension open.
+        `main` has no input of that name with an open dimension.
     LoadError
         The shape does not fit the input's type.
     """

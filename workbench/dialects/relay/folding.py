@@ -1,11 +1,12 @@
-"""FoldConstant without compiling what it folds: which values become constants, and only those looked into computed.
+"""FoldConstant without compilation: finds the values that become constants, and computes only those that passes read.
 
-TVM's own pass compiles and runs one operator after another, which is most of the time of an optimisation. The passes after
-it look at the elements of small constants only: is it 0 or 1, are all of a scale positive, is it a shape. Those are computed;
-of larger ones the shape and the type are what kernels depend on, and their memory is never written or read.
-The rules are those of ConstantFolder in src/relay/transforms/fold_constant.cc of TVM 0.17.
+TVM's own pass compiles and runs one operator after another, which is most of the time of an optimisation. The passes
+after it read the elements of small constants only: is it 0 or 1, are all of a scale positive, is it a shape. Those are
+computed; for larger ones kernels depend on the shape and the type, and their memory is never written or read. The rules
+are those of ConstantFolder in src/relay/transforms/fold_constant.cc of TVM 0.17.
 
-Without it `wb.count` of bert-12 misses its bar in `benchmarks/counts.py` (1 s, and 10 times faster than a build): 12 s with TVM's pass.
+Without it `wb.count` of bert-12 misses its bar in `benchmarks/counts.py` (1 s, and 10 times faster than a build): 12 s
+with TVM's pass.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from workbench.dialects.arrays import bytes_of, has_numpy_type
 SMALL = 1 << 16
 "elements of the largest constant that is computed"
 MOST = 4096
-"values remembered"
+"values kept"
 
 _BY_NUMPY: dict[str, Callable[..., Any]] = {
     "add": np.add,
@@ -39,30 +40,30 @@ _BY_NUMPY: dict[str, Callable[..., Any]] = {
 }
 "operators without attributes on floating-point arrays"
 _KEEPS_ELEMENTS = ("reshape", "expand_dims", "squeeze", "nn.batch_flatten", "layout_transform")
-"operators whose result has the same elements; a layout's order is not kept, for nothing asks more of one than their signs"
+"operators whose result has the same elements; a layout's order is not kept, because passes read only their signs"
 _OTHER_RULES = ("shape_of", "vm.shape_of", "ndarray_size", "on_device", "device_copy")
-"operators for which the pass has rules of their own, which are not repeated here"
+"operators with rules of their own in the pass, which are not repeated here"
 
 
 class NotPlain(Exception):
-    """The module holds something that only TVM's own pass is right about."""
+    """The module holds something that only TVM's own pass handles correctly."""
 
 
 class HasKernels(Exception):
-    """Fused functions are inside, and what is in them is not to be folded."""
+    """There are fused functions inside, whose bodies must not be folded."""
 
 
 class Untyped(Exception):
-    """Passes made expressions since types were inferred."""
+    """Passes made expressions since the last type inference."""
 
 
 class Folder:
-    """Folds modules one after another and remembers values: a toggled configuration folds the same ones again."""
+    """Folds modules one after another and keeps values: a toggled configuration folds the same ones again."""
 
     def __init__(self) -> None:
         self._values: dict[Hashable, tuple[Any, Any]] = {}
         self._unwritten: set[int] = set()
-        "places of the arrays that have a shape and no elements"
+        "addresses of the arrays that have a shape and no elements"
 
     def fold(self, module: tvm.IRModule) -> None:
         """Fold `main` in place, as FoldConstant does.
@@ -70,7 +71,7 @@ class Folder:
         Raises
         ------
         NotPlain
-            That is to be left to TVM.
+            TVM has to fold this module.
         """
         try:
             folded = _Pass(self).fold(module["main"])
@@ -81,13 +82,13 @@ class Folder:
             module.update_func(module.get_global_var("main"), folded)
 
     def value(self, call: relay.Call, arguments: list[Any], out: Any) -> Any:
-        """What a call of an operator on constants gives: an array, or a list of them."""
+        """Return the value of an operator call on constants: an array, or a list of them."""
         key = (call.op.name, tvm.ir.save_json(call.attrs) if call.attrs else "", tuple(map(_identity, arguments)))
         if key not in self._values:
             if len(self._values) >= MOST:
                 self._values.clear()
                 self._unwritten.clear()
-            # with the arguments, so that no other array gets their place in memory
+            # kept with the arguments, so that no other array gets their address
             self._values[key] = (self._computed(call, arguments, out), arguments)
         return self._values[key][0]
 
@@ -103,17 +104,17 @@ class Folder:
 
 
 class _Pass:
-    """One run over one function. Expressions are known by their place in memory: to hash them asks TVM, thousands of times."""
+    """One run over one function. Expressions are keyed by address: hashing them calls TVM thousands of times."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self.new: dict[int, relay.Expr] = {}
-        "expression -> what stands in its place, where that is another one"
+        "expression -> its replacement, if it has one"
         self.const: dict[int, Any] = {}
-        "expression that is a constant now -> its array, or the list of a tuple's"
+        "expression that is constant now -> its array, or the list of arrays of a tuple"
 
     def fold(self, main: relay.Function) -> relay.Function | None:
-        """The function folded, None if there is nothing to fold."""
+        """Return the function folded, None if there is nothing to fold."""
         try:
             relay.analysis.post_order_visit(main.body, self.visit)
         except HasKernels:
@@ -143,7 +144,7 @@ class _Pass:
             raise NotPlain
 
     def now(self, parts: Any) -> tuple[list[relay.Expr], bool]:
-        """What stands in the place of some expressions now, and whether that is others."""
+        """Return the replacements of some expressions, and whether any differs from the original."""
         old = list(parts)
         new = [self.new.get(at(part), part) for part in old]
         return new, any(one is not other for one, other in zip(old, new, strict=True))
@@ -180,7 +181,7 @@ class _Pass:
             self.new[at(node)] = relay.TupleGetItem(whole, node.index, node.span)
 
     def put(self, node: relay.Expr, made: relay.Expr) -> None:
-        """Have `made` stand in the place of `node`."""
+        """Replace `node` by `made`."""
         self.new[at(node)] = made
         if isinstance(made, relay.Constant):
             self.const[at(made)] = made.data
@@ -190,7 +191,7 @@ class _Pass:
 
 
 def at(expr: Any) -> int:
-    """Where an expression is in memory: equal for two Python objects that are one expression of TVM's."""
+    """Return the address of an expression: equal for two Python objects that are one TVM expression."""
     return expr.handle.value
 
 
@@ -199,7 +200,7 @@ def _primitive(node: relay.Expr) -> bool:
 
 
 def _inside_primitives(main: relay.Function) -> set[int]:
-    """Everything inside of fused functions, which FoldConstant leaves alone."""
+    """Return everything inside of fused functions, which FoldConstant does not change."""
     functions: list[relay.Function] = []
     relay.analysis.post_order_visit(
         main.body, lambda node: functions.append(node) if isinstance(node, relay.Function) else None
@@ -215,7 +216,7 @@ def _inside_primitives(main: relay.Function) -> set[int]:
 
 
 def _type(node: relay.Call) -> Any:
-    """The type of a call; what passes made since the last InferType has none yet."""
+    """Return the type of a call; raises if a pass made it since the last InferType."""
     try:
         return node.checked_type
     except ValueError:
@@ -235,7 +236,7 @@ def _foldable(name: str) -> bool:
 
 
 def _identity(value: Any) -> Hashable:
-    """Equal for equal constants: a small one's content, a larger one's place in memory."""
+    """Return a key that equal constants share: a small one's content, a larger one's address."""
     if isinstance(value, list):
         return tuple(map(_identity, value))
     if prod(value.shape) <= 64:
@@ -271,7 +272,7 @@ def _flat(values: list[Any]) -> Iterator[Any]:
 
 
 def _by_tvm(call: relay.Call, arguments: list[Any]) -> Any:
-    """The value by TVM's own evaluation."""
+    """Return the value by TVM's own evaluation."""
     expression = relay.Call(call.op, [_constant(a) for a in arguments], call.attrs, call.type_args)
     made = relay.transform.FoldConstantExpr(expression, tvm.IRModule())
     if isinstance(made, relay.Tuple):

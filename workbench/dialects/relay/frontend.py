@@ -1,4 +1,4 @@
-"""Relay modules: made of objects, text and files, looked at, and written for another process."""
+"""Relay modules: loaded from objects, text and files, inspected, and written for another process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from workbench.errors import LoadError, TooDeep, WorkbenchError, last_line
 from workbench.graph.model import Graph, depth
 
 _ESCAPED = re.compile(r'[=,\[]\s*"[^"\\]*\\')
-"a string with a backslash, which TVM's parser takes as it is"
+"a string with a backslash, which TVM's parser does not unescape"
 
 give_old_names()
 
@@ -57,14 +57,14 @@ def read(text: str, is_json: bool, name: str) -> Workload:
 
 
 def from_reading(reading: Reading, params: Mapping[str, Any], name: str, refused: str = "") -> Workload:
-    """A Workload of one reading; one without a module where repaired text makes none.
+    """Return a Workload of one reading; one without a module if repaired text does not make one.
 
     Parameters
     ----------
     refused
-        Why TVM makes no module of it, where the child process found that out.
+        The reason why TVM makes no module from it, if the child process found one.
     """
-    # Ours read it before: its errors name the place, and TVM's own parser ends the process on very deep text.
+    # Our reader goes first: its errors give the place, and TVM's own parser ends the process on very deep text.
     deep = depth(reading.graph(name, pattern_of))
     if deep > SAFE_DEPTH:
         raise TooDeep(
@@ -144,7 +144,7 @@ def bind(module: tvm.IRModule, params: Mapping[str, Any]) -> tvm.IRModule:
 
 
 def is_module(thing: Any) -> bool:
-    """Return whether a thing is an IRModule."""
+    """Return whether an object is an IRModule."""
     return isinstance(thing, tvm.IRModule)
 
 
@@ -205,8 +205,8 @@ def _arrays(params: Mapping[str, Any]) -> dict[str, tvm.nd.NDArray]:
 def _saved(module: tvm.IRModule) -> str:
     """Return the JSON of the module, or of a list that begins with it.
 
-    TVM 0.17 does not list the device of a `let` for its JSON. A module with `let` that was read from JSON has TVM's own object
-    for "any device" nowhere else, so it needs a new tuple beside it, which holds that object.
+    TVM 0.17 does not list the device of a `let` for its JSON. A module with `let` that was read from JSON has TVM's own
+    object for "any device" nowhere else, so a new tuple is added that holds that object.
     """
     try:
         with suppress(tvm.TVMError):
@@ -253,7 +253,7 @@ def _made(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.IRModule, li
 
 
 def _parsed(text: str) -> tvm.IRModule:
-    """A module as TVM's parser reads it, typed."""
+    """Return the typed module that TVM's parser reads from a text."""
     try:
         with told(LoadError, "TVM cannot read this Relay text: "):
             module = tvm.relay.parse(_with_version(with_checked_metadata(text)))
@@ -263,7 +263,7 @@ def _parsed(text: str) -> tvm.IRModule:
 
 
 def _values(metadata: str) -> dict[str, Any]:
-    """Return the objects that stand behind a text, by the names they have in it."""
+    """Return the objects in a text's metadata, by their names in the text."""
     if not metadata:
         return {}
     try:
@@ -274,7 +274,7 @@ def _values(metadata: str) -> dict[str, Any]:
 
 
 def _contradictions(said: Graph, inferred: Graph) -> list[str]:
-    """Where the text states another type than TVM infers, of two graphs of one program."""
+    """Return the places where the text states another type than TVM infers, from two graphs of one program."""
     if [(node.kind, node.op) for node in said.nodes if node.kind == "op"] != [
         (node.kind, node.op) for node in inferred.nodes if node.kind == "op"
     ]:

@@ -1,7 +1,7 @@
-"""Relay expressions to the neutral Graph, without TVM.
+"""Conversion of Relay expressions to the neutral Graph, without TVM.
 
-The walk visits in TVM's own post-DFS order (operator expression, then arguments left to right; parameters, then body), so
-that node order agrees with what TVM's passes see. It keeps its own stack: chains of 20,000 operators must not end the
+The walk visits in TVM's own post-DFS order (operator expression, then arguments left to right; parameters, then body),
+so that the node order is that of TVM's passes. It keeps its own stack: chains of 20,000 operators must not end the
 process.
 """
 
@@ -20,9 +20,9 @@ IN_PLACE = ("Primitive", "Composite", "Compiler")
 "A global function with one of these attributes is a kernel or an offloaded region, and is drawn where it is called."
 
 LONGEST_TYPE = 50_000
-"characters of a tuple's type that is put together here; a longer one is left out"
+"characters of a tuple's type that is composed here; a longer one is left out"
 DERIVED_TYPES = 10_000_000
-"characters of all of them in a graph"
+"characters of all composed types in a graph"
 
 
 def build_graph(
@@ -33,18 +33,19 @@ def build_graph(
     names: Mapping[str, str] | None = None,
     origins: list[Expr] | None = None,
 ) -> Graph:
-    """The graph of a module.
+    """Return the graph of a module.
 
     Parameters
     ----------
     pattern_of
-        Gives an operator's fusion pattern kind, told whether its result's shape is known only at run time.
+        Returns an operator's fusion pattern kind; its second argument is whether the shape of the result is known only
+        at run time.
     digests
         For the text of a tensor constant (`meta[relay.Constant][0]`), a digest of its values.
     names
-        For a variable's name in the text, the name to show, where the text had to use another one.
+        For a variable's name in the text, the name to show, if they differ.
     origins
-        If given, it is filled with the expression that each node stands for, in node order.
+        If given, it is filled with the expression of each node, in node order.
     """
     walk = _Walk(module, GraphBuilder(name, "relay"), pattern_of, digests or {}, names or {})
     graph = walk.run()
@@ -54,7 +55,7 @@ def build_graph(
 
 
 def plain(attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return attributes as values of Python's own types, as they are read from a file; those of the text may be of a subclass."""
+    """Return attributes as values of Python's own types, as in a file; those of the text may be of a subclass."""
     return {name: _plain_value(value) for name, value in attrs.items()}
 
 
@@ -66,7 +67,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def group_kind(attrs: Mapping[str, Any]) -> str:
-    """What kind of box a function with these attributes is."""
+    """Return the kind of box for a function with these attributes."""
     if "Compiler" in attrs:
         return "external"
     if attrs.get("Primitive"):
@@ -75,7 +76,7 @@ def group_kind(attrs: Mapping[str, Any]) -> str:
 
 
 class _Env:
-    """Which node holds the value of an expression, inside one instance of a function body."""
+    """The nodes of expressions, inside one instance of a function body."""
 
     __slots__ = ("block", "group", "outer", "values")
 
@@ -95,7 +96,7 @@ class _Env:
         return None
 
     def is_inside(self, function: Expr) -> bool:
-        """Whether this is inside a body of that function."""
+        """Return whether this is inside a body of that function."""
         env: _Env | None = self
         while env is not None and env.block != (function, 0):
             env = env.outer
@@ -157,12 +158,12 @@ class _Walk:
         return output
 
     def kernel_name(self, group: int) -> str:
-        """What TVM will call the kernel, but for the number it appends to tell equal names apart."""
+        """Return TVM's name for the kernel, without the number that it appends to make equal names unique."""
         ops = [node.op.replace(".", "_") for node in self.builder.nodes if node.group == group and node.kind == "op"]
         return "_".join(["fused", *ops])[:80]
 
     def closure(self, function: Expr, env: _Env) -> Iterator[Any]:
-        """A function that is a value: a node for the value, its body in a box beside it."""
+        """Draw a function that is a value: a node for the value, and a box for its body."""
         group = self.builder.group(group_kind(function.attrs), "fn", env.group, plain(function.attrs))
         inner = _Env(group, (function, 0), env)
         for param in function.params:
@@ -174,12 +175,12 @@ class _Walk:
     # -- values
 
     def value(self, expr: Expr, env: _Env) -> Iterator[Any]:
-        """The node that holds the value of `expr`, made if there is none yet."""
+        """Return the node of the value of `expr`, made if there is none yet."""
         found = env.find(expr)
         if found is not None:
             return found
-        # Straight chains are the common case by far, so producers are walked with a plain list here, and only the
-        # constructs that open a scope of their own go through the driver.
+        # Straight chains are by far the most common, so producers are walked with a plain list here; only constructs
+        # that open a scope of their own go through the driver.
         stack = [(expr, self.home(expr, env))]
         while stack:
             current, here = stack[-1]
@@ -201,7 +202,7 @@ class _Walk:
         return found
 
     def home(self, expr: Expr, env: _Env) -> _Env:
-        """The env of the block that the value belongs to: `env`, or one around it."""
+        """Return the env of the block that the value belongs to: `env`, or one around it."""
         block = self.homes.get(expr)
         home = env
         while block is not None and home.block != block and home.outer is not None:
@@ -209,7 +210,7 @@ class _Walk:
         return home
 
     def operands(self, expr: Expr) -> tuple[Expr, ...]:
-        """What flows into the expression as a value: a named callee does not."""
+        """Return the operands of the expression that are values: a named callee is not."""
         if expr.kind == "call" and expr.args[0].kind in ("op", "global", "constructor"):
             return expr.args[1:]
         return expr.args
@@ -278,7 +279,7 @@ class _Walk:
         return self.add(env, "match", "match", inputs, expr)
 
     def leaf(self, expr: Expr, env: _Env) -> int:
-        """A node for an expression whose operands all have one."""
+        """Return a node for an expression whose operands all have one."""
         inputs = [node for arg in self.operands(expr) if (node := env.find(arg)) is not None]
         kind, text = expr.kind, expr.text
         if kind == "call":
@@ -308,12 +309,12 @@ class _Walk:
         return self.builder.node(kind, op, inputs, type=type, group=env.group, span=expr.span, line=expr.line, **fields)
 
     def derived_type(self, expr: Expr, kind: str, inputs: list[int]) -> str:
-        """The type the text leaves out: of a tuple, of one of its fields, of a call of a typed function."""
+        """Return a type that the text leaves out: of a tuple, of one of its fields, of a call of a typed function."""
         types = [self.builder.nodes[i].type for i in inputs]
         if kind == "tuple" and all(types):
             length = sum(map(len, types))
             self.derived += length
-            # tuples that hold tuples twice over double their types' text with each line
+            # nested tuples that hold the same tuple twice double their types' text with each line
             if length > LONGEST_TYPE or self.derived > DERIVED_TYPES:
                 return ""
             return f"({', '.join(types)}{',' if len(types) == 1 else ''})"
@@ -333,7 +334,7 @@ class _Walk:
         return self.names.get(variable.text, variable.text)
 
     def hold(self, id: int, how: str, name: str = "") -> None:
-        """Keep that a `let` takes a value, and the first name it gives; a parameter already has its own."""
+        """Record that a `let` binds a value, and the first name it gives; a parameter already has its own."""
         node = self.builder.nodes[id]
         if node.kind != "param":
             self.builder.hold(id, node.held or how, node.name or name)

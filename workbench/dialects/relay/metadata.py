@@ -1,4 +1,4 @@
-"""The values of constants that a Relay text carries behind `#[metadata]`, read without TVM."""
+"""The values of constants that a Relay text has after `#[metadata]`, read without TVM."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from workbench.errors import LoadError
 
 _MAGIC = 0xDD5E40F096B4A13F
-"what an array of TVM begins with"
+"first bytes of a TVM array"
 _HEAD = struct.Struct("<QQiii")
 "magic number, reserved, device type, device id, dimensions"
 _TYPE = struct.Struct("<BBH")
@@ -24,7 +24,7 @@ _CODES = {0: "int", 1: "uint", 2: "float", 6: "bool"}
 
 
 def constants(metadata: str) -> dict[str, np.ndarray]:
-    """The arrays by the names that the text gives them, `meta[relay.Constant][0]`.
+    """Return the arrays by their names in the text, `meta[relay.Constant][0]`.
 
     Parameters
     ----------
@@ -34,12 +34,12 @@ def constants(metadata: str) -> dict[str, np.ndarray]:
     Raises
     ------
     LoadError
-        It is no such JSON, or an array in it is cut short or of a type that numpy does not have.
+        It is not such JSON, or an array in it is cut short or of a type that numpy does not have.
     """
     if not metadata.strip():
         return {}
     try:
-        # something may follow the JSON: prose of a paste
+        # other text may follow the JSON in a paste
         found, _ = json.JSONDecoder().raw_decode(metadata.lstrip())
         nodes, arrays = found["nodes"], found["b64ndarrays"]
         table = nodes[found["root"]]
@@ -75,5 +75,5 @@ def _array(text: str) -> np.ndarray:
 def _dtype(code: int, bits: int, lanes: int) -> np.dtype[Any]:
     if lanes != 1 or code not in _CODES:
         raise ValueError(f"an array has a type that numpy lacks (code {code}, {bits} bits, {lanes} lanes)")
-    # TVM writes a boolean as an unsigned integer of one bit, which takes a byte
+    # TVM writes a bool as an unsigned integer of one bit, which takes a byte
     return np.dtype("bool" if bits == 1 or code == 6 else f"{_CODES[code]}{bits}")

@@ -1,4 +1,4 @@
-"""Types of TVM's objects out of their text, and values for constants that the text only names."""
+"""Types of TVM's objects from their text, and values for constants that the text only names."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from workbench.dialects.relay.paste.free import tensor
 from workbench.errors import LoadError
 
 MOST_BRACKETS = 64
-"TVM's parser reads types, by recursion"
+"TVM's parser reads types recursively"
 SEED = 0
 
 
 def relay_type(text: str) -> Any:
-    """A type of TVM out of its text."""
+    """Return TVM's type for its text."""
     simple = tensor(text)
     if simple is not None and all(dim.isdigit() or dim == "?" for dim in simple.shape):
         dims = [relay.Any() if dim == "?" else int(dim) for dim in simple.shape]
@@ -46,15 +46,15 @@ def _depth(text: str) -> int:
 
 
 def type_of(array: Any) -> str:
-    """The type of an array as Relay's text has it."""
+    """Return the type of an array as in Relay's text."""
     values = array if hasattr(array, "dtype") and hasattr(array, "shape") else np.asarray(array)
     return f"Tensor[({', '.join(map(str, values.shape))}), {values.dtype}]" if len(values.shape) else str(values.dtype)
 
 
 def random_values(index: int, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    """Positive values, so that a variance among them has a square root; small, so that sums stay finite.
+    """Return random values: positive, so that a variance has a square root; small, so that sums stay finite.
 
-    Of large arrays the first million values are drawn, and repeated.
+    For large arrays the first million values are drawn and repeated.
     """
     random = np.random.default_rng([SEED, index])
     drawn = min(prod(shape), 1 << 20)
@@ -89,10 +89,10 @@ UNREGISTERED = {
     "vision.roi_align": "ROIAlign",
     "vision.roi_pool": "ROIPool",
 }
-"operators that TVM registers without a type of attributes, and the name of the type that it gives them"
+"operators that TVM registers without a type of attributes, and the name of the type that it uses for them"
 
 
 def attribute_type(op: tvm.ir.Op) -> str:
-    """Return the key of the type of an operator's attributes; "" where it has none."""
+    """Return the key of the type of an operator's attributes; "" if it has none."""
     kind = UNREGISTERED.get(op.name, "")
     return str(op.attrs_type_key) or (f"relay.attrs.{kind}Attrs" if kind else "")

@@ -1,7 +1,7 @@
-"""A module of TVM's objects out of what was read of a text: the inverse of printing, without TVM's parser.
+"""TVM module objects from a parsed text: the inverse of printing, without TVM's parser.
 
-TVM's parser takes what its own version prints and nothing else; here a variable may have any name, a constant no value,
-an attribute no meaning in this version, and what had to be assumed for each becomes a note.
+TVM's parser accepts only the output of its own version. Here a variable may have any name, a constant no value, an
+attribute no meaning in this version; each assumption becomes a note.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _SUFFIX = re.compile(r"(?:bf16|[fiu]\d*)$")
 MOST_SEEDED = 1 << 28
 "elements of random constants: a gigabyte of float32"
 _ARGUMENTS = {"arange": ("start", "stop", "step")}
-"attributes that are a call's arguments once more, as objects"
+"attributes that repeat a call's arguments as objects"
 _DTYPES = {"f": "float32", "bf16": "bfloat16", "": "int32"}
 
 
 def module_of(parsed: Module, metadata: Mapping[str, Any], params: Mapping[str, Any]) -> tuple[tvm.IRModule, list[str]]:
-    """The IRModule of a text, not yet typed, and what was assumed for it.
+    """Return the IRModule of a text, not yet typed, and the assumptions made.
 
     Parameters
     ----------
     metadata
-        The objects behind the text, by the name they have there, `meta[relay.Constant][0]`.
+        The objects in the text's metadata, by their names in the text, `meta[relay.Constant][0]`.
     params
-        Parameter name -> array, which also tells a parameter's type.
+        Parameter name -> array, which also gives the parameter's type.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def module_of(parsed: Module, metadata: Mapping[str, Any], params: Mapping[str, 
     for name in _callees_first(parsed):
         module[maker.globals[name]] = maker.made[parsed.functions[name]]
         if len(parsed.functions) > 1 and not parsed.functions[name].result:
-            # TVM infers a call of a global function from the type that the function states
+            # TVM infers a call of a global function from the type that the function declares
             module = relay.transform.InferType()(module)
     return module, maker.notes()
 
@@ -72,7 +72,7 @@ class _Maker:
             self.made[expr] = _MAKERS.get(expr.kind, _Maker.unknown)(self, expr)
 
     def notes(self) -> list[str]:
-        """What was assumed."""
+        """Return the assumptions made."""
         said = [f"%{variable.text} is taken for a {type}: {why}" for variable, (type, why) in self.assumed.items()]
         if self.seeded:
             said.append(
@@ -81,7 +81,7 @@ class _Maker:
         return said + list(self.left_out)
 
     def parameter_types(self, parsed: Module) -> dict[Expr, str]:
-        """Types that the text does not state: from the arrays given, or else assumed."""
+        """Return types that the text does not state: from the given arrays, or assumed."""
         lacking = [p for function in parsed.functions.values() for p in function.params if not p.type]
         given = {p: type_of(self.params[p.text]) for p in lacking if p.text in self.params}
         unknown = [p for p in lacking if p not in given]
@@ -179,7 +179,7 @@ class _Maker:
     # -- attributes
 
     def attrs(self, callee: Any, arguments: list[Any], expr: Expr) -> Any:
-        """The attributes of a call: an object of the metadata, or made of the values in the text."""
+        """Return the attributes of a call: an object of the metadata, or made from the values in the text."""
         kept = str(expr.attrs.get("attrs", ""))
         if kept.startswith("meta[relay.attrs.") and kept in self.metadata:
             return self.metadata[kept]
@@ -213,7 +213,7 @@ class _Maker:
                 del said[name]
 
     def value(self, value: Any) -> Any:
-        """An attribute's value as TVM's parser makes it: some attributes take objects only."""
+        """Return an attribute's value as TVM's parser makes it: some attributes accept objects only."""
         if isinstance(value, list):
             return [self.value(each) for each in value]
         if isinstance(value, ObjectText):
@@ -225,7 +225,7 @@ class _Maker:
         return tvm.tir.IntImm(getattr(value, "dtype", "int32" if abs(value) < 2**31 else "int64"), int(value))
 
     def has_meaning(self, name: str, value: Any, where: str) -> bool:
-        """Return whether the value of an attribute can be made; note it where it names an object that is not in the metadata."""
+        """Return whether the value of an attribute can be made; add a note if its object is not in the metadata."""
         named = (leaf for leaf in _leaves(value) if isinstance(leaf, ObjectText))
         if all(leaf == ANY or leaf in self.metadata for leaf in named):
             return True
@@ -249,11 +249,11 @@ _MAKERS: dict[str, Callable[[_Maker, Expr], Any]] = {
     "if": _Maker.make_if,
     "ref": _Maker.make_ref,
 }
-"kind of an expression in the text -> the method that makes TVM's object of it"
+"kind of an expression in the text -> the method that makes TVM's object for it"
 
 
 def lacks_types(parsed: Module) -> bool:
-    """Whether TVM's parser makes other attributes of a call, or none, over which TVM may end the process."""
+    """Return whether TVM's parser would make wrong or no attributes of a call, on which TVM may end the process."""
     calls = [expr for expr in _operands_first(parsed.functions.values()) if expr.kind == "call"]
     return any(
         (call.args[0].text in UNREGISTERED and "attrs" not in call.attrs) or "__dict__" in call.attrs for call in calls
@@ -271,7 +271,7 @@ def _leaves(value: Any) -> Iterable[Any]:
 
 
 def _operands_first(starts: Iterable[Expr]) -> list[Expr]:
-    """Every expression after all that it uses; a function after its parameters."""
+    """Return every expression after all its operands; a function after its parameters."""
     order: list[Expr] = []
     seen: set[Expr] = set()
     stack = [(start, False) for start in starts]
@@ -287,7 +287,7 @@ def _operands_first(starts: Iterable[Expr]) -> list[Expr]:
 
 
 def _callees_first(parsed: Module) -> list[str]:
-    """The global functions, each after those that it calls, as far as they do not call each other in a circle."""
+    """Return the global functions, each after its callees, as far as there are no cycles of calls."""
     order: list[str] = []
     seen: set[str] = set()
     stack = [(name, False) for name in reversed(parsed.functions)]

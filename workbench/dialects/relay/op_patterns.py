@@ -7,14 +7,14 @@ from functools import cache
 import tvm
 
 OPAQUE = 8
-"The pattern kind of what is never fused."
+"The pattern kind of operators that are never fused."
 
 
 @cache
 def pattern_of(op: str, dynamic: bool = False) -> int | None:
-    """The fusion pattern kind that an operator registered, or None.
+    """Return the fusion pattern kind that an operator registered, or None.
 
-    FuseOps takes an operator for opaque where its result's shape is dynamic and depends on the values of its inputs.
+    FuseOps treats an operator as opaque if the shape of its result is dynamic and depends on the values of its inputs.
     """
     try:
         known = tvm.ir.Op.get(op)

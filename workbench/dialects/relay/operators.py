@@ -1,6 +1,6 @@
-"""The fusion pattern kind that each Relay operator registers (TVM 0.17), so that text can be explained with no TVM at hand.
+"""The fusion pattern kind that each Relay operator registers (TVM 0.17), so that text can be explained without TVM.
 
-`tests/relay/test_operators.py` holds the lists against the running TVM.
+`tests/relay/test_operators.py` compares the lists with the running TVM.
 """
 
 from __future__ import annotations
@@ -84,5 +84,5 @@ _DATA_DEPENDENT = frozenset(DATA_DEPENDENT.split())
 
 @cache
 def pattern_of(op: str, dynamic: bool = False) -> int | None:
-    """Return what op_patterns.pattern_of does, from the lists: the operator's kind, opaque where its shape is known at run time only."""
+    """Return the operator's kind from the lists, as op_patterns.pattern_of does; opaque if dynamic and data-dependent."""
     return 8 if dynamic and op in _DATA_DEPENDENT else _KINDS.get(op)

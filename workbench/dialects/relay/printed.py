@@ -1,4 +1,4 @@
-"""A live Relay module as text that reads back, with what the text cannot say: odd names and the values of constants."""
+"""A Relay module as text that can be parsed again, with the data that text lacks: odd names and values of constants."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class Printed:
 
     text: str
     names: dict[str, str] = field(default_factory=dict)
-    "name in the text -> the real name, where the real one would not read back"
+    "name in the text -> the real name, if the real one would not parse"
     parameters: dict[str, list[str]] = field(default_factory=dict)
     "function -> the real names of its parameters"
 
 
 def print_module(module: tvm.IRModule) -> Printed:
-    """The module as TVM prints it, without metadata.
+    """Return the module as TVM prints it, without metadata.
 
-    Parameters whose names hold white space, quotes or brackets are printed under another name: TVM prints names as they
-    are, and such text is ambiguous.
+    Parameters whose names hold white space, quotes or brackets are printed under another name: TVM does not escape
+    names, and such text is ambiguous.
     """
     names: dict[str, str] = {}
     parameters: dict[str, list[str]] = {}
@@ -41,7 +41,7 @@ def print_module(module: tvm.IRModule) -> Printed:
     for global_var, function in module.functions.items():
         if isinstance(function, relay.Function):
             variables = list(relay.analysis.all_vars(function))
-            # each name costs three calls into TVM, so they are asked for once
+            # each name takes three calls into TVM, so it is read once
             hints = [variable.name_hint for variable in variables]
             functions[global_var] = _with_plain_names(function, variables, hints, names)
             # a function's own parameters come first
@@ -68,13 +68,13 @@ def _with_plain_names(
 
 
 def _is_odd(name: str, taken: set[str]) -> bool:
-    """Whether the name would not read back: white space and the like, or `x.0` where `x` could be a tuple."""
+    """Return whether the name would not parse: white space and the like, or `x.0` where `x` could be a tuple."""
     field = _LIKE_A_FIELD.fullmatch(name)
     return not _PLAIN_NAME.fullmatch(name) or (field is not None and field.group(1) in taken)
 
 
 class _Renamer(relay.ExprMutator):
-    """Puts other variables in the place of those that an inner function or a let binds, which relay.bind cannot."""
+    """Replaces the variables that an inner function or a let binds, which relay.bind cannot."""
 
     def __init__(self, plain: dict[relay.Var, relay.Var]) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class _Renamer(relay.ExprMutator):
 
 
 def parameter_names(printed: Printed, parsed: Module) -> dict[str, str]:
-    """Name in the text -> the real name, of parameters that TVM prints under another name to tell functions' apart."""
+    """Return name in the text -> the real name, of parameters that TVM renames to be unique across functions."""
     return {
         said.text: meant
         for name, function in parsed.functions.items()
@@ -95,10 +95,10 @@ def parameter_names(printed: Printed, parsed: Module) -> dict[str, str]:
 
 
 def constant_digests(module: tvm.IRModule, parsed: Module) -> dict[str, str]:
-    """A checksum of each tensor constant that the text names, keyed by that name.
+    """Return a checksum of each tensor constant that the text names, keyed by that name.
 
-    TVM numbers constants in the order in which its printer comes across them, which no visitor of TVM's follows; so the
-    module is walked beside its text, without recursion. Scalars are printed in place and have no number.
+    TVM numbers constants in the order in which its printer visits them, which no visitor of TVM's follows; so the
+    module and its text are walked together, without recursion. Scalars are printed in place and have no number.
     """
     found: dict[str, str] = {}
     seen: set[Expr] = set()
@@ -117,9 +117,9 @@ def constant_digests(module: tvm.IRModule, parsed: Module) -> dict[str, str]:
 
 
 def parts(expr: relay.Expr) -> list[relay.Expr]:
-    """What an expression is made of, in the order of ast.Expr.args."""
+    """Return the parts of an expression, in the order of ast.Expr.args."""
     if isinstance(expr, relay.Call):
-        # references are operators for TVM and a kind of their own in the text
+        # references are operators in TVM and a separate kind in the text
         return [*expr.args] if getattr(expr.op, "name", "") in _REFS else [expr.op, *expr.args]
     if isinstance(expr, relay.Tuple):
         return list(expr.fields)
@@ -141,12 +141,12 @@ _FIELDS = {
 
 
 def checksum(array: tvm.nd.NDArray) -> str:
-    """CRC-32 of an array's bytes, as hexadecimal text."""
+    """Return CRC-32 of an array's bytes, as hexadecimal text."""
     return f"{zlib.crc32(arrays.bytes_of(array).data):08x}"
 
 
 def share_scalars(module: tvm.IRModule, parsed: Module) -> None:
-    """Make uses of one scalar object references to one Expr, as uses of any other value are."""
+    """Make uses of one scalar object references to one Expr, like uses of any other value."""
     constants = [expr for expr in _expressions(parsed) if expr.kind == "constant"]
     printed = Counter((expr.text, expr.type) for expr in constants if _is_scalar(expr))
     uses = sum(not expr.type.startswith("Tensor[") for expr in constants)
@@ -170,7 +170,7 @@ def _expressions(parsed: Module) -> Iterator[Expr]:
 
 
 def _scalars(module: tvm.IRModule, parsed: Module) -> int:
-    """How many scalar objects there are; asking TVM's visitor costs a fifth of walking beside the text."""
+    """Return the number of scalar objects; TVM's visitor takes a fifth of the time of walking with the text."""
     found: set[int] = set()
 
     def note(expr: relay.Expr) -> None:

@@ -1,4 +1,4 @@
-"""JSON as `tvm.ir.save_json` of a TVM with Relay writes it, handed on if it holds data only.
+"""JSON as `tvm.ir.save_json` of a TVM with Relay writes it, accepted if it holds data only.
 
 TVM's JSON can also name functions that type inference calls, and hold compiled modules.
 """
@@ -20,7 +20,7 @@ _METADATA = re.compile(r"#\[\s*metadata\s*\]")
 
 
 def checked(text: str) -> str:
-    """Return the JSON that a text begins with, written again from the values that were checked.
+    """Return the JSON at the start of a text, written again from the checked values.
 
     Raises
     ------
@@ -28,11 +28,11 @@ def checked(text: str) -> str:
         It is not TVM's JSON, or holds something other than data.
     """
     try:
-        # TVM writes control characters in names as they are
+        # TVM does not escape control characters in names
         graph, _ = json.JSONDecoder(strict=False).raw_decode(text.lstrip())
         for node in graph["nodes"]:
             _check(node)
-        # not the text itself: TVM's reader may read it differently. It knows no \uXXXX
+        # not the text itself: TVM's reader may read it differently. It does not support \uXXXX
         return json.dumps(graph, ensure_ascii=False)
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
         raise LoadError("this is not JSON that tvm.ir.save_json wrote; save the whole module with it") from None

@@ -1,10 +1,10 @@
-"""relay.optimize with the work left out that no kernel depends on, for counting while somebody waits.
+"""relay.optimize without the work that no kernel depends on, for interactive counting.
 
-The passes, their order and what each decides stay TVM's own. What is left out: InferType where nothing has changed since it
-ran last (it runs before nearly every pass), LabelOps, which hashes every weight, compiling what FoldConstant folds
-(folding.py), and choosing an implementation again for a call like one before.
+The passes, their order and their decisions stay TVM's own. Skipped are: InferType if nothing has changed since its last
+run (it runs before nearly every pass); LabelOps, which hashes every weight; compiling the values that FoldConstant
+folds (folding.py); and choosing an implementation again for a call equal to an earlier one.
 
-`benchmarks/counts.py` holds its bar: bert-12 is counted in under 1 s with it, in 18 s without (a loaded machine with 2 cores).
+`benchmarks/counts.py` checks its bar: bert-12 is counted in under 1 s with it, in 18 s without (2 cores, loaded).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from workbench.dialects.scheduling import scheduled
 from workbench.dialects.target import make_target
 
 KEPT = 8
-"functions known to be typed; passes come back to an older one when a rewrite changed nothing"
+"functions known to be typed; passes return to an older one when a rewrite changed nothing"
 _folder = Folder()
 
 
 def quickly_optimized(workload: Workload, target: str, config: Mapping[str, Any]) -> tvm.IRModule:
-    """The module after the graph-level part of relay.build; of its large constants only shapes and types are right."""
+    """Return the module after the graph-level part of relay.build; large constants have only a valid shape and type."""
     shortcuts = Shortcuts(_folder)
     module = _optimized(workload, target, config, shortcuts)
     return _optimized(workload, target, config, Shortcuts(None)) if shortcuts.unsure else module
@@ -41,25 +41,25 @@ def _optimized(workload: Workload, target: str, config: Mapping[str, Any], short
 
 @tvm.ir.instrument.pass_instrument
 class Shortcuts:
-    """Says of each pass whether it is to run.
+    """Decides for each pass whether it runs.
 
     Parameters
     ----------
     folder
-        What folds in the place of FoldConstant; None to let TVM fold.
+        The replacement of FoldConstant; None to let TVM fold.
     """
 
     def __init__(self, folder: Folder | None) -> None:
         self.folder = folder
         self.unsure = False
-        "whether TVM's FoldConstant ran over constants that ours had left unwritten"
+        "whether TVM's FoldConstant ran over constants that ours left unwritten"
         self.folded = False
         self.typed: dict[Any, None] = {}
-        "functions as InferType gave them, the newest last"
+        "functions as InferType returned them, the newest last"
         self.memory = Implementations()
 
     def should_run(self, module: tvm.IRModule, info: Any) -> bool:
-        """TVM asks it before each pass."""
+        """Return whether to run a pass; TVM calls it before each one."""
         if info.name == "InferType":
             return not all(function in self.typed for function in _functions(module))
         if info.name == "FoldConstant" and self.folder is not None:
@@ -67,11 +67,11 @@ class Shortcuts:
         return info.name != "LabelOps"
 
     def run_before_pass(self, module: tvm.IRModule, info: Any) -> None:  # noqa: ARG002  TVM's signature
-        """TVM calls it before each pass that runs."""
+        """Prepare for a pass; TVM calls it before each pass that runs."""
         self.memory.asked = info.name == "AlterOpLayout"
 
     def run_after_pass(self, module: tvm.IRModule, info: Any) -> None:
-        """TVM calls it after each pass."""
+        """Record the result of a pass; TVM calls it after each one."""
         self.memory.asked = False
         if info.name == "InferType":
             self.typed = dict.fromkeys([*list(self.typed)[-KEPT:], *_functions(module)])
@@ -91,14 +91,14 @@ def _functions(module: tvm.IRModule) -> list[Any]:
 
 
 class Implementations:
-    """Within it, AlterOpLayout asks the operator strategy once for calls of the same operator, attributes and types.
+    """Have AlterOpLayout call the operator strategy once for calls of the same operator, attributes and types.
 
-    It needs no more than the layout that comes out. Lowering, which needs an answer for its own tensors, is not served.
+    It needs only the resulting layout. Lowering, which needs an answer for its own tensors, is not affected.
     """
 
     def __init__(self) -> None:
         self.asked = False
-        "whether it is AlterOpLayout that runs"
+        "whether AlterOpLayout is running"
         self._known: dict[tuple[Any, ...], Any] = {}
         self._choose: Any = None
 

@@ -1,4 +1,4 @@
-"""MetaSchedule in the TVM that has Relay: where its parts are."""
+"""MetaSchedule in the TVM that has Relay: the location of its parts."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from workbench.targets import target_fields, with_option
 __all__ = ["MapResult", "PopenPoolExecutor", "StatusKind", "derived_object", "ms", "tar"]
 
 INTRINSICS: str = "tvm.tir.tensor_intrin"
-"registers the tensor intrinsics that schedules may name"
+"the module that registers the tensor intrinsics that schedules may name"
 
 
 def key_of(module: Any) -> str:
-    """The same for the same module in every process."""
+    """Return a hash of a module that is the same in every process."""
     return f"{tvm.ir.structural_hash(module) & (2**64 - 1):016x}"
 
 
 def target_of(text: str, cores: int) -> Any:
-    """The target to tune for: MetaSchedule wants to know how many cores there are."""
+    """Return the target to tune for: MetaSchedule needs the number of cores."""
     fields = target_fields(text)
     wanted = fields["kind"] == "llvm" and "num-cores" not in fields
     return make_target(with_option(text, "num-cores", cores) if wanted else text)
 
 
 def unscheduled(module: Any) -> Any:
-    """The module with a schedule that changes nothing. It has one step, since a database finds none that has no step."""
+    """Return the module with a schedule of one step that changes nothing; a database finds none without steps."""
     schedule = Schedule(module)
     schedule.get_block("root")
     return schedule
 
 
 def library(module: Any, target: Any) -> Any:
-    """A candidate, compiled."""
+    """Compile a candidate."""
     module = tvm.tir.transform.RemoveWeightLayoutRewriteBlock(skip_ndarray_rewrite=True)(module)
     return tvm.build(module, target=target)

@@ -1,10 +1,10 @@
-"""Relay types as text: taking a tuple's field or a function's result out of what TVM printed."""
+"""Relay types as text: extracting a tuple's field or a function's result from TVM's printed type."""
 
 from __future__ import annotations
 
 
 def split_top(text: str) -> list[str]:
-    """Split at the commas that stand outside all brackets.
+    """Split at the commas outside all brackets.
 
     >>> split_top("Tensor[(1, 2), int8], bool")
     ['Tensor[(1, 2), int8]', 'bool']
@@ -21,7 +21,7 @@ def split_top(text: str) -> list[str]:
 
 
 def field_type(tuple_type: str, index: int) -> str:
-    """The type of one field of a tuple type, empty where the text is no tuple with such a field.
+    """Return the type of one field of a tuple type, empty if the text is not a tuple with such a field.
 
     >>> field_type("(Tensor[(1, 2), int8], bool)", 1)
     'bool'
@@ -33,7 +33,7 @@ def field_type(tuple_type: str, index: int) -> str:
 
 
 def result_type(function_type: str) -> str:
-    """The type that a function type returns, empty where the text is no function type.
+    """Return the result type of a function type, empty if the text is not one.
 
     >>> result_type("fn (int8, fn (int8) -> bool) -> bool")
     'bool'

@@ -29,12 +29,12 @@ from workbench.errors import MeasureError
 
 
 def llvm_host_cpu() -> str:
-    """What this TVM's LLVM takes the host's CPU for."""
+    """Return the name of the host's CPU that this TVM's LLVM finds."""
     return str(tvm.get_global_func("target.llvm_get_system_cpu")())
 
 
 def cuda_compute() -> str:
-    """The compute capability of the first GPU, `9.0`; empty where TVM sees none."""
+    """Return the compute capability of the first GPU, `9.0`; empty if TVM finds none."""
     device = tvm.cuda(0)
     return str(device.compute_version) if device.exist else ""
 
@@ -42,9 +42,9 @@ def cuda_compute() -> str:
 def optimized(
     workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
 ) -> tvm.IRModule:
-    """The module in which the compiler's own pipeline has decided on its kernels.
+    """Return the module after the compiler's own pipeline has decided on its kernels.
 
-    That is the one that FuseTIR gets: a kernel is still a function of its operators, and can be drawn as a box of them.
+    It is the input of FuseTIR: a kernel is still a function of its operators, and can be drawn as a box of them.
     """
     made = make_target(target)
     watch = Watch()
@@ -54,14 +54,15 @@ def optimized(
 
 
 def unoptimized(workload: Workload, target: str) -> tuple[Workload, str]:
-    """The same: every operator of Relax is compiled at any opt level, for any CPU."""
+    """Return both unchanged: every operator of Relax is compiled at any opt level, for any CPU."""
     return workload, target
 
 
 def compiled(workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()) -> Built:
     """Build for Relax's virtual machine.
 
-    The pipeline is named: by default TVM fuses for a GPU only, and leaves every operator of a CPU build a kernel.
+    The pipeline is passed by name: TVM's default fuses for a GPU only, and leaves every operator of a CPU build a
+    kernel.
     """
     made = make_target(target)
     watch = Watch()
@@ -96,7 +97,7 @@ class RelaxBuilt:
 
     def program(self) -> Program:
         refuse_without_main(self.workload, MeasureError)
-        # a build always comes past this pass
+        # every build reaches this pass
         return program_of_module(run_alone(self.watch.first(CALLS), self.workload), self.workload.name)
 
     def module(self) -> tvm.IRModule:
@@ -128,12 +129,12 @@ _ASKED = {"llvm": "ll", "asm": "s"}
 
 
 def forms(kind: str) -> tuple[str, ...]:
-    """The forms there are for a kind of target, its own first."""
+    """Return the forms of code for a kind of target, its own first."""
     return _OF_KIND.get(kind, ("tir",))
 
 
 def code(library: Any, lowered: tvm.IRModule, form: str) -> str:
-    """The generated code of the whole library in that form; of `llvm` and `asm` the host's part."""
+    """Return the generated code of the whole library in that form; for `llvm` and `asm` the host's part."""
     if form == "tir":
         return "\n\n".join(function.script() for _, function in _kernels(lowered))
     parts = list(_with_imports(library))
@@ -143,7 +144,7 @@ def code(library: Any, lowered: tvm.IRModule, form: str) -> str:
 
 
 def _with_imports(module: Any) -> Iterable[Any]:
-    """A library and all that it imports: the VM's bytecode, constants, the host's code, the device's."""
+    """Return a library and all that it imports: the VM's bytecode, constants, the host's code, the device's."""
     yield module
     for imported in getattr(module, "imports", ()):
         yield from _with_imports(imported)
@@ -156,7 +157,7 @@ def _kernels(lowered: tvm.IRModule) -> list[tuple[str, Any]]:
 
 
 def fingerprint(workload: Workload, target: str, config: Mapping[str, Any]) -> str:
-    """TVM's structural hash of the module after the whole default pipeline, values of constants included.
+    """Return TVM's structural hash of the module after the whole default pipeline, values of constants included.
 
     Returns
     -------

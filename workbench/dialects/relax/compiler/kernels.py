@@ -1,4 +1,4 @@
-"""The calls of a Relax build: read from the module in which its calls are decided, whether code is generated after it or not."""
+"""The calls of a Relax build, read from the module that fixes them, with or without code generation."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _KINDS = {
 _KEPT = ("relax.reshape", "relax.shape_of", "relax.tensor_to_shape", "relax.to_vdevice", "relax.hint_on_device")
 "operators that the virtual machine runs itself"
 FUSED, CALLS = "FuseTIR", "CallTIRRewrite"
-"passes that get a kernel as a function of its operators, and the last module with calls in place of packed functions"
+"passes: FuseTIR's input has each kernel as a function of its operators, CallTIRRewrite's has calls not yet packed"
 _SCHEDULES = "ApplyDefaultSchedule"
-"it changes how a kernel computes, and not what is called"
+"it changes how a kernel computes, and not the calls"
 
 
 def count(workload: Workload, target: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """What `wb.count` says, from the graph-level passes alone."""
+    """Return the counts of `wb.count`, from the graph-level passes alone."""
     refuse_without_main(workload, MeasureError)
     made = make_target(target)
     watch = Watch(quick=True)
@@ -47,20 +47,20 @@ def count(workload: Workload, target: str, config: Mapping[str, Any]) -> dict[st
 
 @tvm.ir.instrument.pass_instrument
 class Watch:
-    """Keeps what a build decides on its way.
+    """Keeps modules between the passes of a build.
 
     Parameters
     ----------
     quick
-        Whether to leave schedules out, and every pass after the calls are known.
+        Whether to skip schedules, and every pass after the calls are known.
     """
 
     def __init__(self, quick: bool = False) -> None:
         self.quick = quick
         self.kept: dict[str, tvm.IRModule] = {}
-        "name of a pass -> the module that it got first"
+        "name of a pass -> its first input module"
         self.split: list[tvm.IRModule] = []
-        "host parts and device kernels apart"
+        "modules with host parts and device kernels split"
 
     def should_run(self, module: tvm.IRModule, info: Any) -> bool:
         name = str(info.name)
@@ -78,14 +78,14 @@ class Watch:
             self.split.append(module)
 
     def first(self, *passes: str) -> tvm.IRModule:
-        """The module that the first of these passes got of which one ran."""
+        """Return the input of the first of these passes that ran."""
         return next(self.kept[name] for name in passes if name in self.kept)
 
 
 def program_of_module(module: tvm.IRModule, name: str) -> Program:
-    """The calls that the virtual machine makes of a module before CallTIRRewrite, in order.
+    """Return the calls that the virtual machine makes of a module before CallTIRRewrite, in order.
 
-    Both arms of an `if` are there. A tensor of symbolic shape counts no bytes: how many it has is known when it runs.
+    Both arms of an `if` are included. A tensor of symbolic shape counts no bytes: its size is known only at run time.
     """
     ours = {variable.name_hint for variable in module.get_global_vars()}
     program = _Walk(build_graph(module, name), ours).program()
@@ -93,7 +93,7 @@ def program_of_module(module: tvm.IRModule, name: str) -> Program:
 
 
 def _failing(module: tvm.IRModule, program: Program) -> str:
-    """Return the reason why code of the module cannot run; empty where none is known."""
+    """Return the reason why code of the module cannot run; empty if none is known."""
     for name in sorted({name for each in module.functions.values() for name in _operators(each)}):
         attribute = tvm.ir.Op.get(name).get_attr
         if attribute("FLegalize") and not attribute("FCallPacked") and name not in _KEPT:
@@ -106,7 +106,7 @@ def _failing(module: tvm.IRModule, program: Program) -> str:
 
 
 def _operators(function: Any) -> set[str]:
-    """Return the names of the operators that a Relax function calls, those of functions within it too."""
+    """Return the names of the operators that a Relax function calls, including those of functions within it."""
     names: set[str] = set()
 
     def visit(expr: Any) -> None:
@@ -122,9 +122,9 @@ class _Walk:
     def __init__(self, graph: Graph, ours: set[str]) -> None:
         self.graph = graph
         self.ours = ours
-        "names of the module's own functions: what else is called, another compiler or a library made"
+        "names of the module's own functions: any other callee comes from another compiler or a library"
         self.number: dict[int, int] = {}
-        "node -> the call that it is"
+        "node -> its call"
 
     def program(self) -> Program:
         calls = []
@@ -137,7 +137,7 @@ class _Walk:
         return Program(tuple(calls), tuple(results))
 
     def kind(self, node: Node) -> str:
-        """What kind of call a node is; empty if it is none."""
+        """Return the kind of call that a node is; empty if it is none."""
         if node.kind != "op":
             return ""
         other = "" if node.op.startswith("relax.") else "kernel" if node.op in self.ours else "external"
@@ -150,7 +150,7 @@ class _Walk:
         return Call(node.name, function, kind, inputs, sources, tuple(tensors(node.type)))
 
     def given(self, id: int) -> list[tuple[int, Tensor]]:
-        """The tensors of a node's value, each with the call that gives it."""
+        """Return the tensors of a node's value, each with the call that produces it."""
         node = self.graph.nodes[id]
         if id in self.number or not self.graph.inputs[id]:
             return [(self.number.get(id, OUTSIDE), tensor) for tensor in tensors(node.type)]
@@ -159,6 +159,6 @@ class _Walk:
         if node.kind in ("get_item", "match"):
             source = self.given(self.graph.inputs[id][0])[0][0]
             return [(source, tensor) for tensor in tensors(node.type)]
-        # an `if` gives what either of its arms gives: the last call in it stands for them
+        # an `if` returns the value of either arm: the last call in it represents both
         writers = [source for part in self.graph.inputs[id] for source, _ in self.given(part)]
         return [(max(writers, default=OUTSIDE), tensor) for tensor in tensors(node.type)]

@@ -10,14 +10,14 @@ from workbench.errors import MeasureError
 
 
 def probed(workload: Workload) -> tuple[Workload, list[int]]:
-    """The workload with another module, and the id of the node that each of its outputs is.
+    """Return the workload with another module, and the id of the node of each output.
 
     Nodes are the calls that `main` binds to variables, outside of any `if`.
 
     Raises
     ------
     MeasureError
-        Bindings and nodes do not agree, so that it can't be told which is which.
+        Bindings and nodes do not agree, so they cannot be matched.
     """
     module = relax.transform.ToNonDataflow()(workload.module)
     main = module["main"]

@@ -1,4 +1,4 @@
-"""Running a Relax executable on a device: the virtual machine filled with random inputs, timed whole and call by call."""
+"""Running a Relax executable on a device: the virtual machine with random inputs, timed as a whole and per call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from workbench.errors import MeasureError, NoDevice
 
 
 def device_of(target: str) -> Any:
-    """The device of this machine that code for a target runs on.
+    """Return the device of this machine that runs code for a target.
 
     Raises
     ------
@@ -42,9 +42,9 @@ class Running:
     Parameters
     ----------
     library
-        What tvm.compile made, or a module loaded from a file, here or in an RPC session.
+        The result of tvm.compile, or a module loaded from a file, here or in an RPC session.
     device
-        Where it runs: this machine's or an RPC session's.
+        A device of this machine or of an RPC session.
     """
 
     method = "Relax VM, time_evaluator"
@@ -70,7 +70,7 @@ class Running:
         seconds = budget / max(1, self._calls())
 
         def timed(_function: Any, name: str, before: bool, _result: Any, *arguments: Any) -> int:
-            # when its turn comes its inputs are what they should be; later they may lie under something else
+            # its inputs are valid before the call; later their memory may be reused
             home = self._home(name) if before else None
             if home is not None:
                 found.append(KernelTime(name, evaluated(home, name, arguments, self.device, seconds)))
@@ -80,7 +80,7 @@ class Running:
         return found
 
     def _calls(self) -> int:
-        """How many calls of compiled functions one run makes."""
+        """Return the number of calls of compiled functions in one run."""
         names: list[str] = []
 
         def listed(_function: Any, name: str, before: bool, _result: Any, *_arguments: Any) -> int:
@@ -92,18 +92,18 @@ class Running:
         return sum(self._home(name) is not None for name in names)
 
     def _instrumented(self, instrument: Any) -> None:
-        """Run once with an instrument, on a machine that is let go of then: an instrument cannot be taken off."""
+        """Run once with an instrument, on a machine that is discarded: an instrument cannot be removed."""
         machine = relax.VirtualMachine(self.modules[0], self.device)
         machine.set_instrument(instrument)
         machine["main"](*self.arguments)
 
     def _home(self, name: str) -> Any | None:
-        """The module with the compiled function of that name; the machine's own functions have none."""
+        """Return the module with the compiled function of that name; None for the machine's own functions."""
         return next((m for m in self.modules[1:] if m.implements_function(name)), None)
 
 
 def random_inputs(workload: Workload, seed: int) -> dict[str, Any]:
-    """Seeded values for every parameter of `main` that has no array (dialects/inputs.py); for one that is a shape, its numbers."""
+    """Return seeded values for each parameter of `main` without an array (dialects/inputs.py); of a shape, its numbers."""
     found = {}
     for variable in _entry(workload).params:
         name, type = compat.name_of(variable), compat.type_of(variable)
@@ -139,7 +139,7 @@ def _with_imports(module: Any) -> Iterable[Any]:
 
 
 def _flat(value: Any) -> Iterable[np.ndarray]:
-    """The arrays of a result, nested tuples opened."""
+    """Return the arrays of a result, nested tuples flattened."""
     if hasattr(value, "numpy"):
         yield value.numpy()
         return

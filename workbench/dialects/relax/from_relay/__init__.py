@@ -1,4 +1,4 @@
-"""Relay's operators as Relax's: a way onto today's TVM for a graph that was read from text, with no Relay TVM there."""
+"""Relay's operators as Relax's: today's TVM for a graph that was read from text, without a Relay TVM."""
 
 from workbench.dialects.relax.from_relay.translate import translate, unsupported
 

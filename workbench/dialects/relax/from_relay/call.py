@@ -1,4 +1,4 @@
-"""One call of a Relay operator, as a translation sees it."""
+"""One call of a Relay operator, as input of a translation."""
 
 from __future__ import annotations
 
@@ -27,42 +27,42 @@ class Call:
     "for each input the value of a scalar constant, None for any other"
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """An attribute; Relay's text leaves those out that have their default."""
+        """Return an attribute; Relay's text leaves out those with their default."""
         return self.node.attrs.get(name, default)
 
     def type(self, place: int = 0) -> Tensor:
-        """The type of an input that is a tensor of known shape.
+        """Return the type of an input that is a tensor of known shape.
 
         Raises
         ------
         LoadError
-            It is none.
+            It is not one.
         """
         return _known(self.types[place], self.node)
 
     def shape(self, place: int = 0) -> tuple[int, ...]:
-        """The dimensions of such an input."""
+        """Return the dimensions of such an input."""
         return _numbers(self.type(place))
 
     @property
     def result(self) -> Tensor:
-        """The type of the result, which is a tensor of known shape; raises LoadError where it is none."""
+        """Return the type of the result, a tensor of known shape; raises LoadError if it is not one."""
         return _known(self.node.type, self.node)
 
     @property
     def result_shape(self) -> tuple[int, ...]:
-        """The dimensions of the result."""
+        """Return the dimensions of the result."""
         return _numbers(self.result)
 
     def axes(self, rank: int, name: str = "axis") -> list[int]:
-        """The axes that a reduction goes over: all where none is named, the others where `exclude` is set."""
+        """Return the axes of a reduction: all if none is named, the others if `exclude` is set."""
         said = self.attr(name)
         listed = range(rank) if said is None else [said] if isinstance(said, int) else said
         chosen = {axis % rank for axis in listed}
         return sorted(set(range(rank)) - chosen if self.attr("exclude", False) and said is not None else chosen)
 
     def permuted(self, value: relax.Expr, order: Sequence[int]) -> relax.Var:
-        """A value with its axes in another order."""
+        """Return a value with its axes in another order."""
         return self.emit(relax.op.permute_dims(value, list(order)))
 
 

@@ -1,4 +1,4 @@
-"""Operators that compute each element from the elements at its place."""
+"""Operators that compute each element from the elements at the same index."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Translation = Callable[[Call], relax.Expr]
 
 
 def same(name: str) -> Translation:
-    """The operator of that name in Relax, given the same inputs."""
+    """Return the translation to the operator of that name in Relax, with the same inputs."""
     return lambda call: getattr(relax.op, name)(*call.inputs)
 
 
 def identity(call: Call) -> relax.Expr:
-    """What changes no value: a mark for another pass, a copy between devices."""
+    """Return the input of an operator that changes no value: a mark for another pass, a copy between devices."""
     return call.inputs[0]
 
 
@@ -38,7 +38,7 @@ def _clip(call: Call) -> relax.Expr:
 
 
 def _rounded(call: Call) -> relax.Expr:
-    """Half away from zero, as Relay rounds; Relax's `round` takes halves to the even number."""
+    """Round half away from zero, as Relay does; Relax's `round` takes halves to the even number."""
     value, dtype = call.inputs[0], call.type().dtype
     half = relax.const(0.5, dtype)
     size = call.emit(relax.op.floor(call.emit(relax.op.add(call.emit(relax.op.abs(value)), half))))
@@ -46,7 +46,7 @@ def _rounded(call: Call) -> relax.Expr:
 
 
 def _fixed_point_multiply(call: Call) -> relax.Expr:
-    """`x * multiplier * 2**(shift - 31)`, rounded half up, in whole numbers."""
+    """Return `x * multiplier * 2**(shift - 31)`, rounded half up, in integers."""
     multiplier, shift = call.attr("multiplier"), call.attr("shift")
     right = 31 - shift
     wide = call.emit(relax.op.astype(call.inputs[0], "int64"))
@@ -85,4 +85,4 @@ TABLE: dict[str, Translation] = {
     "nn.leaky_relu": _leaky_relu,
     "nn.prelu": _prelu,
 }
-"Relay's name of an operator -> what it is in Relax."
+"Relay's name of an operator -> its translation to Relax."

@@ -63,14 +63,14 @@ def _dense(call: Call) -> relax.Expr:
 
 
 def _alike(call: Call) -> list[relax.Expr]:
-    """Both sides of a product; where their types differ, as Relay computes it: cast to the type of the result."""
+    """Return both sides of a product; if their types differ, cast to the type of the result as in Relay."""
     if call.type(0).dtype == call.type(1).dtype:
         return list(call.inputs)
     return [call.emit(relax.op.astype(value, call.result.dtype)) for value in call.inputs]
 
 
 def _matmul(call: Call) -> relax.Expr:
-    """`nn.matmul` and `nn.batch_matmul`: either side may be given transposed."""
+    """Translate `nn.matmul` and `nn.batch_matmul`: either side may be transposed."""
     sides, given = [], _alike(call)
     for place, name in enumerate(("transpose_a", "transpose_b")):
         value = given[place]
@@ -114,7 +114,7 @@ def _instance_norm(call: Call) -> relax.Expr:
 
 
 def _scaled(call: Call) -> list[relax.Expr]:
-    """The inputs of a norm; without `scale` the factor is 1, without `center` what is added is 0."""
+    """Return the inputs of a norm; without `scale` the factor is 1, without `center` the offset is 0."""
     inputs = list(call.inputs)
     for place, name, value in ((1, "scale", 1), (2, "center", 0)):
         if not call.attr(name, True):
@@ -145,7 +145,7 @@ def _pool2d(name: str) -> Translation:
 
 
 def _global_pool2d(name: str) -> Translation:
-    """Over height and width, which stay as 1."""
+    """Return a pooling over height and width, which stay as dimensions of 1."""
 
     def translated(call: Call) -> relax.Expr:
         layout = call.attr("layout", "NCHW")
@@ -161,7 +161,7 @@ def _adaptive_avg_pool2d(call: Call) -> relax.Expr:
 
 
 def _dropout(call: Call) -> relax.Expr:
-    """When a model is run nothing is dropped; the mask is all ones."""
+    """Return the data unchanged and a mask of ones: nothing is dropped at inference."""
     type = call.type()
     ones = call.emit(relax.op.full(call.shape(), relax.const(1, type.dtype), type.dtype))
     return relax.Tuple([call.inputs[0], ones])
@@ -204,4 +204,4 @@ TABLE: dict[str, Translation] = {
     "nn.dropout": _dropout,
     "image.resize2d": _resize2d,
 }
-"Relay's name of an operator -> what it is in Relax."
+"Relay's name of an operator -> its translation to Relax."

@@ -1,4 +1,4 @@
-"""Operators that take many elements to one."""
+"""Operators that reduce many elements to one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _reduced(name: str) -> Translation:
 
 
 def _arg(name: str) -> Translation:
-    """The place of the extreme: Relay's is an int32, Relax's an int64."""
+    """Return the translation of `argmax` and `argmin`: Relay's index is an int32, Relax's an int64."""
 
     def translated(call: Call) -> relax.Expr:
         shape, value = call.shape(), call.inputs[0]
@@ -35,7 +35,7 @@ def _arg(name: str) -> Translation:
 
 
 def _variance(call: Call) -> relax.Expr:
-    """Of the data around a mean that is given: `mean((x - mean)**2)`, with `n - 1` below where it is unbiased."""
+    """Return the variance around a given mean: `mean((x - mean)**2)`, divided by `n - 1` where it is unbiased."""
     shape, dtype = call.shape(), call.type().dtype
     axes = call.axes(len(shape))
     mean = call.inputs[1]
@@ -53,4 +53,4 @@ TABLE: dict[str, Translation] = {
     **{name: _arg(name) for name in ("argmax", "argmin")},
     "variance": _variance,
 }
-"Relay's name of an operator -> what it is in Relax."
+"Relay's name of an operator -> its translation to Relax."

@@ -1,4 +1,4 @@
-"""Operators that move values about, join them and take them apart."""
+"""Operators that move, join and split values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.errors import LoadError
 
 
 def _reshape(call: Call) -> relax.Expr:
-    # Relay's codes for a new shape (0, -1 to -4) are worked out already: the type says what came of them
+    # the type of the result already resolves Relay's codes for a new shape (0, -1 to -4)
     return relax.op.reshape(call.inputs[0], call.result_shape)
 
 
@@ -42,7 +42,7 @@ def _stack(call: Call) -> relax.Expr:
 
 
 def _fields(call: Call) -> list[relax.Expr]:
-    """The values of the one argument, a tuple."""
+    """Return the values of the one argument, a tuple."""
     if len(call.inputs) == 1 and isinstance(call.inputs[0], relax.Tuple):
         return list(call.inputs[0].fields)
     count = call.types[0].count("Tensor[")
@@ -54,7 +54,7 @@ def _split(call: Call) -> relax.Expr:
 
 
 def _strided_slice(call: Call) -> relax.Expr:
-    """Begin, end and stride for each axis; in Relay's `size` mode the end is a length, and -1 is all that is left."""
+    """Translate begin, end and stride per axis; in Relay's `size` mode the end is a length, and -1 means all the rest."""
     shape = call.shape()
     begin, end = list(call.attr("begin")), list(call.attr("end"))
     axes = [a % len(shape) for a in call.attr("axes") or range(len(begin))]
@@ -164,4 +164,4 @@ TABLE: dict[str, Translation] = {
     "one_hot": _one_hot,
     "nn.pad": _pad,
 }
-"Relay's name of an operator -> what it is in Relax."
+"Relay's name of an operator -> its translation to Relax."

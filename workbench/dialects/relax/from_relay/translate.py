@@ -1,4 +1,4 @@
-"""A Relay graph, operator by operator, as a Relax function."""
+"""Translation of a Relay graph to a Relax function, operator by operator."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"(-?(?:\d[\d.]*(?:e[+-]?\d+)?|inf|nan))[a-z]?(?:64|32|16|8
 
 
 def unsupported(graph: Graph) -> list[str]:
-    """What has no translation, each with where it stands first: empty if the whole graph has one."""
+    """Return the parts without a translation, each with its first place; empty if the whole graph has one."""
     found: dict[str, list[int]] = {}
     for node in graph.nodes:
         if node.kind not in _KINDS:
@@ -37,25 +37,25 @@ def unsupported(graph: Graph) -> list[str]:
 
 
 def translate(graph: Graph, arrays: Mapping[str, np.ndarray]) -> tuple[tvm.IRModule, dict[str, np.ndarray], list[str]]:
-    """Make a module whose `main` computes what the graph does.
+    """Make a module whose `main` computes the same as the graph.
 
     Parameters
     ----------
     graph
-        A Relay graph. Kernels and other functions drawn in place are taken as the operators in them.
+        A Relay graph. Kernels and other functions drawn in place are translated by the operators in them.
     arrays
-        Values of parameters by name, and of constants by how the text names them, `meta[relay.Constant][0]`.
+        Values of parameters by name, and of constants by their name in the text, `meta[relay.Constant][0]`.
 
     Returns
     -------
     tuple
-        The module; the arrays of those of its parameters that have one; what was assumed. A constant whose value is
-        not known becomes a parameter.
+        The module; the arrays of its parameters that have one; the assumptions. A constant without a known value
+        becomes a parameter.
 
     Raises
     ------
     LoadError
-        Something has no translation; all of it is named at once.
+        Something has no translation; the message lists all of it.
     """
     missing = unsupported(graph)
     if missing:
@@ -93,7 +93,7 @@ class _Translation:
         outputs = [self.values[id] for id in self.graph.outputs]
         return outputs[0] if len(outputs) == 1 else relax.Tuple(outputs)
 
-    # -- what is given
+    # -- inputs
 
     def given(self, node: Node) -> relax.Expr:
         name = node.op
@@ -118,7 +118,7 @@ class _Translation:
             self.params[name] = np.asarray(self.arrays[name])
         return made
 
-    # -- what is computed
+    # -- operators
 
     def bound(self, node: Node) -> relax.Expr:
         sources = self.graph.inputs[node.id]
@@ -144,7 +144,7 @@ class _Translation:
 
 
 def literal(node: Node) -> float | int | bool | None:
-    """The number of a scalar constant, None for anything else.
+    """Return the number of a scalar constant, None for anything else.
 
     >>> literal(Node(0, "constant", "0.5f", type="float32")), literal(Node(0, "constant", "-3", type="int32"))
     (0.5, -3)

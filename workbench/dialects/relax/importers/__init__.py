@@ -1,4 +1,4 @@
-"""Models from elsewhere, to Relax."""
+"""Importers of other frameworks' models to Relax."""
 
 from __future__ import annotations
 

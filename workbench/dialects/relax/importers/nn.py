@@ -1,4 +1,4 @@
-"""A module of relax.frontend.nn to Relax."""
+"""Import of a relax.frontend.nn module to Relax."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.errors import LoadError
 
 
 def workload(model: Any, name: str, inputs: Inputs) -> Workload:
-    """A Workload of a module's `forward`; parameters that have values bring them."""
+    """Return a Workload of a module's `forward`; parameters that have values keep them."""
     takes = [p.name for p in inspect.signature(model.forward).parameters.values() if p.default is p.empty]
     given = shapes(inputs, takes)
     lacking = [argument for argument in takes if argument not in given]
@@ -41,7 +41,7 @@ def _dtype(example: Any) -> str:
 
 
 def _entry_called_main(module: tvm.IRModule) -> tvm.IRModule:
-    """With `forward` as `main`, which is what everything that runs a Workload calls."""
+    """Return the module with `forward` as `main`, the function that a Workload runs."""
     functions = {
         "main" if var.name_hint == "forward" else var.name_hint: function for var, function in module.functions_items()
     }

@@ -24,22 +24,22 @@ from workbench.dialects.relax.frontend import load
 from workbench.dialects.relax.importers.origins import Origins
 
 _WITHOUT_CONVERTER = ("If", "Constant")
-"converted where they stand"
+"converted without an entry in TVM's table"
 
 
 def supported() -> set[str]:
-    """The operators that this TVM converts."""
+    """Return the operators that this TVM converts."""
     return {name for name, converter in onnx_frontend._get_convert_map().items() if converter} | {*_WITHOUT_CONVERTER}  # noqa: SLF001  TVM has no public list
 
 
 def _newest() -> int:
-    """The newest opset that a converter here was written for."""
+    """Return the newest opset that a converter here was written for."""
     table = onnx_frontend._get_convert_map()  # noqa: SLF001
     return newest_version(name for converter in table.values() if converter for name in dir(converter))
 
 
 def workload(model: Any, name: str, inputs: Inputs) -> Workload:
-    """A Workload of a ModelProto; weights are its parameters."""
+    """Return a Workload of a ModelProto; weights are its parameters."""
     model = visible_names(model)
     given = shapes(inputs, input_names(model))
     model = prepared(model, supported(), given)
@@ -54,7 +54,7 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
 
 
 class _Importer(onnx_frontend.ONNXGraphImporter):
-    """TVM's importer, watched: which node is being converted, and what became of it."""
+    """TVM's importer, which also records the node being converted and its result."""
 
     def __init__(self, shapes: Mapping[str, Sequence[int]]) -> None:
         super().__init__({name: list(shape) for name, shape in shapes.items()}, "float32", keep_params_in_input=True)

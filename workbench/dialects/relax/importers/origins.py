@@ -1,8 +1,8 @@
-"""Which layer of an imported model each binding comes from, kept in the names of Relax's variables.
+"""Layer paths of an imported model's bindings, kept in the names of Relax's variables.
 
-Relax's importers give every binding a number for a name, and passes drop spans; names of variables survive legalisation and
-are kept inside kernels. So a binding is named by its path, `layers.0.q.MatMul`, with dots, which printed text and generated
-code write as underscores.
+Relax's importers give every binding a number for a name, and passes drop spans; variable names survive legalisation and
+remain inside kernels. So a binding is named by its path, `layers.0.q.MatMul`, with dots, which printed text and
+generated code write as underscores.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _INSIDE_A_PART = re.compile(r"\.(?![0-9]+(?:\.|$))|[^A-Za-z0-9_.]")
 
 
 class Origins:
-    """What each node of the imported model became."""
+    """The bindings that each node of the imported model became."""
 
     def __init__(self) -> None:
         self.paths: dict[int, str] = {}
         self.kept: list[Any] = []
-        "the expressions, so that no other takes the address of one"
+        "the expressions, kept alive so that no other takes the address of one"
 
     def came(self, value: Any, path: Sequence[str], builder: relax.BlockBuilder) -> None:
-        """Record that `value`, and what was made for it since the last call, is of the node at this path."""
+        """Record that `value`, and the bindings made since the last call, belong to the node at this path."""
         name = ".".join(_INSIDE_A_PART.sub("_", part) for part in path if part)
         waiting = [value]
         while waiting:
@@ -42,12 +42,12 @@ class Origins:
             waiting.extend(operands_of(current) if bound is None else [bound])
 
     def named(self, module: tvm.IRModule) -> tvm.IRModule:
-        """The module with what `main` binds named by where it came from, each name once, in printed text too."""
+        """Return the module with the bindings of `main` named by their paths, each name once, in printed text too."""
         function, names = module["main"], {}
         taken = Names(name_of(param) for param in function.params)
         for block in function.body.blocks:
             for binding in block.bindings:
-                # what one node gave unbound is bound only for the next one
+                # an unbound result of one node is bound only by the next one
                 path = self.paths.get(identity(binding.value)) or self.paths.get(identity(binding.var))
                 if path:
                     names[identity(binding.var)] = taken.once(path)
@@ -57,7 +57,7 @@ class Origins:
 
 
 class Names:
-    """Gives each name once, in printed text too, where a dot is an underscore."""
+    """Makes each name unique, in printed text too, where a dot is an underscore."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._numbers = dict.fromkeys(map(_printed, taken), 1)

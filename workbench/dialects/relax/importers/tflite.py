@@ -1,4 +1,4 @@
-"""TFLite to Relax, by TVM's converters, which say by themselves all operators that they lack."""
+"""TFLite to Relax, by TVM's converters, which report all operators that they lack by themselves."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from workbench.dialects.relax.frontend import load
 
 
 def workload(model: Any, name: str, inputs: Inputs) -> Workload:
-    """A Workload of a tflite.Model."""
+    """Return a Workload of a tflite.Model."""
     from tvm.relax.frontend.tflite import from_tflite
 
     converting = Converting()
     with converting:
         converted = from_tflite(model, dict[str, Any](shapes(inputs, input_names(model))) or None)
-    # the weights are constants already; what is detached is a copy of them that belongs to no parameter
+    # the weights are constants already; the detached arrays are copies of them that belong to no parameter
     module, _ = relax.frontend.detach_params(converted)
     made = load(module, None, name)
     assert made is not None, "it is an IRModule"

@@ -16,7 +16,7 @@ from workbench.graph.scopes import modules
 
 
 def workload(model: Any, name: str, inputs: Inputs) -> Workload:
-    """A Workload of an ExportedProgram, or of a module that is exported for it; its weights are the parameters."""
+    """Return a Workload of an ExportedProgram, or of a module that is exported for it; its weights are the parameters."""
     torch = needed("torch", "torch", "a PyTorch model")
     converting, kind = Converting(), kind_of(model)
     if kind == "script":
@@ -55,7 +55,7 @@ def _converted(program: Any, converting: Converting) -> tuple[Any, Origins]:
 
 
 class _Values(dict):  # type: ignore[type-arg]
-    """What TVM's importer made of each node; it says so to `origins`."""
+    """The values that TVM's importer made of each node; reports each to `origins`."""
 
     def __init__(self, importer: Any, origins: Origins, converting: Converting) -> None:
         super().__init__()
@@ -64,12 +64,12 @@ class _Values(dict):  # type: ignore[type-arg]
     def __setitem__(self, node: Any, value: Any) -> None:
         super().__setitem__(node, value)
         if node.op == "call_function":
-            # the last one converted; a failure comes after it
+            # the last converted node; a failure comes after it
             self.converting.now(f"what follows {node.target.__name__}", "/".join(_path(node)))
             self.origins.came(value, _path(node), self.importer.block_builder)
 
 
 def _path(node: Any) -> list[str]:
-    """The modules a node of torch.export's graph is in, and its own name."""
+    """Return the modules that a node of torch.export's graph is in, and its own name."""
     stack = list((node.meta.get("nn_module_stack") or {}).values())
     return [*(modules(stack[-1][0]) if stack else ()), node.name]

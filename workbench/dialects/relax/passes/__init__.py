@@ -1,6 +1,6 @@
 """Our passes for Relax. Each is a TVM Pass: it runs in a Pipeline, by name or as an object, and in TVM's own Sequential.
 
-Importing this module needs TVM; `workbench.dialects.relax.passes.catalog` lists its passes beside TVM's.
+Importing this module needs TVM; `workbench.dialects.relax.passes.catalog` lists them with TVM's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from workbench.dialects.relax.passes.force import ForceFusion
 from workbench.dialects.relax.passes.outline import OutlineRegion
 from workbench.errors import PipelineError
 
-# A pass is called by TVM, which gives on only the errors that it knows; others come back as a RuntimeError.
+# TVM calls a pass, and keeps only the errors that it knows; others come back as a RuntimeError.
 for error in (IllegalEdit, PipelineError):
     tvm_ffi.register_error(error.__name__, error)
 

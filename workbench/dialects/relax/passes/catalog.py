@@ -1,4 +1,4 @@
-"""Relax's passes with their options, found by looking at the running TVM."""
+"""Relax's passes with their options, found by inspecting the running TVM."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOCKED = {
     "AttachGlobalSymbol": "a PrimFunc without a symbol is not compiled",
 }
 _OBJECTS = "it takes {}, which only Python can give; use the Pass object in the pipeline"
-# What a name and literals cannot say.
+# Reasons why a pass cannot be made from its name and literals.
 REASONS = {
     "AlterOpImpl": _OBJECTS.format("PrimFuncs and functions"),
     "AttachExternModules": _OBJECTS.format("external modules"),
@@ -44,19 +44,19 @@ CAUTIONS = {
     "FuseOps": "It reads the context's opt_level too: at 0 it fuses nothing, required or not, unless fuse_opt_level is given.",
     "DecomposeOpsForInference": "It takes batch_norm's moving statistics, also where training=True, TVM's default, used the batch's.",
 }
-# Options that any module will do for, for passes that have no default.
+# Options that work on any module, for passes that have no default.
 EXAMPLES = {
     "ConvertLayout": {"desired_layouts": {"relax.nn.conv2d": ["NHWC", "OHWI"]}},
     "Gradient": {"func_name": "main"},
     "IPCAllReduceRewrite": {"allreduce_strategy": 0},
 }
-# The classes that a person derives a pass from, not passes.
+# Base classes of passes, not passes.
 _BASES = (relax.transform.FunctionPass, relax.transform.DataflowBlockPass)
 
 
 @lru_cache
 def catalog() -> tuple[PassInfo, ...]:
-    """Every public pass constructor of relax.transform, and ours, in alphabetical order."""
+    """Return every public pass constructor of relax.transform, and ours, in alphabetical order."""
     ours = {made.__name__ for made in OURS}
     found = [replace(_describe(name, made), ours=name in ours) for name, made in constructors().items()]
     return tuple(sorted(found, key=lambda info: info.name.lower()))
@@ -64,7 +64,7 @@ def catalog() -> tuple[PassInfo, ...]:
 
 @lru_cache
 def constructors() -> dict[str, Any]:
-    """Pass name -> the function or class that makes the pass."""
+    """Return pass name -> the function or class that makes the pass."""
     theirs = {
         name: thing for name, thing in inspect.getmembers(relax.transform) if name[0].isupper() and _makes_a_pass(thing)
     }
@@ -104,16 +104,16 @@ def _describe(name: str, constructor: Any) -> PassInfo:
 def _level(
     constructor: Any, options: tuple[Option, ...], example: Mapping[str, Any]
 ) -> tuple[int | None, tuple[str, ...]]:
-    """The opt_level from which a Sequential runs the pass, and the passes that it runs before it."""
+    """Return the opt_level from which a Sequential runs the pass, and the passes that it runs before it."""
     if not {option.name for option in options if option.required} <= set(example):
         return None, ()
     try:
         with warnings.catch_warnings():
-            # a pass under its former name warns, and is listed all the same
+            # a pass under its former name warns, and is listed too
             warnings.simplefilter("ignore")
             info = constructor(**example).info
     except RuntimeError:
-        # MetaScheduleApplyDatabase can be made only where a target is current
+        # MetaScheduleApplyDatabase needs a current target
         return None, ()
     return int(info.opt_level), tuple(map(str, info.required))
 
@@ -190,7 +190,7 @@ def make(name: str, options: Mapping[str, Any]) -> tvm.transform.Pass:
 
 def apply(compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
     """Run one pass as a Sequential does at this opt_level."""
-    # called by itself a pass ignores opt_level; only a Sequential asks for it
+    # a pass that is called directly ignores opt_level; only a Sequential checks it
     with tvm.transform.PassContext(opt_level=opt_level):
         return tvm.transform.Sequential([compiled])(module)
 
@@ -208,5 +208,5 @@ def rewrite(callback: Any, module: tvm.IRModule) -> tvm.IRModule:  # noqa: ARG00
 
 
 def is_pass(thing: Any) -> bool:
-    """Return whether a thing is one of TVM's Pass objects."""
+    """Return whether an object is one of TVM's Pass objects."""
     return isinstance(thing, tvm.transform.Pass)

@@ -1,4 +1,4 @@
-"""CombineParallelConv2D, which TVM's Relax lacks: convolutions of one tensor become one with all their filters."""
+"""CombineParallelConv2D, which TVM's Relax lacks: combines convolutions of one tensor into one with all their filters."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ _CONV = "relax.nn.conv2d"
 @tvm.transform.module_pass(opt_level=0, name="CombineParallelConv2D")
 @dataclass(frozen=True)
 class CombineParallelConv2D:
-    """Convolutions of the same tensor with filters of one size become one, whose result is split.
+    """Combine convolutions of the same tensor with filters of one size into one, and split its result.
 
-    What Relay's pass of this name does; CombineParallelMatmul is TVM's own for products. Their attributes, the layout of
-    their filters and the types must be the same, `groups` 1, and no filter may be made from another one's result.
+    It does the same as Relay's pass of this name; for matrix products TVM has CombineParallelMatmul. The attributes,
+    the layout of the filters and the types must be the same, `groups` 1, and no filter may depend on another one's
+    result.
     """
 
     min_num_branches: int = 3
-    "as many branches as TVM's Relay pass asks for by default"
+    "the default of TVM's Relay pass"
 
     def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
-        """Run on a module; what has no such convolutions comes back as it is."""
+        """Run on a module; return it unchanged if it has no such convolutions."""
         for variable in sorted(module.get_global_vars(), key=lambda found: found.name_hint):
             function = module[variable]
             if not isinstance(function, relax.Function):
@@ -44,7 +45,7 @@ class CombineParallelConv2D:
 
 
 def _groups(bindings: list[Any], least: int) -> list[list[Any]]:
-    """The bindings of convolutions that can be one, those of each group in order."""
+    """Return the bindings of convolutions that can be combined, those of each group in order."""
     alike: dict[Any, list[Any]] = {}
     for binding in bindings:
         key = _key(binding.value)
@@ -63,7 +64,7 @@ def _groups(bindings: list[Any], least: int) -> list[list[Any]]:
 
 
 def _key(value: Any) -> Any:
-    """What convolutions have in common that can be one; None for anything else."""
+    """Return a key that convolutions which can be combined share; None for anything else."""
     if not isinstance(value, relax.Call) or getattr(value.op, "name", "") != _CONV:
         return None
     attrs = value.attrs
@@ -91,7 +92,7 @@ def _combined(module: tvm.IRModule, place: Place, group: list[Any]) -> tvm.IRMod
 
 
 def _one(group: list[Any]) -> list[Any]:
-    """The bindings of the one convolution, and of each branch's part of its result."""
+    """Return the bindings of the combined convolution, and of each branch's part of its result."""
     calls = [binding.value for binding in group]
     attrs = calls[0].attrs
     axis = str(attrs.kernel_layout).index("O")

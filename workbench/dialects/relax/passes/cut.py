@@ -21,17 +21,17 @@ from workbench.dialects.relax.passes.rewriting import replaced, with_block
 class CutFusion:
     """Keep the two ends of chosen edges in different kernels: FuseOps does not fuse across them.
 
-    A value that leaves its dataflow block is never fused into what uses it; so the value of the edge's source is made an
-    output of its block. All of its uses are kept apart by that, and it can still take in what comes before it.
+    A value that leaves its dataflow block is never fused into its users; so the value of the edge's source is made an
+    output of its block. This separates all of its uses, and it can still fuse with its producers.
     """
 
     edges: Sequence[Sequence[int]] = ()
     "(source, target) or (source, target, argument position) by the node ids of the module's graph"
     ops: Sequence[str] = ()
-    "the operators at both ends of each edge, one after the other, checked before anything is done; empty to trust the ids"
+    "the operators at both ends of each edge, one after the other, checked first; empty to trust the ids"
 
     def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
-        """Run on a module; raises IllegalEdit where an edge is none that can be cut."""
+        """Run on a module; raises IllegalEdit if an edge cannot be cut."""
         if not self.edges:
             return module
         at = located(module)
@@ -43,7 +43,7 @@ class CutFusion:
 
 
 def _leaving(module: tvm.IRModule, place: Place, variable: Any) -> tvm.IRModule:
-    """The module with a variable of a dataflow block made an output of that block."""
+    """Return the module with a variable of a dataflow block made an output of that block."""
     if not isinstance(variable, relax.DataflowVar):
         return module
     outside = relax.Var(compat.name_of(variable), compat.type_of(variable))

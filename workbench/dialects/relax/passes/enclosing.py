@@ -1,4 +1,4 @@
-"""Taking chosen bindings out of a block into a function that is called in their place."""
+"""Moving chosen bindings of a block into a function that is called in their place."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Region:
     place: Place
     function: relax.Function
     arguments: tuple[relax.Expr, ...]
-    "what it is called with"
+    "the arguments of its call"
     chosen: frozenset[int]
     "identities of the variables that were bound by the chosen bindings"
     results: tuple[relax.Var, ...]
@@ -31,7 +31,7 @@ class Region:
 
 
 def enclosed(at: Located, selection: Selection, attrs: Mapping[str, Any], name: str) -> Region:
-    """The function of a legal selection; tensors that are constants are its arguments, as FuseOps has them.
+    """Return the function of a legal selection; constant tensors are its arguments, as in FuseOps.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def enclosed(at: Located, selection: Selection, attrs: Mapping[str, Any], name: 
 
 
 def called(at: Located, region: Region, name: str) -> tvm.IRModule:
-    """The module with the region's function, and a call of it where its bindings stood."""
+    """Return the module with the region's function, and a call of it in place of its bindings."""
     builder = relax.BlockBuilder(at.module)
     callee = builder.add_func(region.function, name)
 
@@ -77,7 +77,7 @@ def called(at: Located, region: Region, name: str) -> tvm.IRModule:
 
 
 def free_name(module: tvm.IRModule, wanted: str) -> str:
-    """The name, with a number behind it where the module has a function of that name."""
+    """Return the name, with a number appended if the module has a function of that name."""
     taken = {variable.name_hint for variable in module.get_global_vars()}
     number = next(n for n in range(len(taken) + 1) if (f"{wanted}{n}" if n else wanted) not in taken)
     return f"{wanted}{number}" if number else wanted
@@ -108,7 +108,7 @@ def _function(
 
 
 def _is_tensor(value: relax.Expr) -> bool:
-    """Whether it is an argument of a kernel: a variable, or a constant that is no single number."""
+    """Return whether a value is an argument of a kernel: a variable, or a constant that is not a scalar."""
     if isinstance(value, relax.Var):
         return True
     shape = compat.fixed_shape(type_of(value)) if isinstance(value, compat.Constant) else None

@@ -18,16 +18,16 @@ class ForceFusion:
     """Make chosen operators one kernel: they go into a Primitive function, which FuseOps leaves as it is.
 
     The region must be convex, give one tensor, and hold one complicated operator (a reduction, a convolution, ...) at
-    most. It runs on what AnnotateTIROpPattern gives: before, no operator has a pattern.
+    most. Run it after AnnotateTIROpPattern: before, no operator has a pattern.
     """
 
     nodes: Sequence[int] = ()
     "the operators by their node ids in the module's graph"
     ops: Sequence[str] = ()
-    "what is at these ids, in the same order, checked before anything is done; empty to trust the ids"
+    "the operators at these ids, in the same order, checked first; empty to trust the ids"
 
     def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
-        """Run on a module; raises IllegalEdit where the nodes cannot be one kernel."""
+        """Run on a module; raises IllegalEdit if the nodes cannot be one kernel."""
         if not self.nodes:
             return module
         at = located(module)

@@ -1,4 +1,4 @@
-"""From the ids of a Graph to the bindings of the module that it was made of."""
+"""The bindings of a module for the node ids of its Graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.graph.model import Graph
 
 @dataclass(frozen=True)
 class Place:
-    """Where bindings stand: a block of a global function."""
+    """The place of bindings: a block of a global function."""
 
     function: str
     block: int
@@ -25,17 +25,17 @@ class Place:
 
 @dataclass(frozen=True)
 class Located:
-    """A module's graph, and the binding behind each of its nodes."""
+    """A module's graph, and the binding of each of its nodes."""
 
     module: tvm.IRModule
     graph: Graph
     bindings: dict[int, Any]
     "node id -> its binding; a constant or a tuple written into a call has none"
     places: dict[int, Place]
-    "identity of a binding's variable -> where it stands"
+    "identity of a binding's variable -> its place"
 
     def place(self, nodes: Iterable[int]) -> Place:
-        """The one dataflow block that all of these nodes are bound in.
+        """Return the one dataflow block in which all of these nodes are bound.
 
         Raises
         ------
@@ -53,7 +53,7 @@ class Located:
 
 
 def located(module: tvm.IRModule, name: str = "main") -> Located:
-    """Find the binding behind every node of the module's graph."""
+    """Find the binding of every node of the module's graph."""
     bindings: dict[int, Any] = {}
     graph = build_graph(module, name, bindings)
     places: dict[int, Place] = {}

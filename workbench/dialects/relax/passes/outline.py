@@ -1,4 +1,4 @@
-"""OutlineRegion: put chosen operators into a function, for a composite or for a compiler of one's own."""
+"""OutlineRegion: put chosen operators into a function, for a composite or for an external compiler."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from workbench.errors import PipelineError
 class OutlineRegion:
     """Put chosen operators into a function: a composite of that name, or with `compiler` a region for that code generator.
 
-    A composite is what FuseOpsByPattern makes. A region for a compiler has the attributes that MergeCompositeFunctions
-    gives, and RunCodegen looks for. A region with several results returns a tuple.
+    A composite is the same as one of FuseOpsByPattern. A region for a compiler has the attributes that
+    MergeCompositeFunctions sets and RunCodegen looks for. A region with several results returns a tuple.
     """
 
     nodes: Sequence[int] = ()
@@ -29,10 +29,10 @@ class OutlineRegion:
     compiler: str | None = None
     "the code generator that is to compile it (`relax.ext.<compiler>`)"
     ops: Sequence[str] = ()
-    "what is at these ids, in the same order, checked before anything is done; empty to trust the ids"
+    "the operators at these ids, in the same order, checked first; empty to trust the ids"
 
     def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
-        """Run on a module; raises IllegalEdit where the nodes cannot be one function."""
+        """Run on a module; raises IllegalEdit if the nodes cannot be one function."""
         if not self.nodes:
             return module
         at = located(module)

@@ -1,4 +1,4 @@
-"""Putting other bindings into a block of a function. Variables that stay are the same objects."""
+"""Replacing the bindings in a block of a function. Variables that stay are the same objects."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from workbench.dialects.relax.passes.nodes import Place
 
 
 def replaced(value: relax.Expr, instead: Mapping[int, relax.Expr]) -> relax.Expr:
-    """A bound value in normal form, with some of its operands replaced.
+    """Return a bound value in normal form, with some of its operands replaced.
 
     Parameters
     ----------
     instead
-        Identity of an operand -> what stands in its place.
+        Identity of an operand -> its replacement.
     """
     if identity(value) in instead:
         return instead[identity(value)]
@@ -34,7 +34,7 @@ def replaced(value: relax.Expr, instead: Mapping[int, relax.Expr]) -> relax.Expr
 
 
 def operands(value: relax.Expr) -> list[relax.Expr]:
-    """The variables and constants that a bound value in normal form is made of."""
+    """Return the variables and constants that a bound value in normal form uses."""
     if isinstance(value, relax.Call):
         return [each for argument in value.args for each in operands(argument)]
     if isinstance(value, relax.Tuple):
@@ -43,7 +43,7 @@ def operands(value: relax.Expr) -> list[relax.Expr]:
 
 
 def behind(bindings: Sequence[Any], starts: Iterable[relax.Expr]) -> set[int]:
-    """The identities of the variables in a block that depend on these, and of these."""
+    """Return the identities of these variables and of those in a block that depend on them."""
     found = {identity(start) for start in starts}
     for binding in bindings:
         if any(identity(each) in found for each in used(binding)):
@@ -52,7 +52,7 @@ def behind(bindings: Sequence[Any], starts: Iterable[relax.Expr]) -> set[int]:
 
 
 def used(binding: Any) -> list[relax.Expr]:
-    """The variables that a binding's value reads, those of a branch or a local function in it too."""
+    """Return the variables that a binding's value reads, including those of a branch or a local function in it."""
     value = binding.value
     if isinstance(value, (relax.Call, relax.Tuple, relax.TupleGetItem, relax.Var)):
         return operands(value)
@@ -60,7 +60,7 @@ def used(binding: Any) -> list[relax.Expr]:
 
 
 def with_block(module: tvm.IRModule, place: Place, change: Callable[[list[Any]], list[Any]]) -> tvm.IRModule:
-    """A copy of the module in which `change` made a block's new bindings of its old ones."""
+    """Return a copy of the module in which `change` made a block's new bindings from its old ones."""
     function = module[place.function]
     blocks = list(function.body.blocks)
     blocks[place.block] = relax.DataflowBlock(change(list(blocks[place.block].bindings)))

@@ -1,8 +1,8 @@
-"""A DPL pattern tried at every expression: TVM's own matcher decides, and where it says no, ours says what stopped it.
+"""A DPL pattern tried at every expression: TVM's own matcher decides, and ours gives the reason for a mismatch.
 
-Which matches are taken is what FuseOpsByPattern does with them (PatternBasedPartitioner in src/relax/transform/fuse_ops.cc): it
-goes through the calls in the order of their bindings; a match that holds a value which an earlier one ends in, and not all that
-the earlier one has, is left; any other takes what it holds, from an earlier match too.
+The accepted matches are those of FuseOpsByPattern (PatternBasedPartitioner in src/relax/transform/fuse_ops.cc): it
+visits the calls in the order of their bindings. It skips a match that holds the last value of an earlier match but not
+all values of that match; any other match takes its values, from an earlier match too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from workbench.errors import last_line
 
 
 def tried(program: Program, pattern: Pattern) -> tuple[list[Attempt], Matcher]:
-    """Try the pattern that the program was told of, at its expressions in their order."""
+    """Try the program's pattern at its expressions in their order."""
     assert isinstance(program, RelaxProgram)
     assert program.paired is not None
     matcher = Matcher(program, pattern)
@@ -68,7 +68,7 @@ def _attempt(program: RelaxProgram, matcher: Matcher, row: int) -> Attempt:
 
 
 def _failure(matcher: Matcher, row: int) -> Failure:
-    """The furthest that an attempt came, by our rules."""
+    """Return the furthest point that an attempt reached, by our rules."""
     try:
         matched = matcher.match(row)
     except PatternError as error:
@@ -81,12 +81,12 @@ def _failure(matcher: Matcher, row: int) -> Failure:
 
 
 def _taking(pattern: Pattern) -> list[int]:
-    """The sub-patterns whose values become part of a kernel: calls, and fields of tuples."""
+    """Return the sub-patterns whose values become part of a kernel: calls, and fields of tuples."""
     return [node.id for node in pattern.nodes if node.kind in ("call", "get_item")]
 
 
 class _Group:
-    """What TVM keeps for each variable."""
+    """The union-find node that TVM keeps for each variable."""
 
     def __init__(self, row: int) -> None:
         self.parent: _Group | None = None
@@ -110,7 +110,7 @@ class _Groups:
         self.of: dict[int, _Group] = {row: _Group(row) for row in program.bound_in_dataflow}
 
     def take(self, row: int, held: Bindings) -> tuple[str, int] | None:
-        """Take a match, or say why it is left."""
+        """Take a match, or return the reason why it is skipped."""
         if row not in self.of or self.program.rows[row].kind != "call":
             return "not-in-dataflow", row
         all_held = {held[id][0] for id in self.taking if id in held}
@@ -166,7 +166,7 @@ def _chains(program: RelaxProgram, matcher: Matcher) -> list[Attempt]:
 
 
 def _first_matches(program: RelaxProgram) -> dict[int, int]:
-    """Dataflow block -> the row of the last value of the match that TVM gives for it."""
+    """Return dataflow block -> the row of the last value of the match that TVM returns for it."""
     paired = program.paired
     assert paired is not None
     found: dict[int, int] = {}
@@ -182,7 +182,7 @@ def _first_matches(program: RelaxProgram) -> dict[int, int]:
 
 
 def _joined(pattern: Pattern, objects: tuple[Any, ...], id: int) -> Any:
-    """The chain as TVM's object, which tells the context of the constraints by being made."""
+    """Return the chain as TVM's object; making it registers the constraints in the context."""
     node = pattern.nodes[id]
     if node.kind != "used_by":
         return objects[id]

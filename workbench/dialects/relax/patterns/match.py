@@ -18,7 +18,7 @@ from workbench.graph.model import Graph
 
 @dataclass(frozen=True)
 class RelaxMatcher:
-    """Matches with TVM's matcher; `dominates`, which Relax's language does not have, on the graph."""
+    """Matches with TVM's matcher; `dominates`, which Relax's language does not have, is matched on the graph."""
 
     graph: Graph
     programs: Sequence[RelaxProgram]
@@ -33,7 +33,7 @@ class RelaxMatcher:
 
 
 def matcher(workload: Workload) -> RelaxMatcher:
-    """Return a matcher that asks TVM, for every function of the workload's module."""
+    """Return a matcher that uses TVM's, for every function of the workload's module."""
     return RelaxMatcher(workload.graph, programs(workload.module, workload.name))
 
 

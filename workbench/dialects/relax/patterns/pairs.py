@@ -1,4 +1,4 @@
-"""Relax's DPL patterns and our Patterns, each from the other."""
+"""Conversion between Relax's DPL patterns and our Patterns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Paired:
 
     pattern: Pattern
     objects: tuple[Any, ...]
-    "in the order of pattern.nodes; None for `used_by` and `dominates`, which are no patterns of TVM's"
+    "in the order of pattern.nodes; None for `used_by` and `dominates`, which are not patterns of TVM's"
 
     @property
     def root(self) -> Any:
@@ -35,22 +35,22 @@ class Paired:
 
     @property
     def chained(self) -> bool:
-        """Whether it is a chain of `used_by`, which TVM matches in a PatternContext."""
+        """Return whether it is a chain of `used_by`, which TVM matches in a PatternContext."""
         return self.pattern.nodes[self.pattern.root].kind == "used_by"
 
     @property
     def ours(self) -> bool:
-        """Whether it says `dominates`, which Relax's language lacks: only we can match it."""
+        """Return whether it uses `dominates`, which Relax's language lacks: only our matcher supports it."""
         return any(node.kind == "dominates" for node in self.pattern.nodes)
 
 
 def paired(pattern: Any) -> Paired:
-    """A pattern of any form that people have: one of tvm.relax.dpl, its text, or a Pattern.
+    """Return a pattern of any form, paired: one of tvm.relax.dpl, its text, or a Pattern.
 
     Raises
     ------
     PatternError
-        It is none of these, or TVM rejects it, or its TVM object does not tell what it asks for.
+        It is none of these, or TVM rejects it, or its TVM object does not expose its conditions.
     UnknownName
         It names an operator that TVM does not have.
     """
@@ -169,7 +169,7 @@ def _taken_apart(pattern: Any) -> Apart:
 
 
 def _read_call(p: Any) -> Apart:
-    # TVM does not give the flag that lets more arguments follow, but prints it
+    # TVM does not expose the flag for additional arguments, but prints it
     rest, named = str(p).endswith("...)"), list(p.args)
     return [p.op, *named], "call", {"any": rest and not named, **({"rest": True} if rest and named else {})}
 
@@ -186,13 +186,13 @@ def _read_expr(p: Any) -> Apart:
 
 
 def _printed(p: Any) -> str:
-    """What stands between the parentheses of a pattern whose field Python cannot read."""
+    """Return the text in the parentheses of a pattern whose field Python cannot read."""
     found = re.fullmatch(r"\w+\((.*)\)", str(p))
     return found[1] if found else ""
 
 
 def _name(p: Any) -> str:
-    """A pattern says `name` in versions of TVM in which a variable says `name_hint`."""
+    """Return the name in a pattern, which is `name` in versions of TVM where that of a variable is `name_hint`."""
     return str(p.name if hasattr(p, "name") else p.name_hint)
 
 

@@ -1,4 +1,4 @@
-"""A Relax module's expressions as Programs: a variable is the value that it is bound to, as TVM's matcher has it."""
+"""A Relax module's expressions as Programs: a variable is its bound value, as for TVM's matcher."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAMED = ("op", "global", "extern", "variable")
 
 
 def programs(module: tvm.IRModule, name: str) -> list[RelaxProgram]:
-    """One for each Relax function of the module, the entry first."""
+    """Return one program for each Relax function of the module, the entry first."""
     shown: dict[int, list[int]] = {}
     graph = build_graph(module, name, shown=shown)
     functions = {v.name_hint: f for v, f in module.functions_items() if isinstance(f, relax.Function)}
@@ -33,20 +33,20 @@ def programs(module: tvm.IRModule, name: str) -> list[RelaxProgram]:
 
 
 class RelaxProgram(Program):
-    """Expressions of a Relax function; what a sub-pattern asks of one is asked of TVM."""
+    """Expressions of a Relax function; TVM checks the conditions of a sub-pattern on one of them."""
 
     expressions: tuple[Any, ...]
     function: relax.Function
     values: Any
-    "variable -> what it is bound to, as TVM wants it"
+    "variable -> its bound value, in TVM's form"
     row_of: dict[int, int]
     "identity of an expression or variable -> its row"
     paired: Paired | None = None
-    "the pattern that is being matched"
+    "the pattern being matched"
 
     @classmethod
     def of(cls, function: relax.Function, shown: dict[int, list[int]], graph: Graph, name: str) -> RelaxProgram:
-        """The program of everything that a function is made of."""
+        """Return the program of all expressions of a function."""
         values = relax.analysis.get_var2val(function)
         bound = {identity(variable): value for variable, value in values.items()}
         order, row_of = _expressions(function, bound)
@@ -60,12 +60,12 @@ class RelaxProgram(Program):
 
     @cached_property
     def blocks(self) -> tuple[Any, ...]:
-        """The dataflow blocks of the function's own body."""
+        """Return the dataflow blocks of the function's own body."""
         return tuple(block for block in self.function.body.blocks if isinstance(block, relax.DataflowBlock))
 
     @cached_property
     def bound_in_dataflow(self) -> dict[int, int]:
-        """Rows that a binding of a dataflow block holds, with the block."""
+        """Return the rows that a binding of a dataflow block holds, with the block."""
         return {
             self.row_of[identity(binding.value)]: place
             for place, block in enumerate(self.blocks)
@@ -75,7 +75,7 @@ class RelaxProgram(Program):
 
     @cached_property
     def _uses(self) -> dict[int, set[int]]:
-        """Row -> the variables of dataflow blocks whose values name its variable."""
+        """Return row -> the variables of dataflow blocks whose values use its variable."""
         found: dict[int, set[int]] = defaultdict(set)
         for block in self.blocks:
             for binding in block.bindings:
@@ -121,7 +121,7 @@ class RelaxProgram(Program):
 
 
 def _alone(theirs: Any, kind: str) -> Any:
-    """What a pattern asks for beside what its inner pattern asks for."""
+    """Return a pattern's own condition, without that of its inner pattern."""
     from tvm.relax import dpl
 
     if kind == "attr":
@@ -135,7 +135,7 @@ def _alone(theirs: Any, kind: str) -> Any:
 
 
 def _expressions(function: relax.Function, bound: dict[int, Any]) -> tuple[list[Any], dict[int, int]]:
-    """Every expression after what it is made of, and the row of each of them and of each variable."""
+    """Return every expression after its operands, and the row of each of them and of each variable."""
     order: list[Any] = []
     row_of: dict[int, int] = {}
     stack: list[tuple[Any, bool]] = [(function, False)]
@@ -169,7 +169,7 @@ def _visited(expr: Any) -> list[Any]:
 
 
 def _parts(expr: Any) -> list[Any]:
-    """What a pattern for this kind of expression has patterns for."""
+    """Return the parts of an expression that a pattern of its kind has sub-patterns for."""
     sort = sort_of(expr)
     if sort == "call":
         return [expr.op, *expr.args]
@@ -196,7 +196,7 @@ def _row(expr: Any, row_of: dict[int, int]) -> Row:
 
 
 def _variables(expr: Any) -> list[Any]:
-    """The variables that an expression names, in the order in which they are written."""
+    """Return the variables that an expression uses, in the order in which they are written."""
     found: list[Any] = []
     stack = [expr]
     while stack:

@@ -1,1 +1,1 @@
-"""Checks Relax text: TVM's parser evaluates expressions, so it gets text made from a tree that was accepted here."""
+"""Checks of Relax text: TVM's parser evaluates expressions, so it gets only text of a tree that was accepted here."""

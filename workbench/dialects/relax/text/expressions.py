@@ -31,9 +31,9 @@ _KEYED = {
     "attrs_type_key": re.compile(r"ir\.DictAttrs|relax\.attrs\.\w+"),
     "derive_func": re.compile(r"tvm\.relax\.(struct_info|type)\.infer_\w+"),
 }
-"arguments that name something TVM looks up and uses while it reads"
+"arguments with a name that TVM looks up and uses while it reads"
 _BUFFER = frozenset({"access_ptr", "data", "elem_offset", "strides", "vload", "vstore"})
-"what may be asked of a value: the fields of a buffer that TVM prints"
+"attributes that a text may read: the fields of a buffer that TVM prints"
 _OPERATORS = (
     ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor,
 )  # fmt: skip
@@ -45,13 +45,13 @@ class Vocabulary:
     """The dotted names that a text may use."""
 
     calls: frozenset[str]
-    "what may be called"
+    "names that may be called"
     types: frozenset[str]
-    "what may also be used as it is, where a type is written"
+    "names that may also be used without a call, where a type is written"
 
 
 class Values:
-    """Checks what stands in a statement, given the names that have a value there."""
+    """Checks the expressions in a statement, given the names that have a value there."""
 
     def __init__(self, words: Vocabulary, modules: frozenset[str], members: frozenset[str], metadata: bool) -> None:
         self.words, self.modules, self.members, self.metadata = words, modules, members, metadata
@@ -69,7 +69,7 @@ class Values:
 
     @contextmanager
     def scope(self, names: Iterable[str], called: frozenset[str]) -> Iterator[None]:
-        """Have some names more, and only the others in reach of a call, until the end of a `with`."""
+        """Add names, and make only those of `called` callable, until the end of a `with`."""
         before = self.bound, self.callable
         self.bound, self.callable = self.bound | frozenset(names), called
         yield
@@ -80,7 +80,7 @@ class Values:
         self.callable |= {name} - PYTHON
 
     def reserved(self, name: str) -> bool:
-        """Return whether a name means something to TVM's parser or to this check, so that a text may not give it a value."""
+        """Return whether a name has a meaning for TVM's parser or for this check, so that a text may not give it a value."""
         return name in RESERVED or name in self.modules or is_hidden(name)
 
     # --- types ------------------------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ class Values:
     # --- expressions ------------------------------------------------------------------------------------------------
 
     def value(self, node: ast.expr) -> None:
-        """Check what may be given a name, returned or computed with."""
+        """Check an expression that may be given a name, returned or computed with."""
         check = _VALUES.get(type(node))
         if check is None:
             raise Refused(node, kind(node))
@@ -132,7 +132,7 @@ class Values:
         self.index(node.slice)
 
     def is_constant(self, node: ast.Subscript) -> bool:
-        """Return whether it is an entry of the metadata: `metadata["kind"][0]`."""
+        """Return whether a node is an entry of the metadata: `metadata["kind"][0]`."""
         inner = node.value
         return (
             self.metadata
@@ -224,7 +224,7 @@ class Values:
             raise Refused(node.value, f"{node.arg}={shown(node.value)}")
 
     def argument(self, node: ast.expr) -> None:
-        """Check what may be an argument: a value, a type, a string, None, or a list or dictionary of such."""
+        """Check an argument: a value, a type, a string, None, or a list or dictionary of such."""
         if isinstance(node, (ast.List, ast.Tuple)):
             for element in node.elts:
                 # a shape with a None in it ends the process
@@ -249,7 +249,7 @@ class Values:
     # --- shapes -----------------------------------------------------------------------------------------------------
 
     def shape(self, node: ast.expr) -> ast.expr:
-        """Return a shape with its strings replaced by what was read in them."""
+        """Return a shape with its strings replaced by their parsed expressions."""
         if isinstance(node, (ast.List, ast.Tuple)):
             node.elts = [self.dimension(element) for element in node.elts]
         elif is_literal(node, str):

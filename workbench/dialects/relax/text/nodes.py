@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Literal, overload
 
 SHAPED = {"R.Tensor": ("shape",), "R.Shape": ("values",), "R.DTensor": ("shape",), "T.Buffer": ("shape",)}
-"calls whose first argument TVM evaluates where it is a string, with the argument's name"
+"calls whose first argument TVM evaluates if it is a string, with the argument's name"
 PLAIN = re.compile(r"[\w:,.\[\] -]*")
 PYTHON = frozenset(dir(builtins))
 "names that TVM's parser finds in Python where nothing binds them"
@@ -33,7 +33,7 @@ def tree_of(text: str, mode: Literal["eval"]) -> ast.Expression: ...
 def tree_of(text: str, mode: Literal["exec", "eval"] = "exec") -> ast.AST:
     """Parse a text as Python.
 
-    Python 3.11 raises SystemError where an object that is collected in the meantime parses something in its finalizer
+    Python 3.11 raises SystemError if an object that is collected meanwhile parses something in its finalizer
     (cpython issue 106905); the finalizer has run by then, so the text is parsed again.
     """
     for _ in range(10):
@@ -54,7 +54,7 @@ def declared_dimension(statement: ast.stmt) -> str | None:
 
 
 def is_hidden(name: str) -> bool:
-    """Return whether a name may mean something to TVM's parser, which prints `__1`, or is a keyword in letters of another kind."""
+    """Return whether a name may be special for TVM's parser: a keyword in any kind of letters, or `__` and no number."""
     return keyword.iskeyword(name) or (name.startswith("__") and not name[2:].isdecimal())
 
 
@@ -109,7 +109,7 @@ def is_plain(node: ast.expr) -> bool:
 
 
 def has_elements(node: ast.expr) -> bool:
-    """Return whether a node is a tuple of Python's, or a call that gives a list."""
+    """Return whether a node is a Python tuple, or a call that returns a list."""
     return isinstance(node, ast.Tuple) or called(node) == "T.axis.remap"
 
 
@@ -123,7 +123,7 @@ def leaves(node: ast.expr | None) -> Iterator[ast.expr]:
 
 
 def without_docstrings(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Return the statements that are not just a string; `pass` if there are none."""
+    """Return the statements without those that are only a string; `pass` if none is left."""
     kept = [s for s in body if not (isinstance(s, ast.Expr) and is_literal(s.value, str))]
     return kept or [ast.copy_location(ast.Pass(), body[0])]
 
@@ -171,7 +171,7 @@ def parsed_string(node: ast.expr) -> ast.expr:
 
 
 def refuse_code(node: ast.Call) -> None:
-    """Refuse a string in a type that would do something if TVM evaluated it: older versions evaluate more arguments."""
+    """Refuse a string in a type that would run code if TVM evaluated it: older versions evaluate more arguments."""
     shapes = SHAPED.get(called(node) or "", ())
     for argument in (*node.args[1:], *(each.value for each in node.keywords if each.arg not in shapes)):
         for inside in ast.walk(argument):

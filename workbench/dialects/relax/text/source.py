@@ -1,7 +1,7 @@
-"""TVMScript in a text or a .py file: what of it is the program, and the text of that program for TVM's parser.
+"""TVMScript in a text or a .py file: the part that is the program, and the text of that program for TVM's parser.
 
-A graph is data, and TVM's parser evaluates what it reads. So it gets no part of the text itself, but the text made from
-the tree that `grammar.py` accepted. Python around the program (imports, prints, a `main`) is left out, never run.
+A graph is data, and TVM's parser evaluates its input. So it never gets the text itself, but text made from the tree
+that `grammar.py` accepted. Python around the program (imports, prints, a `main`) is left out, never run.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class Source:
     """The part of a text that is TVMScript."""
 
     program: str
-    "a text made from the tree that was accepted, for TVM's parser"
+    "text made from the accepted tree, for TVM's parser"
     metadata: str | None
     "the JSON with the values of constants, if the text has one"
     left_out: int
-    "how many statements were left out, imports and comments not counted"
+    "number of statements left out, except imports and comments"
     tree: ast.Module
     "the accepted tree, with the lines of the original text"
 
@@ -43,9 +43,9 @@ def find_program(text: str, words: Vocabulary) -> Source:
     Raises
     ------
     LoadError
-        The text is not Python's grammar, holds no TVMScript or more than one, or holds something that TVM never prints.
+        The text is not valid Python, holds no TVMScript module or several, or holds something that TVM never prints.
     """
-    # Python ends a line at these and at nothing else, and a ParseError counts the same lines
+    # Python ends a line only at these, and a ParseError counts the same lines
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     body = _parsed(text).body
     program = _only_program(body)
@@ -65,7 +65,7 @@ def find_program(text: str, words: Vocabulary) -> Source:
 
 
 def _text_of(tree: ast.Module) -> str:
-    """Return the text of a tree; a text that Python reads as another tree is not handed on."""
+    """Return the text of a tree; raises if Python reads the text as another tree."""
     made = ast.unparse(tree)
     try:
         same = ast.dump(tree_of(made)) == ast.dump(tree)

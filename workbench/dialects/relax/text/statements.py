@@ -2,8 +2,8 @@
 
 TVM's parser hands the expressions of a text, and the strings in its shapes, to Python's `eval`. So each kind of node is
 accepted here only in the places where TVM prints it, each name only if the vocabulary or the text itself has it, and
-everything else is refused. Shape strings are replaced by what was read in them, docstrings are left out: the tree that
-is left holds nothing that was not looked at.
+everything else is refused. Shape strings are replaced by their parsed expressions, docstrings are left out: every node
+of the resulting tree was checked.
 """
 
 from __future__ import annotations
@@ -88,12 +88,12 @@ class Grammar(Values):
         self.statements: tuple[type[ast.stmt], ...] = ()
 
     def check(self) -> None:
-        """Look at everything in the program.
+        """Check everything in the program.
 
         Raises
         ------
         Refused
-            Something in it is not what TVM prints.
+            Something in it is never printed by TVM.
         """
         if isinstance(self.program, ast.ClassDef):
             self.module(self.program)
@@ -178,7 +178,7 @@ class Grammar(Values):
             self.target(target)
 
     def one_value(self, target: ast.expr, value: ast.expr) -> None:
-        """Refuse a name for several values in a kernel: TVM's parser keeps Python's own list or tuple under it."""
+        """Refuse a name for several values in a kernel: TVM's parser would bind it to a Python list or tuple."""
         if self.statements is _RELAX_STATEMENTS or _declares_each(target, value):
             return
         inner = value
@@ -189,7 +189,7 @@ class Grammar(Values):
             raise Refused(value, f"several values, {shown(value)}, for {shown(target)}")
 
     def is_alias(self, node: ast.Assign) -> bool:
-        """Return whether this is `cls = Module`, with which a function begins that calls others."""
+        """Return whether this is `cls = Module`, the first statement of a function that calls others."""
         return (
             bool(self.modules)
             and [dotted(target) for target in node.targets] == ["cls"]

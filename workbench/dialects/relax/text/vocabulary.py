@@ -1,8 +1,8 @@
-"""The names that TVM's printer writes into Relax text, and what each of them means to TVM's parser.
+"""The names that TVM's printer writes into Relax text, and the meaning of each for TVM's parser.
 
-The operators come from TVM's registry, everything else is listed here. Each name is looked up once, in TVM's own modules;
-a text is only ever compared with the resulting table. A name belongs here if calling it builds a node and does nothing
-else: it reads no file, starts nothing, evaluates no text and registers nothing.
+The operators come from TVM's registry, everything else is listed here. Each name is looked up once, in TVM's own
+modules; a text is only ever compared with the resulting table. A name belongs here if calling it only builds a node: it
+reads no file, starts no process, evaluates no text and registers nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TIR = """
 """
 _SCALAR = re.compile(r"(bool|(u?int|float|bfloat)\d+(_e\d\w*|x\d+)?(x\d+)?)")
 _RUN_PYTHON = frozenset({"R.call_py_func"})
-"operators of the registry that call a function of Python when they run"
+"operators of the registry that call a Python function when they run"
 
 
 @cache
@@ -49,7 +49,7 @@ def vocabulary() -> Vocabulary:
 def environment() -> dict[str, Any]:
     """Return everything that TVM's parser may look up: the table, and nothing of Python.
 
-    TVM's parser looks for a name that nothing binds among Python's builtins, so that each of them is bound here, to None.
+    TVM's parser looks for unbound names among Python's builtins, so each builtin is bound here to None.
     """
     nothing: dict[str, Any] = dict.fromkeys(dir(builtins))
     spaces = {space: _namespace(space) for space in "IRT"}

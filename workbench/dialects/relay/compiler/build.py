@@ -34,12 +34,12 @@ _SMALL_INTEGERS = {"int8", "uint8"}
 
 
 def llvm_host_cpu() -> str:
-    """What this TVM's LLVM takes the host's CPU for."""
+    """Return the name of the host's CPU that this TVM's LLVM finds."""
     return str(tvm.target.codegen.llvm_get_system_cpu())
 
 
 def cuda_compute() -> str:
-    """The compute capability of the first GPU, `9.0`; empty where TVM sees none."""
+    """Return the compute capability of the first GPU, `9.0`; empty if TVM finds none."""
     device = tvm.cuda(0)
     return str(device.compute_version) if device.exist else ""
 
@@ -47,17 +47,17 @@ def cuda_compute() -> str:
 def optimized(
     workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
 ) -> tvm.IRModule:
-    """The module after the graph-level part of relay.build."""
+    """Return the module after the graph-level part of relay.build."""
     with scheduled(config, "relay", empty=True), pass_context(config, instruments):
         module = optimize(workload, make_target(target))
     return relay.transform.InferType()(module)
 
 
 def unoptimized(workload: Workload, target: str) -> tuple[Workload, str]:
-    """What opt level 0 can compile in the place of a workload, and for which target, to have the values it should give.
+    """Return a workload and a target that opt level 0 can compile, for the expected values of the outputs.
 
-    There are no kernels for `qnn` operators there, so they are written by others, as TVM defines them; and those for a CPU
-    with instructions for int8 count on Legalize to have made their shapes fit, so it is taken for one without.
+    Opt level 0 has no kernels for `qnn` operators, so they are replaced by others, as TVM defines them. The kernels for
+    a CPU with int8 instructions rely on Legalize for their shapes, so the target is a CPU without.
     """
     refuse_without_main(workload, MeasureError)
     if not _SMALL_INTEGERS & {str(dtype) for dtype in relay.analysis.all_dtypes(workload.module["main"])}:
@@ -75,7 +75,7 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], instrum
     Raises
     ------
     MeasureError
-        An input leaves a dimension open; the graph executor plans its memory before it runs.
+        An input has an open dimension; the graph executor plans its memory before it runs.
     """
     refuse_without_main(workload, MeasureError)
     _refuse_open(workload)
@@ -116,7 +116,7 @@ class RelayBuilt:
         module = self.module()
         graph = json.loads(
             self.library.get_graph_json(), strict=False
-        )  # TVM leaves control characters in names as they are
+        )  # TVM does not escape control characters in names
         return program_of_json(graph, external_functions(module), read_by_hash(module))
 
     def module(self) -> tvm.IRModule:
@@ -150,12 +150,12 @@ _ASKED = {"llvm": "ll", "asm": "s"}
 
 
 def forms(kind: str) -> tuple[str, ...]:
-    """The forms there are for a kind of target, its own first."""
+    """Return the forms of code for a kind of target, its own first."""
     return _OF_KIND.get(kind, ("tir",))
 
 
 def code(library: Any, lowered: tvm.IRModule, form: str) -> str:
-    """The generated code of the whole library in that form; of `llvm` and `asm` the host's part."""
+    """Return the generated code of the whole library in that form; for `llvm` and `asm` the host's part."""
     if form == "tir":
         return "\n\n".join(_script(name, function) for name, function in _kernels(lowered))
     if form in _ASKED:
@@ -173,12 +173,12 @@ def _kernels(lowered: tvm.IRModule) -> list[tuple[str, Any]]:
 
 
 def _script(name: str, function: Any) -> str:
-    """A function's TVMScript under the name that it is called by."""
+    """Return a function's TVMScript under the name of its calls."""
     return function.with_attr("global_symbol", name).script()
 
 
 def fingerprint(workload: Workload, target: str, config: Mapping[str, Any]) -> str:
-    """TVM's structural hash of the module after all graph-level passes, values of constants included.
+    """Return TVM's structural hash of the module after all graph-level passes, values of constants included.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Which tensors a kernel reads of a tuple that it is given: the executor hands it every field, and it may take only one."""
+"""The tensors of a tuple that a kernel reads: the executor passes it every field, and it may use only one."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from workbench.dialects.relay.printed import parts
 
 
 def tensors_read(function: relay.Function) -> tuple[bool, ...]:
-    """Whether a kernel reads each of its tensors, the fields of tuples one by one, in the order of its parameters.
+    """Return whether a kernel reads each of its tensors, tuples flattened, in the order of its parameters.
 
-    A parameter that is one tensor counts as read, and a tuple that is used as a whole with all its fields.
+    A parameter that is one tensor counts as read, and so do all fields of a tuple that is used as a whole.
     """
     tuples = [each for each in function.params if isinstance(each.checked_type, relay.TupleType)]
     taken = {at(each): set[int]() for each in tuples}
@@ -24,7 +24,7 @@ def tensors_read(function: relay.Function) -> tuple[bool, ...]:
 
 
 def read_by_hash(module: tvm.IRModule) -> dict[str, tuple[bool, ...]]:
-    """The same of each kernel in `main`, by the hash that the executor's graph has of it too."""
+    """Return the same for each kernel in `main`, by the hash that the executor's graph has for it too."""
     found: dict[str, tuple[bool, ...]] = {}
 
     def look(expr: Any) -> None:
@@ -37,7 +37,7 @@ def read_by_hash(module: tvm.IRModule) -> dict[str, tuple[bool, ...]]:
 
 
 def has(function: Any, name: str) -> bool:
-    """Whether a function has an attribute."""
+    """Return whether a function has an attribute."""
     attrs = getattr(function, "attrs", None)
     return attrs is not None and name in tuple(attrs.keys())
 
@@ -47,12 +47,12 @@ def _attribute(function: Any, name: str) -> str:
 
 
 def foreign(function: Any) -> bool:
-    """Whether another compiler makes its code: what that reads is its own affair."""
+    """Return whether another compiler makes its code; the tensors that such code reads are unknown."""
     return has(function, "Compiler")
 
 
 def _look(expr: Any, taken: dict[int, set[int]]) -> None:
-    """Note which fields an expression takes of the tuples among the parameters."""
+    """Record the fields that an expression takes of the tuples among the parameters."""
     if isinstance(expr, relay.TupleGetItem):
         taken.get(at(expr.tuple_value), set()).add(expr.index)
     elif not isinstance(expr, _LEAVES):
@@ -62,14 +62,14 @@ def _look(expr: Any, taken: dict[int, set[int]]) -> None:
 
 
 def _kept(type: Any, taken: set[int] | None) -> list[bool]:
-    """Of each tensor of a parameter, whether it is read: all of them, or those in the fields that are taken."""
+    """Return for each tensor of a parameter whether it is read: all of them, or those in the fields that are taken."""
     if taken is None:
         return [True] * _width(type)
     return [place in taken for place, field in enumerate(type.fields) for _ in range(_width(field))]
 
 
 def _width(type: Any) -> int:
-    """How many tensors there are in a type."""
+    """Return the number of tensors in a type."""
     if isinstance(type, relay.TupleType):
         return sum(map(_width, type.fields))
     return int(isinstance(type, relay.TensorType))

@@ -1,4 +1,4 @@
-"""The calls of a Relay build: read from the graph executor's own JSON, or, before anything is built, from the fused module."""
+"""The calls of a Relay build, read from the graph executor's JSON, or before a build from the fused module."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from workbench.dialects.relay.shortcuts import quickly_optimized
 from workbench.errors import MeasureError
 
 _RESHAPE_ONLY = "relay.reshape_only"
-"the attribute that FuseOps gives a function that only reshapes: the executor passes the same memory on"
+"the attribute that FuseOps gives a function that only reshapes: the executor reuses the same memory"
 _KINDS = {"__nop": "noop", "__copy": "copy"}
 
 Values = list[tuple[int, Tensor]]
-"what an expression gives, tuples opened: the call that makes each tensor, and its type"
+"the tensors of an expression, tuples flattened: the call that makes each, and its type"
 
 
 def count(workload: Workload, target: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """What `wb.count` says, from the graph-level passes alone."""
+    """Return the counts of `wb.count`, from the graph-level passes alone."""
     refuse_without_main(workload, MeasureError)
     return program_of_module(quickly_optimized(workload, target, config), target).counts()
 
 
 @tvm.ir.instrument.pass_instrument
 class Watch:
-    """Keeps what a build decides on its way: the module that is lowered, its kernels, and their host parts."""
+    """Keeps modules between the passes of a build: the lowered module, its kernels, and their host parts."""
 
     def __init__(self) -> None:
         self.fused: tvm.IRModule | None = None
@@ -42,7 +42,7 @@ class Watch:
         self.lowered: tvm.IRModule | None = None
         "kernels in TIR"
         self.split: list[tvm.IRModule] = []
-        "host parts and device kernels apart"
+        "modules with host parts and device kernels split"
 
     def run_before_pass(self, module: tvm.IRModule, info: Any) -> None:
         if info.name == "LowerTE":
@@ -58,14 +58,14 @@ class Watch:
 def program_of_json(
     graph: Mapping[str, Any], external: Sequence[str] = (), read: Mapping[str, Sequence[bool]] | None = None
 ) -> Program:
-    """The calls of the executor's graph JSON.
+    """Return the calls of the executor's graph JSON.
 
     Parameters
     ----------
     external
         Names of the functions that another compiler made.
     read
-        Hash of a kernel -> whether it reads each of the tensors that it is given. One that is not there reads all.
+        Hash of a kernel -> whether it reads each of its tensors. A kernel without an entry reads all.
     """
     shapes, types = graph["attrs"]["shape"][1], graph["attrs"]["dltype"][1]
     first = graph["node_row_ptr"]
@@ -98,12 +98,12 @@ def program_of_json(
 
 
 def program_of_module(module: tvm.IRModule, target: str = "llvm") -> Program:
-    """The calls that the graph executor will make of a fused module; functions are named by what they compute."""
+    """Return the calls that the graph executor will make of a fused module; functions are named by their operators."""
     return _Walk(_typed(module), "hexagon" in target).program()
 
 
 def external_functions(module: tvm.IRModule) -> list[str]:
-    """Names of the functions that another compiler makes: in a module that is fused, whatever `main` calls by name."""
+    """Return the functions that another compiler makes: in a fused module, all that `main` calls by name."""
     found: set[str] = set()
 
     def look(expr: Any) -> None:
@@ -124,14 +124,14 @@ class _Walk:
     def __init__(self, module: tvm.IRModule, has_qnn: bool) -> None:
         self.module = module
         self.has_qnn = has_qnn
-        "whether the target has kernels of `qnn` operators: Hexagon's alone has"
+        "whether the target has kernels of `qnn` operators: only Hexagon has"
         self.calls: list[Call] = []
         self.known: dict[int, Values] = {}
-        "by place in memory"
+        "by address"
         self.kernels: dict[int, list[tuple[Any, str]]] = {}
         "structural hash -> the functions that have it, and their names"
         self.failing: list[str] = []
-        "the reasons why the graph executor does not run it"
+        "the reasons why the graph executor cannot run it"
 
     def program(self) -> Program:
         body = self.module["main"].body
@@ -153,7 +153,7 @@ class _Walk:
         return Program(tuple(self.calls), tuple(self.known[at(body)]), next(iter(self.failing), ""))
 
     def parts(self, expr: Any) -> Iterator[Any]:
-        """What is to be visited before an expression."""
+        """Yield the parts to visit before an expression."""
         if isinstance(expr, relay.Call):
             yield from expr.args
         elif isinstance(expr, relay.Tuple):
@@ -195,7 +195,7 @@ class _Walk:
         return [(len(self.calls) - 1, tensor) for tensor in made]
 
     def callee(self, op: Any) -> tuple[str, str]:
-        """The compiled function's name and the kind of a call of `op`."""
+        """Return the compiled function's name and the kind of a call of `op`."""
         if _is(op, "device_copy") or _copies(op):
             return "__copy", "copy"
         if isinstance(op, tvm.ir.GlobalVar):
@@ -211,7 +211,7 @@ class _Walk:
         return self.kernel(op), "kernel"
 
     def check_global(self, variable: Any) -> None:
-        """Note why the call of a function of the module cannot be built: relay.build makes no code for the function."""
+        """Record why a call of a function of the module cannot be built: relay.build makes no code for the function."""
         function = self.module[variable]
         if foreign(function):
             self.check_compiler(function)
@@ -219,13 +219,13 @@ class _Walk:
             self.failing.append(f"`main` calls @{variable.name_hint}, which relay.build does not inline")
 
     def check_compiler(self, function: Any) -> None:
-        """Note a compiler that this TVM was built without."""
+        """Record a compiler that this TVM was built without."""
         name = str(function.attrs["Compiler"])
         if tvm.get_global_func(f"relay.ext.{name}", allow_missing=True) is None and not _lowers(name):
             self.failing.append(f"this TVM has no code generation for the compiler {name}, so no build of it runs")
 
     def check_operators(self, function: Any) -> None:
-        """Note operators that relay.build has no kernels of."""
+        """Record operators that relay.build has no kernels for."""
 
         def look(expr: Any) -> None:
             name = expr.op.name if isinstance(expr, relay.Call) and isinstance(expr.op, tvm.ir.Op) else ""
@@ -239,7 +239,7 @@ class _Walk:
         relay.analysis.post_order_visit(function, look)
 
     def kernel(self, function: Any) -> str:
-        """One name for all functions that compute the same: the compiler lowers those once."""
+        """Return one name for all functions that compute the same: the compiler lowers those once."""
         alike = self.kernels.setdefault(tvm.ir.structural_hash(function), [])
         for other, name in alike:
             if tvm.ir.structural_equal(other, function):
@@ -262,12 +262,12 @@ def _is(op: Any, name: str) -> bool:
 
 
 def _copies(op: Any) -> bool:
-    """Whether a function does nothing but copy: FuseOps puts `device_copy` into one of its own."""
+    """Return whether a function does nothing but copy: FuseOps puts `device_copy` into one of its own."""
     return isinstance(op, relay.Function) and isinstance(op.body, relay.Call) and _is(op.body.op, "device_copy")
 
 
 def _typed(module: tvm.IRModule) -> tvm.IRModule:
-    """The module with types: the last passes may have left what they made without."""
+    """Return the module with types: the last passes may leave new expressions untyped."""
     try:
         _ = module["main"].body.checked_type
     except ValueError:
@@ -284,5 +284,5 @@ def _tensors(type: Any) -> Iterator[Tensor]:
 
 
 def _dtype(name: str) -> str:
-    """The executor's graph calls a truth value an integer of one bit."""
+    """Return a type's name; in the executor's graph a bool is an integer of one bit."""
     return "bool" if name == "uint1" else name

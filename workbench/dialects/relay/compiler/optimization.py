@@ -1,4 +1,4 @@
-"""relay.optimize, which writes the parameters into the very module that it is given: a copy, so that the workload stays as it was."""
+"""relay.optimize on a copy of the module, because it writes the parameters into its argument."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from workbench.errors import MeasureError
 
 
 def copy(module: tvm.IRModule) -> tvm.IRModule:
-    """A module with the same functions, which may be changed apart."""
+    """Return a module with the same functions, which can be changed independently."""
     return tvm.IRModule(module.functions, module.type_definitions, module.attrs)
 
 
 def optimize(workload: Workload, target: Any) -> tvm.IRModule:
-    """The module after the graph-level part of relay.build, in the PassContext at hand."""
+    """Return the module after the graph-level part of relay.build, in the current PassContext."""
     with devices_in_words():
         module, _ = relay.optimize(copy(workload.module), target=target, params=workload.params)
     return module
@@ -28,7 +28,7 @@ def optimize(workload: Workload, target: Any) -> tvm.IRModule:
 
 @contextmanager
 def devices_in_words() -> Iterator[None]:
-    """Raise a MeasureError where TVM refuses the devices of a module: its own error ends with types or a list."""
+    """Raise a MeasureError if TVM refuses the devices of a module: its own error ends with types or a list."""
     try:
         yield
     except tvm.TVMError as error:

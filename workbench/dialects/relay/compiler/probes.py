@@ -1,7 +1,7 @@
 """A Relay module whose outputs are the values of its nodes.
 
-The printed text is the one place where a node of the graph and an expression of the module meet: `Node.line` is the line
-that binds it. So the text is read back with another result.
+Only the printed text connects a node of the graph with an expression of the module: `Node.line` is the line that binds
+it. So the text is read back with another result.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ MOST_BYTES = 64_000_000
 
 
 def probed(workload: Workload) -> tuple[Workload, list[int]]:
-    """The workload with another module, and the id of the node that each of its outputs is.
+    """Return the workload with another module, and the id of the node of each output.
 
-    Nodes are the operators of `main` that stand in no kernel and under no `let` or `if`.
+    Nodes are the operators of `main` outside of kernels, `let` and `if`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Running a Relay library on a device: the graph executor filled with random inputs, timed whole and call by call."""
+"""Running a Relay library on a device: the graph executor with random inputs, timed as a whole and per call."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ METHOD = "each call by itself on the inputs of a real run (debug executor), repe
 def timed_calls(
     graph: Mapping[str, Any], debug: Any, compiled: Any, device: Any, budget: float
 ) -> Iterator[KernelTime]:
-    """What each call of a run takes, in execution order.
+    """Yield the time of each call of a run, in execution order.
 
     Parameters
     ----------
     graph
-        The executor's graph JSON, read.
+        The executor's graph JSON, parsed.
     debug
         The module of TVM's debug executor, its inputs set.
     compiled
@@ -40,13 +40,13 @@ def timed_calls(
     """
     calls = sum(node["op"] == "tvm_op" for node in graph["nodes"])
     for function, arguments in _calls(graph, debug):
-        # a reshape that needs no copy is a call of nothing
+        # a reshape without a copy has no function
         seconds = [0.0] if function == "__nop" else evaluated(compiled, function, arguments, device, budget / calls)
         yield KernelTime(function, seconds)
 
 
 def _calls(graph: Mapping[str, Any], debug: Any) -> Iterator[tuple[str, list[Any]]]:
-    """Run node after node: the function of each call, and the tensors that it reads and writes."""
+    """Run node after node; yield the function of each call, and the tensors that it reads and writes."""
     held: dict[tuple[int, int], Any] = {}
     readers = Counter((source, output) for node in graph["nodes"] for source, output, _ in node["inputs"])
     for place, node in enumerate(graph["nodes"]):
@@ -58,14 +58,14 @@ def _calls(graph: Mapping[str, Any], debug: Any) -> Iterator[tuple[str, list[Any
             yield node["attrs"]["func_name"], [held[entry] for entry in (*inputs, *outputs)]
         for entry in inputs:
             readers[entry] -= 1
-        # tensors that nobody reads any more need no memory
+        # tensors without remaining readers need no memory
         for entry in {*inputs, *outputs}:
             if readers[entry] <= 0:
                 del held[entry]
 
 
 def device_of(target: str) -> Any:
-    """The device of this machine that code for a target runs on.
+    """Return the device of this machine that runs code for a target.
 
     Raises
     ------
@@ -85,9 +85,9 @@ class Running:
     Parameters
     ----------
     library
-        What relay.build made, or the same loaded from a file, here or in an RPC session.
+        The result of relay.build, or the same loaded from a file, here or in an RPC session.
     device
-        Where it runs: this machine's or an RPC session's.
+        A device of this machine or of an RPC session.
     """
 
     method = "graph executor, time_evaluator"
@@ -103,7 +103,7 @@ class Running:
 
     @property
     def compiled(self) -> Any:
-        """The module with the compiled functions: of a library that was just built, or of one loaded from a file."""
+        """Return the module with the compiled functions, of a library just built or loaded from a file."""
         return self.library.get_lib() if hasattr(self.library, "get_lib") else self.library.imported_modules[0]
 
     def run(self, number: int) -> float:
@@ -123,7 +123,7 @@ class Running:
 
 
 def random_inputs(workload: Workload, seed: int) -> dict[str, np.ndarray]:
-    """Seeded values for every parameter of `main` that has no array (dialects/inputs.py)."""
+    """Return seeded values for every parameter of `main` that has no array (dialects/inputs.py)."""
     found = {}
     for variable in workload.module["main"].params:
         name, type = variable.name_hint, variable.checked_type

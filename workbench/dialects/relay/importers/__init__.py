@@ -1,7 +1,7 @@
-"""Models from elsewhere, to Relay.
+"""Importers of other frameworks' models to Relay.
 
-TVM folds constants while it converts, which builds code, and for that it looks for tuned schedules on the network, with
-retries, unless it is told not to.
+TVM folds constants while it converts, which builds code; for that it looks for tuned schedules on the network, with
+retries, unless that is disabled.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Folds constants while a converter of TVM runs: each expression is visited once, and shapes are computed in Python.
 
-TVM's `fold_constant` visits an expression down to the inputs for each operator that is converted, so its time grows with the square of the
-depth; and it compiles a kernel for each addition of two dimensions: 20 of 21 s for a transformer of three layers.
+For each converted operator, TVM's `fold_constant` visits the expression down to the inputs, so its time grows with the
+square of the depth; and it compiles a kernel for each addition of two dimensions: 20 of 21 s for a transformer of three
+layers.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tvm import relay
 from tvm.relay.expr import CallWithFields, TupleGetItemWithFields, TupleWithFields
 
 LARGEST = 64
-"elements; what is larger is no shape"
+"elements; a larger value is not a shape"
 
 _LEAVES = (relay.Var, relay.GlobalVar, relay.Constant, tvm.ir.Op)
 _OF_TYPES = ("shape_of", "vm.shape_of", "ndarray_size")
@@ -34,7 +35,7 @@ _BINARY: dict[str, Callable[..., np.ndarray]] = {
 
 @contextmanager
 def linear_folding(frontend: ModuleType) -> Iterator[Folding]:
-    """Have an importer of TVM's fold constants with a Folding while the block runs."""
+    """Make a TVM importer fold constants with a Folding while the block runs."""
     theirs = frontend.fold_constant
     folding = Folding(theirs)
     frontend.fold_constant = folding.fold  # type: ignore[attr-defined]
@@ -49,14 +50,14 @@ class Folding:
 
     def __init__(self, fold: Callable[..., Any]) -> None:
         self.visits = 0
-        "expressions looked at"
+        "expressions visited"
         self._by_tvm = fold
         self._folded: dict[int, Any] = {}
         self._kept: list[Any] = []
-        "every expression in `_folded`, so that no other takes the address of one"
+        "every expression in `_folded`, kept alive so that no other takes the address of one"
 
     def fold(self, expr: Any, mod: Any = None) -> Any:
-        """Return an expression with what is constant in it computed, as TVM's `fold_constant` does."""
+        """Return an expression with its constant parts computed, as TVM's `fold_constant` does."""
         if mod is not None:
             return self._by_tvm(expr, mod)
         waiting = [expr]
@@ -103,7 +104,7 @@ def _address(expr: Any) -> int:
 
 
 def _parts(expr: Any) -> list[Any]:
-    """The operands that are folded before an expression; what binds or branches is left to TVM as a whole."""
+    """Return the operands that are folded before an expression; bindings and branches are left to TVM as a whole."""
     if isinstance(expr, relay.Call) and isinstance(expr.op, tvm.ir.Op):
         return list(expr.args)
     if isinstance(expr, relay.Tuple):

@@ -27,19 +27,19 @@ from workbench.dialects.relay.importers.folding import linear_folding
 
 
 def supported(version: int) -> set[str]:
-    """The operators that this TVM converts from that opset."""
+    """Return the operators that this TVM converts from that opset."""
     table = onnx_frontend._get_convert_map(version)  # noqa: SLF001  TVM has no public list
     return {*table, *onnx_frontend._identity_list, "Constant"}  # noqa: SLF001
 
 
 def _newest() -> int:
-    """The newest opset that a converter here was written for."""
+    """Return the newest opset that a converter here was written for."""
     table = onnx_frontend._get_convert_map(1 << 16)  # noqa: SLF001
     return newest_version(getattr(converter, "__name__", "") for converter in table.values())
 
 
 def workload(model: Any, name: str, inputs: Inputs) -> Workload:
-    """A Workload of a ModelProto; weights are its parameters."""
+    """Return a Workload of a ModelProto; weights are its parameters."""
     model = visible_names(model)
     version = opset(model)
     given = shapes(inputs, input_names(model))
@@ -56,7 +56,7 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
 
 
 class _Importer(onnx_frontend.GraphProto):
-    """TVM's importer, watched: which node is being converted."""
+    """TVM's importer, which also records the node being converted."""
 
     converting: Converting
 
@@ -70,7 +70,7 @@ class _Importer(onnx_frontend.GraphProto):
 
 
 def _with_mapping(onnx: Any) -> None:
-    """Give onnx back the table that this TVM's importer reads: onnx 1.19 removed the module `onnx.mapping`."""
+    """Restore the table that this TVM's importer reads: onnx 1.19 removed the module `onnx.mapping`."""
     if "onnx.mapping" in sys.modules:
         return
     try:

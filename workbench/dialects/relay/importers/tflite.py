@@ -1,4 +1,4 @@
-"""TFLite to Relay, by TVM's converters, which say by themselves all operators that they lack."""
+"""TFLite to Relay, by TVM's converters, which report all operators that they lack by themselves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.dialects.relay.frontend import load
 
 
 def workload(model: Any, name: str, inputs: Inputs) -> Workload:
-    """A Workload of a tflite.Model."""
+    """Return a Workload of a tflite.Model."""
     from tvm.relay.frontend.tflite import from_tflite
 
     converting = Converting()

@@ -22,11 +22,11 @@ _WITHOUT_CONVERTER = (
     *("prim::Constant", "prim::GetAttr", "prim::ListConstruct", "prim::ListUnpack", "prim::TupleConstruct"),
     *("prim::TupleUnpack", "prim::RaiseException", "prim::If", "prim::Loop"),
 )
-"converted where they stand"
+"converted without an entry in TVM's table"
 
 
 def workload(model: Any, name: str, inputs: Inputs) -> Workload:
-    """A Workload of a ScriptModule, or of a module that is traced for it; its weights are the parameters."""
+    """Return a Workload of a ScriptModule, or of a module that is traced for it; its weights are the parameters."""
     torch = needed("torch", "torch", "a PyTorch model")
     kind = kind_of(model)
     if kind == "exported":
@@ -50,14 +50,14 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
 def _supported() -> set[str]:
     table = pytorch.PyTorchOpConverter(Prelude(tvm.IRModule()), "float32").convert_map
     known = {*_WITHOUT_CONVERTER, *table, *pytorch.qnn_torch.convert_map}
-    return known | {f"{name}_" for name in known}  # those that write where they read
+    return known | {f"{name}_" for name in known}  # in-place variants
 
 
 def _described(script: Any, inputs: Inputs) -> list[tuple[str, tuple[tuple[int, ...], str]]]:
-    """Name, shape and type of each input: as traced, or as the person says."""
+    """Return name, shape and type of each input: as traced, or as given by the user."""
     torch = needed("torch", "torch", "a PyTorch model")
     taken = list(script.graph.inputs())[1:]
-    # TorchScript numbers what a variable holds, `x.1`
+    # TorchScript numbers the values of a variable, `x.1`
     names = [value.debugName().partition(".")[0] for value in taken]
     given = shapes(inputs, names)
     described = []
@@ -74,7 +74,7 @@ def _described(script: Any, inputs: Inputs) -> list[tuple[str, tuple[tuple[int, 
 
 
 def _alone(module: tvm.IRModule) -> tvm.IRModule:
-    """Without the library of lists and tensor arrays that the importer adds, where `main` uses none of it."""
+    """Return the module without the importer's library of lists and tensor arrays, if `main` uses none of it."""
     uses: list[Any] = []
     relay.analysis.post_order_visit(
         module["main"],
@@ -85,7 +85,7 @@ def _alone(module: tvm.IRModule) -> tvm.IRModule:
 
 @contextmanager
 def full_paths(script: Any) -> Iterator[None]:
-    """Have TVM's importer name the operators of this script by the paths of the modules that call them."""
+    """Make TVM's importer name the operators of this script by the paths of the modules that call them."""
     paths: dict[str, deque[str]] = defaultdict(deque)
     for kind, path in operators(script):
         paths[kind].append(path)
@@ -96,8 +96,8 @@ def full_paths(script: Any) -> Iterator[None]:
         def get_node_source_name(self, node: Any) -> str:
             named = paths.get(node.kind()) if node.kind().startswith("aten::") else None
             if named:
-                named.rotate(-1)  # the whole graph is gone through more than once
-            # a script from a file has lost its paths
+                named.rotate(-1)  # the whole graph is visited more than once
+            # a script from a file has no paths
             return (named[-1] if named else "") or super().get_node_source_name(node)
 
     pytorch.PytorchScopePreservingNamer = ByModule
@@ -108,7 +108,7 @@ def full_paths(script: Any) -> Iterator[None]:
 
 
 def operators(script: Any) -> Iterator[tuple[str, str]]:
-    """Every operator and the path of the module that calls it, in order, those in branches and loops where they stand."""
+    """Yield every operator and the path of the module that calls it, in order, branches and loops included."""
     graph = script.inlined_graph  # its nodes live as long as it does
     waiting = [graph.nodes()]
     while waiting:
@@ -121,7 +121,7 @@ def operators(script: Any) -> Iterator[tuple[str, str]]:
 
 
 def path_in(scope: str) -> str:
-    """The path of a module in either form of a scope's name that PyTorch writes.
+    """Return the path of a module from either form of a scope's name that PyTorch writes.
 
     >>> path_in("__module.layers.0/__module.layers.0.query"), path_in("Net::/Layer::layers.0/torch.nn.Linear::query")
     ('layers.0.query', 'layers.0.query')

@@ -1,6 +1,6 @@
 """Our passes for Relay. Each is a TVM Pass: it runs in a Pipeline, by name or as an object, and in TVM's own Sequential.
 
-Importing this module needs TVM; `workbench.dialects.relay.passes.catalog` lists its passes beside TVM's.
+Importing this module needs TVM; `workbench.dialects.relay.passes.catalog` lists them with TVM's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Relay's passes with their options, found by looking at the running TVM."""
+"""Relay's passes with their options, found by inspecting the running TVM."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOCKED = {
     "PlanDevices": "lowering needs a device for every value",
     "Inline": "functions marked for inlining have no code generator of their own",
 }
-# What a name and literals cannot say, or what fails in this TVM whatever the module is.
+# Reasons why a pass cannot be made from its name and literals, or fails in this TVM on every module.
 _EXPRESSION = "it is a function of an expression, not a pass of a module"
 REASONS = {
     "CollagePartition": "it takes a CompilationConfig and a cost estimator, objects that only Python can give",
@@ -46,7 +46,7 @@ REASONS = {
     "ToANormalFormExpr": _EXPRESSION,
     "ToCPS": _EXPRESSION,
 }
-# Options that any module will do for, for passes that have no default.
+# Options that work on any module, for passes that have no default.
 EXAMPLES = {
     "AnnotateTarget": {"targets": ["default"]},
     "CombineParallelOps": {"op": "nn.dense"},
@@ -59,7 +59,7 @@ _MODULES = (("", relay.transform), ("qnn.", relay.qnn.transform))
 
 @lru_cache
 def catalog() -> tuple[PassInfo, ...]:
-    """Every public pass constructor of relay.transform and relay.qnn.transform, in alphabetical order."""
+    """Return every public pass constructor of relay.transform and relay.qnn.transform, in alphabetical order."""
     found = [
         _describe(prefix + name, constructor)
         for prefix, module in _MODULES
@@ -75,7 +75,7 @@ def catalog() -> tuple[PassInfo, ...]:
 
 @lru_cache
 def constructors() -> dict[str, Any]:
-    """Pass name -> the function that makes the pass."""
+    """Return pass name -> the function that makes the pass."""
     modules = dict(_MODULES)
     theirs = {
         info.name: getattr(modules["qnn." if info.name.startswith("qnn.") else ""], info.name.removeprefix("qnn."))
@@ -234,5 +234,5 @@ def rewrite(callback: Any, module: tvm.IRModule) -> tvm.IRModule:
 
 
 def is_pass(thing: Any) -> bool:
-    """Return whether a thing is one of TVM's Pass objects."""
+    """Return whether an object is one of TVM's Pass objects."""
     return isinstance(thing, tvm.transform.Pass)

@@ -1,4 +1,4 @@
-"""CombineParallelOps: what CombineParallelOpBatch promises, done safely."""
+"""CombineParallelOps: a safe version of CombineParallelOpBatch."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from workbench.errors import PipelineError
 @tvm.transform.module_pass(opt_level=0, name="CombineParallelOps")
 @dataclass(frozen=True)
 class CombineParallelOps:
-    """Make sibling calls of an operator on one input a single call of its batched form, and what follows them too.
+    """Combine sibling calls of an operator on one input, and the operators after them, into batched calls.
 
-    Second arguments are stacked on a new axis in front, the batched operator runs once, and its result is split again. The
-    element-wise operators that follow each branch alike are stacked with it. Calls that are equal altogether, such as two
-    casts of one value, become one call and nothing is stacked. Attributes are kept; branches of different shapes, types or
-    attributes stay as they are, and so do those that need each other's results.
+    Second arguments are stacked on a new axis in front, the batched operator runs once, and its result is split again.
+    The same element-wise operators that follow each branch are stacked with it. Fully equal calls, such as two casts of
+    one value, become one call and nothing is stacked. Attributes are kept. Branches of different shapes, types or
+    attributes stay as they are, and so do those that use each other's results.
     """
 
     op: str
     "the operator, `nn.dense`, `add`, `cast`, ..."
     batch_op: str = ""
-    "its batched form; may be left out, as there is one for each operator that has any"
+    "its batched form; optional, as each operator has at most one"
     min_num_branches: int = 2
     "the least number of branches worth combining"
 
     def __post_init__(self) -> None:
-        """Refuse what could not be combined rightly.
+        """Refuse operators that cannot be combined correctly.
 
         Raises
         ------
@@ -57,7 +57,7 @@ class CombineParallelOps:
             raise PipelineError(f"min_num_branches is {self.min_num_branches!r}; give a whole number from 2 on")
 
     def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
-        """Run on a module; one without such siblings is given back as it is."""
+        """Run on a module; return it unchanged if it has no such siblings."""
         at = located(relay.transform.InferType()(module))
         found, _ = batches(at.graph, self.op, self.min_num_branches)
         found = [batch for batch in found if all(_is_once(at, node) for branch in batch.branches for node in branch)]
@@ -80,7 +80,7 @@ def _is_once(at: Located, node: int) -> bool:
 
 
 def _combined(at: Located, batch: Batch) -> Memo:
-    """The last expression of each branch -> what its users read instead."""
+    """Return the last expression of each branch -> the value that its users read instead."""
     branches = [[at.expressions[node] for node in branch] for branch in batch.branches]
     if batch.equal:
         return {branch[0]: branches[0][0] for branch in branches[1:]}
@@ -93,7 +93,7 @@ def _combined(at: Located, batch: Batch) -> Memo:
 
 
 def _batched(calls: tuple[relay.Call, ...], parents: list[relay.Expr], made: relay.Expr | None) -> relay.Expr:
-    """One call for all of a level; `made` is the level above."""
+    """Return one call for all of a level; `made` is the level above."""
     first = calls[0]
     rank = len(first.checked_type.shape)
     is_matmul = first.op.name in ("nn.dense", "nn.matmul")
@@ -113,13 +113,13 @@ def _batched(calls: tuple[relay.Call, ...], parents: list[relay.Expr], made: rel
 
 
 def _ranked(value: relay.Expr, rank: int) -> relay.Expr:
-    """The value with dimensions of 1 in front, as many as it lacks."""
+    """Return the value with missing dimensions added in front as 1."""
     missing = rank - len(value.checked_type.shape)
     return relay.expand_dims(value, 0, missing) if missing else value
 
 
 def _call(like: relay.Call, arguments: list[relay.Expr]) -> relay.Expr:
-    """The batched form of a call, with its attributes."""
+    """Return the batched form of a call, with its attributes."""
     name, attrs = like.op.name, like.attrs
     if name == "nn.dense":
         return relay.nn.batch_matmul(*arguments, out_dtype=str(attrs.out_dtype), transpose_b=True)

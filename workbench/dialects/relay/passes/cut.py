@@ -19,17 +19,17 @@ from workbench.graph.model import Edge
 class CutFusion:
     """Keep the two ends of chosen edges in different kernels: FuseOps does not fuse across them.
 
-    Each edge gets an `annotation.stop_fusion`, which FuseOps takes out again. A pass that comes before FuseOps sees it as
-    an operator, so a rewrite that would match across the edge does not.
+    Each edge gets an `annotation.stop_fusion`, which FuseOps removes. For a pass before FuseOps it is an operator, so a
+    rewrite pattern no longer matches across the edge.
     """
 
     edges: Sequence[Sequence[int]] = ()
     "(source, target) or (source, target, argument position) by the node ids of the module's graph"
     ops: Sequence[str] = ()
-    "the operators at both ends of each edge, one after the other, checked before anything is done; empty to trust the ids"
+    "the operators at both ends of each edge, one after the other, checked first; empty to trust the ids"
 
     def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
-        """Run on a module; raises IllegalEdit where an edge is none that can be cut."""
+        """Run on a module; raises IllegalEdit if an edge cannot be cut."""
         if not self.edges:
             return module
         at = located(relay.transform.InferType()(module))
@@ -38,7 +38,7 @@ class CutFusion:
 
 
 def cut(at: Located, edges: Sequence[Edge]) -> tvm.IRModule:
-    """The module with a `stop_fusion` on each of these edges."""
+    """Return the module with a `stop_fusion` on each of these edges."""
     places: dict[relay.Expr, set[int]] = {}
     for edge in edges:
         target = at.expressions[edge.target]
@@ -46,7 +46,7 @@ def cut(at: Located, edges: Sequence[Edge]) -> tvm.IRModule:
             raise legality.IllegalEdit(
                 f"{legality.describe(at.graph, edge.target)} is in a function that is called more than once; inline it first"
             )
-        # a call's first part is its operator
+        # the first part of a call is its operator
         shift = int(isinstance(target, relay.Call))
         places.setdefault(target, set()).add(edge.index + shift)
     functions = {}

@@ -1,4 +1,4 @@
-"""Putting a region of a module into a function of its own: what ForceFusion and OutlineRegion share."""
+"""Moving a region of a module into a function of its own, for ForceFusion and OutlineRegion."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Enclosed:
 
 
 def enclosed(at: Located, selection: Selection) -> Enclosed:
-    """The function that computes a region.
+    """Return the function that computes a region.
 
     Raises
     ------
     IllegalEdit
-        The module says with `let`, or by calling a function twice, what the graph shows without.
+        The module has a `let` or a function that is called twice, which the graph does not show.
     """
     inside = [at.expressions[i] for i in selection.nodes]
     for id, expression in zip(selection.nodes, inside, strict=True):
@@ -47,7 +47,7 @@ def enclosed(at: Located, selection: Selection) -> Enclosed:
     results = [rewritten(output, memo) for output in outputs]
     body = results[0] if len(results) == 1 else relay.Tuple(results)
     types = [output.checked_type for output in outputs]
-    # a global function is typed at its calls by what it says it returns
+    # calls of a global function are typed by its declared return type
     result = types[0] if len(types) == 1 else relay.TupleType(types)
     return Enclosed(relay.Function(params, body, result), arguments, outputs)
 
@@ -55,7 +55,7 @@ def enclosed(at: Located, selection: Selection) -> Enclosed:
 def called(
     at: Located, region: Enclosed, callee: relay.Expr, added: dict[relay.GlobalVar, relay.Function]
 ) -> tvm.IRModule:
-    """The module in which `callee`, on the region's arguments, computes the region."""
+    """Return the module in which `callee`, on the region's arguments, computes the region."""
     call = relay.Call(callee, list(region.arguments))
     memo: Memo = {}
     for place, output in enumerate(region.outputs):

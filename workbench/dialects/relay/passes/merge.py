@@ -1,4 +1,4 @@
-"""MergeIdenticalKernels: equal kernels of equal arguments become one, and what that frees fuses again."""
+"""MergeIdenticalKernels: merges equal kernels with equal arguments, and fuses again where that becomes possible."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from workbench.dialects.relay.passes.rewriting import Memo, in_module, operands,
 @tvm.transform.module_pass(opt_level=0, name="MergeIdenticalKernels")
 @dataclass(frozen=True)
 class MergeIdenticalKernels:
-    """After fusion: calls of equal Primitive functions on equal arguments become one call, and the kernels around fuse again.
+    """After fusion, merge calls of equal Primitive functions on equal arguments, and fuse their neighbours again.
 
-    TVM compiles equal kernels once but runs each call, and EliminateCommonSubexpr does not look at calls of functions. A
-    merged kernel may be the only user of its producer, which can then fuse with it: the value between them never reaches
-    memory. Constants count as equal when their values are.
+    TVM compiles equal kernels once but runs each call, and EliminateCommonSubexpr ignores calls of functions. A merged
+    kernel may be the only user of its producer, which can then fuse with it: the value between them never reaches
+    memory. Constants are equal if their values are.
     """
 
     fuse_again: bool = True
-    "whether the merged kernels and those beside them are taken apart and fused again, where that makes fewer kernels"
+    "whether to split the merged kernels and their neighbours and fuse them again, if that makes fewer kernels"
 
     def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
-        """Run on a module; one without equal kernels is given back as it is."""
+        """Run on a module; return it unchanged if it has no equal kernels."""
         typed = relay.transform.InferType()(module)
         merged, taken_apart = {}, {}
         for name, function in typed.functions.items():
@@ -45,7 +45,7 @@ class MergeIdenticalKernels:
 
 
 def is_kernel(expr: relay.Expr) -> bool:
-    """Whether it calls a Primitive function that TVM generates code for."""
+    """Return whether an expression calls a Primitive function that TVM generates code for."""
     if not isinstance(expr, relay.Call) or not isinstance(expr.op, relay.Function) or not expr.op.attrs:
         return False
     attrs = expr.op.attrs
@@ -57,10 +57,10 @@ def _is_offloaded(function: relay.Function) -> bool:
 
 
 def _merged(function: relay.Function) -> tuple[relay.Function, list[relay.Expr]]:
-    """The function with equal kernels merged, and the calls in it that stand for several now.
+    """Return the function with equal kernels merged, and the calls in it that each replace several.
 
-    Only kernels of the function's own block are merged, not those in the arms of an If: a kernel of one arm must not run
-    because the other arm has its equal.
+    Only kernels of the function's own block are merged, not those in the arms of an If: a kernel of one arm must not
+    run because the other arm has an equal one.
     """
     numbers = _Numbers()
     memo: Memo = {}
@@ -80,7 +80,7 @@ def _merged(function: relay.Function) -> tuple[relay.Function, list[relay.Expr]]
 
 
 def dataflow(body: relay.Expr) -> Iterator[relay.Expr]:
-    """The calls, tuples and fields of a body in post-order, without what other scopes hold."""
+    """Yield the calls, tuples and fields of a body in post-order, without those of other scopes."""
     seen: set[relay.Expr] = set()
     stack = [(body, False)]
     while stack:
@@ -94,7 +94,7 @@ def dataflow(body: relay.Expr) -> Iterator[relay.Expr]:
 
 
 class _Numbers:
-    """Equal numbers for equal values, as far as kernels, tuples, fields and constants go."""
+    """Equal numbers for equal values: of kernels, tuples, fields and constants."""
 
     def __init__(self) -> None:
         self._of: dict[relay.Expr, int] = {}
@@ -102,7 +102,7 @@ class _Numbers:
         self._structures: dict[int, list[relay.Expr]] = {}
 
     def of(self, expr: relay.Expr) -> int:
-        """The number of a value whose operands are numbered, or are leaves."""
+        """Return the number of a value whose operands are numbered, or are leaves."""
         if expr not in self._of:
             self._of[expr] = self._keys.setdefault(self._key(expr), len(self._keys))
         return self._of[expr]
@@ -119,7 +119,7 @@ class _Numbers:
         return ("this", expr)
 
     def _structure(self, expr: relay.Expr) -> tuple[int, int]:
-        """A key that structurally equal expressions share."""
+        """Return a key that structurally equal expressions share."""
         hash = int(tvm.ir.structural_hash(expr))
         alike = self._structures.setdefault(hash, [])
         for place, other in enumerate(alike):
@@ -130,7 +130,7 @@ class _Numbers:
 
 
 def _has_state(function: relay.Function) -> bool:
-    """Whether two runs of the kernel may give different values."""
+    """Return whether two runs of the kernel may give different values."""
     return any(
         isinstance(expr, relay.Call) and isinstance(expr.op, tvm.ir.Op) and bool(expr.op.get_attr("TOpIsStateful"))
         for expr in dataflow(function.body)
@@ -138,7 +138,7 @@ def _has_state(function: relay.Function) -> bool:
 
 
 def _apart(function: relay.Function, kept: list[relay.Expr]) -> relay.Function:
-    """The function with the merged kernels and those beside them written out again."""
+    """Return the function with the merged kernels and their neighbours inlined."""
     merged = set(kept)
     apart = set(kept)
     for expr in dataflow(function.body):
@@ -160,6 +160,6 @@ def _written_out(call: relay.Call) -> relay.Expr:
 
 
 def _count(module: tvm.IRModule) -> int:
-    """Calls of kernels in the blocks of the module's functions."""
+    """Return the number of kernel calls in the blocks of the module's functions."""
     functions = [f for f in module.functions.values() if isinstance(f, relay.Function)]
     return sum(is_kernel(expr) for function in functions for expr in dataflow(function.body))

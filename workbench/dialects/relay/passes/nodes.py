@@ -1,7 +1,7 @@
-"""From the ids of a Graph to the expressions of the module that it was made of.
+"""The expressions of a module for the node ids of its Graph.
 
 A node's id is its place in TVM's own post-DFS order, which is the same each time a module is printed; so ids in a
-pipeline's text mean the same nodes when the pipeline is run again on the same module.
+pipeline's text refer to the same nodes when the pipeline runs again on the same module.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from workbench.graph.model import Graph
 
 @dataclass(frozen=True)
 class Located:
-    """A module's graph, and the expression behind each of its nodes."""
+    """A module's graph, and the expression of each of its nodes."""
 
     module: tvm.IRModule
     graph: Graph
     expressions: tuple[relay.Expr, ...]
-    "in node order; the body of a function that is called twice is drawn twice, and its expressions are here twice"
+    "in node order; the body of a function that is called twice is drawn twice, so its expressions are here twice"
 
     @cached_property
     def instances(self) -> dict[relay.Expr, int]:
-        """How many nodes each expression is drawn as."""
+        """Return the number of nodes of each expression."""
         counts: dict[relay.Expr, int] = {}
         for expression in self.expressions:
             counts[expression] = counts.get(expression, 0) + 1
@@ -39,7 +39,7 @@ class Located:
 
 
 def located(module: tvm.IRModule, name: str = "main") -> Located:
-    """Find the expression behind every node of the module's graph."""
+    """Find the expression of every node of the module's graph."""
     printed = print_module(module)
     parsed = parse(printed.text)
     digests = constant_digests(module, parsed) if "meta[relay.Constant]" in printed.text else {}
@@ -51,7 +51,7 @@ def located(module: tvm.IRModule, name: str = "main") -> Located:
 
 
 def _meanings(module: tvm.IRModule, parsed: Module) -> dict[Expr, relay.Expr]:
-    """What each expression of the text stands for: the two are walked side by side."""
+    """Return the expression of the module for each one of its text, by walking both together."""
     found: dict[Expr, relay.Expr] = {}
     stack = [(function, module[name]) for name, function in parsed.functions.items()]
     while stack:
@@ -70,7 +70,7 @@ def _meanings(module: tvm.IRModule, parsed: Module) -> dict[Expr, relay.Expr]:
 
 
 def _bound_by(pattern: relay.Pattern) -> list[relay.Var]:
-    """The variables that a pattern binds, left to right."""
+    """Return the variables that a pattern binds, left to right."""
     found, stack = [], [pattern]
     while stack:
         current = stack.pop()

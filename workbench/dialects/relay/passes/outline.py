@@ -1,4 +1,4 @@
-"""OutlineRegion: put chosen operators into a function, for a composite or for a compiler of one's own."""
+"""OutlineRegion: put chosen operators into a function, for a composite or for an external compiler."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from workbench.errors import PipelineError
 class OutlineRegion:
     """Put chosen operators into a function: a composite of that name, or with `compiler` a region for that code generator.
 
-    A composite is called where it stands, as MergeComposite leaves it. A region for a compiler is a global function with
-    the attributes that PartitionGraph gives. A region with several results returns a tuple. TVM's own code generators
-    take no composite: DefuseOps writes it out again.
+    A composite is called in place, as after MergeComposite. A region for a compiler is a global function with the
+    attributes that PartitionGraph sets. A region with several results returns a tuple. TVM's own code generators do not
+    accept composites; DefuseOps inlines them again.
     """
 
     nodes: Sequence[int] = ()
@@ -31,10 +31,10 @@ class OutlineRegion:
     compiler: str | None = None
     "the code generator that is to compile it (`relay.ext.<compiler>`)"
     ops: Sequence[str] = ()
-    "what is at these ids, in the same order, checked before anything is done; empty to trust the ids"
+    "the operators at these ids, in the same order, checked first; empty to trust the ids"
 
     def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
-        """Run on a module; raises IllegalEdit where the nodes cannot be one function."""
+        """Run on a module; raises IllegalEdit if the nodes cannot be one function."""
         if not self.nodes:
             return module
         at = located(relay.transform.InferType()(module))

@@ -1,4 +1,4 @@
-"""Rewriting Relay without recursion: graphs nest as deeply as people's models do."""
+"""Rewriting Relay without recursion: graphs of real models nest deeply."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Change = Callable[[relay.Expr, list[relay.Expr]], "list[relay.Expr]"]
 
 
 def rewritten(root: relay.Expr, memo: Memo, change: Change | None = None, instead: Memo | None = None) -> relay.Expr:
-    """`root` with every expression of `memo` replaced by what it maps to; what has no replaced part stays the same object.
+    """Return `root` with every expression of `memo` replaced; unaffected expressions stay the same objects.
 
     Parameters
     ----------
     memo
-        Expression -> what stands in its place. It is filled with everything that was visited.
+        Expression -> its replacement. It is filled with everything that was visited.
     change
-        Given an expression and its new parts (`printed.parts`), the parts to use instead.
+        Given an expression and its new parts (`printed.parts`), returns the parts to use instead.
     instead
-        Expression -> what stands in its place, where that is still to be rewritten too.
+        Expression -> its replacement, which is rewritten too.
     """
     stack = [root]
     instead = instead or {}
@@ -50,19 +50,19 @@ def rewritten(root: relay.Expr, memo: Memo, change: Change | None = None, instea
 
 
 def operands(expr: relay.Expr) -> list[relay.Expr]:
-    """The parts of an expression; none for a leaf. The parameters of a function are no parts of it."""
+    """Return the parts of an expression; none for a leaf. The parameters of a function are not parts of it."""
     if isinstance(expr, (relay.Var, relay.Constant, relay.GlobalVar, tvm.ir.Op)) or not _has_parts(expr):
         return []
     return parts(expr)
 
 
 def with_parts(expr: relay.Expr, old: list[relay.Expr], new: list[relay.Expr]) -> relay.Expr:
-    """The expression with other parts; itself if they are the same objects."""
+    """Return the expression with other parts; itself if they are the same objects."""
     if all(a.same_as(b) for a, b in zip(old, new, strict=True)):
         return expr
     if isinstance(expr, relay.Call):
         callee, arguments = (new[0], new[1:]) if len(new) > len(expr.args) else (expr.op, new)
-        # a function's type arguments are inferred again with its types
+        # type arguments are inferred again with the function's types
         return relay.Call(callee, arguments, expr.attrs, [], expr.span)
     if isinstance(expr, relay.Tuple):
         return relay.Tuple(new, expr.span)
@@ -81,12 +81,12 @@ def with_parts(expr: relay.Expr, old: list[relay.Expr], new: list[relay.Expr]) -
 
 
 def with_body(function: relay.Function, body: relay.Expr) -> relay.Function:
-    """The function with another body; its result type is inferred again."""
+    """Return the function with another body; its result type is inferred again."""
     return relay.Function(list(function.params), body, None, function.type_params, function.attrs, function.span)
 
 
 def in_module(module: tvm.IRModule, functions: Mapping[Any, relay.Function]) -> tvm.IRModule:
-    """A copy of the module with some functions put in or replaced, by name or GlobalVar; types inferred."""
+    """Return a copy of the module with some functions added or replaced, by name or GlobalVar; types inferred."""
     changed = tvm.IRModule(module.functions, module.type_definitions, attrs=module.attrs)
     for name, function in functions.items():
         changed[name] = function

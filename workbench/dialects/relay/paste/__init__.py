@@ -1,14 +1,14 @@
-"""Reads Relay out of what people paste: damaged, partial, several modules at once, with prose around it.
+"""Reads Relay from pasted text: damaged, partial, several modules at once, with prose around it.
 
-Text is read as TVM prints it first (text/). Only where that fails is it repaired, and everything repaired or assumed
-becomes a note:
+Text is first read in the form that TVM prints (text/). Only if that fails is it repaired, and every repair and
+assumption becomes a note:
 
-    characters   what web pages and terminals do to characters: quotes, dashes, entities, comments, prompts
-    pieces       what is found of one program
-    salvage      where in the text programs are, and what of a program is missing
-    modules      which pieces belong together, and their text as TVM would have printed it
-    free         what is known of variables that nothing binds
-    reading      all of it in order: a paste becomes readings, each one module with its notes
+    characters   damage by web pages and terminals: quotes, dashes, entities, comments, prompts
+    pieces       the parts that are found of one program
+    salvage      the places of programs in the text, and the missing parts of a program
+    modules      the pieces that belong together, and their text as TVM would have printed it
+    free         the stated types of variables that nothing binds
+    reading      the whole process: a paste becomes readings, each one module with its notes
     workload     a Workload of a reading, where no TVM runs Relay
 
 All of it is linear in the text, and nothing recurses.

@@ -1,4 +1,4 @@
-"""Types for variables whose type the text leaves open: what a use allows, told as an assumption.
+"""Types for variables without a type in the text: a type that a use allows, reported as an assumption.
 
 Only a module needs them; the graph of a text shows such a variable without a type.
 """
@@ -32,7 +32,7 @@ Rule = Callable[[Expr, int, Tensor], "tuple[Tensor, str] | None"]
 
 
 def assumed_types(unknown: Iterable[Expr], values: Iterable[Expr]) -> dict[Expr, tuple[str, str]]:
-    """Variable -> (its type, what was assumed), from its first use that allows one."""
+    """Return variable -> (its type, the assumption), from its first use that allows one."""
     found: dict[Expr, tuple[str, str]] = {}
     wanted = set(unknown)
     for call, place, argument in uses(values):
@@ -101,14 +101,14 @@ def _conv2d(call: Expr, place: int, result: Tensor) -> tuple[Tensor, str] | None
 
 
 def _channels(other: Tensor | None, place: int, groups: int) -> int:
-    """The input channels that the other operand of a convolution tells, or 0."""
+    """Return the input channels that the other operand of a convolution determines, or 0."""
     if other is None or len(other.shape) != 4 or not other.shape[1].isdigit():
         return 0
     return int(other.shape[1]) * (groups if place == 0 else 1)
 
 
 def _before(side: int, axis: int, attrs: object) -> int:
-    """The length of a side before a convolution made it `side`."""
+    """Return the length of a side before a convolution made it `side`."""
 
     def pair(name: str, default: int) -> int:
         value = attrs.get(name, [default, default])  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What web pages, terminals and mail do to characters, undone; each place in the result knows where it came from."""
+"""Repairs of characters damaged by web pages, terminals and mail; each place maps back to its origin."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 _BEGINS = r"(?=%[\w.]|def\s+@|fn\s*[(\[]|let\s+%|free_var\b|if\s*\(|\}|\#\[|[a-z_][\w.]*\(|\()"
-"what a line of Relay begins with"
+"beginnings of a line of Relay"
 _PROMPT = (
     r">>>|\.\.\.|In \[\d{1,5}\]:|Out\[\d{1,5}\]:|>{1,3}|\||\$|\d{1,6}(?: ?[:|]|(?=[ \t]))"
     r"|\[?\d\d:\d\d:\d\d[^\]\n%]{0,80}\](?:[^\n%]{0,200}?: )?"
@@ -22,7 +22,7 @@ class Repair:
     """One kind of damage."""
 
     said: str
-    "what was done, for the note"
+    "the repair, for the note"
     pattern: re.Pattern[str]
     replacement: Callable[[re.Match[str]], str]
 
@@ -84,19 +84,19 @@ class Repaired:
 
     text: str
     said: dict[str, list[int]] = field(default_factory=dict)
-    "what was done -> where in `text`, in order"
+    "repair -> its places in `text`, in order"
     _shifts: list[tuple[list[int], list[int]]] = field(default_factory=list)
     "for each repair: places in the text after it, and the same places before it"
 
     def original(self, place: int) -> int:
-        """Where a place of `text` was before the repairs."""
+        """Return a place of `text` as it was before the repairs."""
         for after, before in reversed(self._shifts):
             at = bisect_right(after, place) - 1
             place = before[at] + place - after[at] if at >= 0 else place
         return place
 
     def notes(self, start: int, end: int) -> list[str]:
-        """What was done between two places of `text`."""
+        """Return the repairs between two places of `text`."""
         return [
             f"{said} ({count} of them)" if count > 1 else said
             for said, places in self.said.items()
@@ -105,7 +105,7 @@ class Repaired:
 
 
 def repaired(text: str) -> Repaired:
-    """The text with all repairs made that apply."""
+    """Return the text with all applicable repairs made."""
     result = Repaired(text)
     for repair in REPAIRS:
         _apply(repair, result)
@@ -140,7 +140,7 @@ def _apply(repair: Repair, to: Repaired) -> None:
 
 
 def _moved(place: int, shift: tuple[list[int], list[int]]) -> int:
-    """Where a place is after a repair."""
+    """Return a place after a repair."""
     after, before = shift
     at = bisect_right(before, place) - 1
     return after[at] + place - before[at] if at >= 0 else place

@@ -1,4 +1,4 @@
-"""What the text itself says of a variable that nothing binds: its type, where a use of it states it."""
+"""The stated type of a variable that nothing binds, from its declaration or a use."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _TENSOR = re.compile(r"Tensor\[\(([^()]*)\), ?(\w+)\]")
 
 
 class Tensor(NamedTuple):
-    """A tensor type taken apart."""
+    """A tensor type split into shape and dtype."""
 
     shape: tuple[str, ...]
     "numbers, `?` or names"
@@ -71,7 +71,7 @@ class Tensor(NamedTuple):
 
 
 def tensor(text: str) -> Tensor | None:
-    """A tensor type's shape and dtype; a scalar's type is its dtype alone.
+    """Return a tensor type's shape and dtype; a scalar's type is its dtype alone.
 
     >>> tensor("Tensor[(1, 2), int8]")
     Tensor(shape=('1', '2'), dtype='int8')
@@ -83,7 +83,7 @@ def tensor(text: str) -> Tensor | None:
 
 
 def uses(values: Iterable[Expr]) -> Iterable[tuple[Expr, int, Expr]]:
-    """Each (call, place, argument) that the values are made of."""
+    """Yield each (call, place, argument) in the expressions of the values."""
     for call in everything(values):
         if call.kind == "call":
             for place, argument in enumerate(call.args[1:]):
@@ -91,7 +91,7 @@ def uses(values: Iterable[Expr]) -> Iterable[tuple[Expr, int, Expr]]:
 
 
 def stated_types(free: Iterable[Expr], values: Iterable[Expr]) -> dict[Expr, str]:
-    """The type of each variable that says its own, or has it from a use that leaves no choice; empty for the others."""
+    """Return the type of each variable that declares its own, or has a use that determines it; empty for the others."""
     types = {variable: variable.type for variable in free}
     for call, place, argument in uses(values):
         if argument in types and not types[argument]:

@@ -1,4 +1,4 @@
-"""Which pieces of a paste make one module, and that module's text as TVM would have printed it."""
+"""Grouping of a paste's pieces into modules, and each module's text as TVM would have printed it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Program:
     "global names inside them"
 
     def takes(self, piece: Piece, between: str) -> bool:
-        """Whether a piece after these belongs to them: a function of another name, next to them or calling or called."""
+        """Return whether a later piece belongs to these: a function of another name, adjacent, calling or called."""
         if not self.pieces or piece.kind not in ("def", "type") or self.pieces[-1].kind not in ("def", "type"):
             return not self.pieces
         if piece.name in self.defines:
@@ -39,7 +39,7 @@ class Program:
 
 
 def programs(pieces: Iterable[Piece], text: str) -> list[Program]:
-    """The modules that the pieces of a text make, in order."""
+    """Return the modules that the pieces of a text make, in order."""
     found = [Program()]
     for piece in pieces:
         if piece.kind == "metadata":
@@ -55,7 +55,7 @@ def programs(pieces: Iterable[Piece], text: str) -> list[Program]:
 
 
 def written(program: Program, text: str, notes: list[str]) -> str:
-    """The module's text; what it says that the paste does not is added to the notes."""
+    """Return the module's text; additions to the paste are listed in the notes."""
     parts = [_run(piece, text, notes) if piece.kind == "run" else _whole(piece, text) for piece in program.pieces]
     return _in_lines("\n".join(parts) + "\n", notes)
 
@@ -99,7 +99,7 @@ def _place(edit: Edit) -> tuple[int, int]:
 
 
 def _indented(body: str) -> Iterator[str]:
-    """The lines, the first moved to where the others stand."""
+    """Yield the lines, the first indented as the others."""
     lines = [line.rstrip() for line in body.strip("\n").split("\n") if line.strip()]
     margin = min((len(line) - len(line.lstrip()) for line in lines[1:]), default=0)
     for place, line in enumerate(lines):
@@ -107,7 +107,7 @@ def _indented(body: str) -> Iterator[str]:
 
 
 def listed(names: Iterable[str], mark: str = "%") -> str:
-    """`%a, %b and 3 more`."""
+    """Return `%a, %b and 3 more`."""
     known = list(names)
     shown = ", ".join(f"{mark}{name}" for name in known[:6])
     return shown if len(known) <= 6 else f"{shown} and {len(known) - 6} more"
@@ -119,7 +119,7 @@ _HIDING = re.compile(r"/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"", re.DOTALL)
 
 
 def _in_lines(text: str, notes: list[str]) -> str:
-    """The text with one binding a line, where line breaks or margins were lost."""
+    """Return the text with one binding per line, if line breaks or margins were lost."""
     plain = _HIDING.sub("", text)
     if not _SHARED_LINE.search(plain) and not _NO_MARGIN.search(plain):
         return text
@@ -150,5 +150,5 @@ def _broken(text: str) -> str:
             indent += mark == "{"
             at_line_start = True
             out.append("\n")
-    # a comment after `;` or the functions of a module stand on lines of their own
+    # a comment after `;` and the functions of a module start on lines of their own
     return re.sub(r"\}\s*(?=def @)", "}\n", "".join(out)) + "\n"

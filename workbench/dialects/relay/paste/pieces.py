@@ -1,4 +1,4 @@
-"""What is found of a program in a paste."""
+"""The parts of a program that are found in a paste."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.dialects.relay.ast import Expr
 
 @dataclass
 class Edit:
-    """A stretch of the text that the repaired text says otherwise."""
+    """A part of the text that is replaced in the repaired text."""
 
     start: int
     end: int
@@ -30,18 +30,18 @@ class Piece:
     name: str = ""
     function: Expr | None = None
     calls: frozenset[str] = frozenset()
-    "global names inside it"
+    "global names in it"
     free: list[Expr] = field(default_factory=list)
     "of a run: variables that nothing binds, in the order of their first use"
     values: list[Expr] = field(default_factory=list)
-    "of a run: what it binds"
+    "of a run: the values that it binds"
     result: str = ""
-    "of a run: its last expression, where it is not in the text"
+    "of a run: its last expression, if the text lacks it"
     edits: list[Edit] = field(default_factory=list)
 
 
 def everything(starts: Iterable[Expr]) -> list[Expr]:
-    """Every expression that these are made of, themselves included."""
+    """Return every expression in these ones, themselves included."""
     found: list[Expr] = []
     seen: set[Expr] = set()
     waiting = list(starts)

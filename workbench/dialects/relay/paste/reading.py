@@ -1,4 +1,4 @@
-"""A paste read: one Reading for each module that it holds."""
+"""Readings of a paste, one for each module in it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbench.errors import LoadError, ParseError
 from workbench.graph.model import Graph
 
 _BEGINS = re.compile(r"\s*(?:$|#\[|/\*|def\b|fn\b|type\b|extern\b)")
-"what a text begins with that may be as TVM prints it"
+"the beginning of a text that may be in the form that TVM prints"
 METADATA = "#[metadata]"
 EXPECTED = "Relay somewhere in the text: `def @name(...)`, `fn (%x...)` or `%0 = ...`"
 
@@ -32,41 +32,41 @@ class Reading:
     "its text; it reads without repairs"
     module: Module
     metadata: str = ""
-    "the values of constants, as JSON of TVM's own, where the paste has them"
+    "the values of constants, as TVM's JSON, if the paste has them"
     repairs: list[str] = field(default_factory=list)
-    "what the paste does not say as TVM prints it, and what was assumed; a sentence each"
+    "differences from the form that TVM prints, and assumptions; a sentence each"
     notes: list[str] = field(default_factory=list)
-    "what else is good to know"
+    "other useful information"
 
     @property
     def whole(self) -> str:
-        """The text with the metadata, which a paste may have elsewhere."""
+        """Return the text with the metadata, which a paste may have elsewhere."""
         if not self.metadata or METADATA in self.text:
             return self.text
         return f"{self.text}\n{METADATA}\n{self.metadata}"
 
     @property
     def constants(self) -> int:
-        """How many tensor constants the text names without their values."""
+        """Return the number of tensor constants that the text names without their values."""
         return 0 if self.metadata else len({c.text for c in self.module.constants if "[relay.Constant]" in c.text})
 
     @property
     def complete(self) -> bool:
-        """Whether it is as TVM prints it, with all that TVM's own parser needs."""
+        """Return whether the text is as TVM prints it, with all that TVM's own parser needs."""
         return not self.repairs and not self.constants
 
     def graph(self, name: str, pattern_of: Callable[[str, bool], int | None] = operators.pattern_of) -> Graph:
-        """The neutral picture, without TVM."""
+        """Return the neutral graph, without TVM."""
         return build_graph(self.module, name, pattern_of)
 
 
 def read_all(text: str) -> list[Reading]:
-    """Every module of a text, at least one.
+    """Return every module of a text, at least one.
 
     Raises
     ------
     ParseError
-        With the line and the column in the text as it was given, what was expected there, and the snippet.
+        Gives the line and column in the original text, the expected token, and the snippet.
     """
     if not _BEGINS.match(text):
         return _salvaged(text)
@@ -102,7 +102,7 @@ def _characters(piece: Piece, plain: Repaired) -> list[str]:
 
 
 def lacking(reading: Reading, graph: Graph) -> list[str]:
-    """What the graph of a text does not know, where there is no module to ask."""
+    """Return the unknowns in the graph of a text, if there is no module to derive them from."""
     notes: list[str] = []
     if reading.constants:
         notes.append(f"the text names {counted(reading.constants, 'tensor constant')} without values")
@@ -119,12 +119,12 @@ def lacking(reading: Reading, graph: Graph) -> list[str]:
 
 
 def counted(number: int, what: str) -> str:
-    """`1 operator`, `2 operators`."""
+    """Return `1 operator`, `2 operators`."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def text_only(reading: Reading, name: str, reason: str) -> GraphOnly:
-    """A Workload that has the text of a Relay module, and so its graph, but no module, for this reason."""
+    """Return a Workload with the text of a Relay module and its graph, but no module, for this reason."""
     graph = reading.graph(name)
     return GraphOnly(
         graph,

@@ -1,7 +1,7 @@
-"""Finds programs in a text that holds other things too, and what of them is missing.
+"""Search for programs in a text that holds other things too, and for their missing parts.
 
-The grammar is the reader's own: this class only decides where a program begins and ends, and what stands for a name that
-nothing binds. A program that has begun and cannot be read is an error with its place, never left out.
+The grammar is the reader's own: this class only decides where a program begins and ends, and what replaces an unbound
+name. A program that begins and cannot be read is an error with its place, never left out.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class Salvage(Reader):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.run: Piece | None = None
-        "the run of bindings that is being read"
+        "the run of bindings being read"
         self.run_scope = Scope()
         self.first_uses: list[tuple[int, Expr]] = []
-        "where each variable that the run does not bind is used first"
+        "the place of the first use of each variable that the run does not bind"
 
     def pieces(self) -> list[Piece]:
-        """Every program of the text, in order."""
+        """Return every program of the text, in order."""
         found: list[Piece] = []
         while self.token.kind != END:
             kind = self.beginning()
@@ -52,7 +52,7 @@ class Salvage(Reader):
     # -- where a program begins
 
     def beginning(self) -> str:
-        """What begins at the current token, empty for prose."""
+        """Return the kind of program that begins at the current token, empty for prose."""
         token = self.token
         if token.kind == "version":
             return "metadata" if token.text == "#[metadata]" else "version"
@@ -72,7 +72,7 @@ class Salvage(Reader):
         return ""
 
     def is_binding(self, at: int) -> bool:
-        """`%3 = ...`, and not a remainder in some other language."""
+        """Return whether the tokens are `%3 = ...`, and not a remainder in some other language."""
         if self.tokens[at].kind != "local" or self.tokens[at + 1].text != "=":
             return False
         name, value = self.tokens[at].text[1:], self.after_comments(at + 2)
@@ -81,7 +81,7 @@ class Salvage(Reader):
         return name.isdigit() or (bool(name) and value.kind == "name" and self.tokens[at + 3].text == "(")
 
     def is_header(self, at: int) -> bool:
-        """`(%x`, `()` before a body, or `[T]`."""
+        """Return whether the tokens are `(%x`, `()` before a body, or `[T]`."""
         if self.tokens[at].text == "[":
             return True
         if self.tokens[at].text != "(":
@@ -92,14 +92,14 @@ class Salvage(Reader):
         )
 
     def is_body(self, at: int) -> bool:
-        """`{`, or `[A] {`, with the brace that closes it: other text has words like `type float32[4]`."""
+        """Return whether the tokens are `{` or `[A] {` with a closing brace, unlike prose such as `type float32[4]`."""
         if self.tokens[at].text == "[":
             at = self.closing.get(at, at) + 1
         return self.tokens[at].text == "{" and at in self.closing
 
     @cached_property
     def closing(self) -> dict[int, int]:
-        """Where each bracket and each brace is closed."""
+        """Return the place that closes each bracket and each brace."""
         found, open = dict[int, int](), dict[str, list[int]]({"]": [], "}": []})
         for at, token in enumerate(self.tokens):
             if token.text in ("[", "{"):
@@ -114,7 +114,7 @@ class Salvage(Reader):
         self.at += 1
 
     def read_metadata(self, piece: Piece) -> None:
-        """The values of constants: JSON, one object, up to the brace that closes it."""
+        """Read the values of constants: JSON, one object, up to its closing brace."""
         self.at += 1
         depth = 0
         while self.token.kind != END:
@@ -161,7 +161,7 @@ class Salvage(Reader):
         has_result = self.has_result(stack)
         piece.end = self.end_of(self.at - 1)
         if self.token.text == "}":
-            self.at += 1  # the function's, whose beginning was not pasted
+            self.at += 1  # the closing brace of a function whose beginning was not pasted
         for name, known in self.temporaries.items():
             if known.scope is None:
                 known.value.kind, known.value.text = "var", name
@@ -177,7 +177,7 @@ class Salvage(Reader):
         self.run = None
 
     def another(self, piece: Piece) -> bool:
-        """Whether the run goes on, be it after something else, such as `...` or a remark between two lines."""
+        """Return whether the run goes on, possibly after other text, such as `...` or a remark between two lines."""
         self.skip_comments()
         if self.is_statement():
             return True
@@ -201,7 +201,7 @@ class Salvage(Reader):
         return self.is_taken(name.split(".")[0]) or self.names.find(name) is not None
 
     def goes_on(self) -> bool:
-        """Whether the binding here uses a number that the run binds."""
+        """Return whether the binding here uses a number that the run binds."""
         at = self.at + 2
         while self.tokens[at].kind != END and self.tokens[at].text != ";" and not self.is_binding(at):
             token = self.tokens[at]
@@ -211,7 +211,7 @@ class Salvage(Reader):
         return False
 
     def has_result(self, stack: list[Frame]) -> bool:
-        """Read the expression after the bindings, if that is what stands there: it uses what they bind."""
+        """Read the expression after the bindings, if there is one that uses them."""
         self.skip_comments()
         start, names = self.at, set(self.temporaries)
         token = self.token
@@ -230,7 +230,7 @@ class Salvage(Reader):
         return bool(bound)
 
     def missing_result(self, frame: Frame) -> str:
-        """What a run without a result gives: its last let, or every value that nothing in it uses."""
+        """Return the result of a run that lacks one: its last let, or every value that nothing in it uses."""
         if frame.lets:
             return f"%{frame.lets[-1][0].text}"
         bound = {known.value: name for name, known in self.temporaries.items() if known.scope is not None}
@@ -239,7 +239,7 @@ class Salvage(Reader):
         unused = unused or [f"%{list(bound.values())[-1]}"]
         return unused[0] if len(unused) == 1 else f"({', '.join(unused)})"
 
-    # -- what the reader asks
+    # -- overridden methods of the reader
 
     def unbound(self, name: str) -> Expr:
         if self.run is None:
@@ -274,7 +274,7 @@ _READERS: dict[str, Callable[[Salvage, Piece], None]] = {
     "fn": Salvage.read_fn,
     "run": Salvage.read_run,
 }
-"how a program begins -> the method that reads it"
+"kind of beginning of a program -> the method that reads it"
 
 
 def _short(text: str) -> str:

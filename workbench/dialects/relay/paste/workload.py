@@ -1,4 +1,4 @@
-"""Workloads of pasted text: with a module where TVM makes one of it, and with a graph in any case."""
+"""Workloads of pasted text: with a module if TVM makes one of it, and with a graph in any case."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _SCRIPT = re.compile(r"@(?:I|tvm\.script)\.ir_module|@R\.function|@T\.prim_func|
 
 
 def is_relay(text: str) -> bool:
-    """Whether a text has something of Relay's grammar in it, and nothing of TVMScript."""
-    text = COLOURS.sub("", text)  # they stand before the words that tell
+    """Return whether a text has something of Relay's grammar in it, and nothing of TVMScript."""
+    text = COLOURS.sub("", text)  # they are in front of the words that decide
     return _RELAY.search(text) is not None and not is_script(text)
 
 
 def is_script(text: str) -> bool:
-    """Whether a text has the marks of TVMScript."""
+    """Return whether a text has the marks of TVMScript."""
     return _SCRIPT.search(text) is not None
 
 
@@ -37,11 +37,11 @@ def workloads_of(
     Parameters
     ----------
     readings
-        What `read_all` returned for the text.
+        The result of `read_all` for the text.
     params
         Parameter name -> array. An array gives the type of a variable whose type the text does not state.
     refused
-        Place of a reading -> why TVM makes no module of it, where the child process found that out.
+        Index of a reading -> the reason why TVM makes no module from it, if the child process found one.
 
     Raises
     ------

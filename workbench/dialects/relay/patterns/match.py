@@ -16,7 +16,7 @@ from workbench.graph.model import Graph
 
 @dataclass(frozen=True)
 class RelayMatcher:
-    """Matches with what TVM says of its expressions."""
+    """Matches with TVM's checks on its own expressions."""
 
     graph: Graph
     programs: Sequence[RelayProgram]
@@ -29,7 +29,7 @@ class RelayMatcher:
 
 
 def matcher(workload: Workload) -> RelayMatcher:
-    """Return a matcher that asks TVM, for every function of the workload's module."""
+    """Return a matcher that uses TVM's, for every function of the workload's module."""
     return RelayMatcher(workload.graph, programs(workload.module, workload.name))
 
 

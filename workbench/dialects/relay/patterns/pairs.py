@@ -1,4 +1,4 @@
-"""TVM's DFPatterns and our Patterns, each from the other."""
+"""Conversion between TVM's DFPatterns and our Patterns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Paired:
 
 
 def paired(pattern: Any) -> Paired:
-    """A pattern of any form that people have: a DFPattern, a DFPatternCallback, text, or a Pattern.
+    """Return a pattern of any form, paired: a DFPattern, a DFPatternCallback, text, or a Pattern.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def paired(pattern: Any) -> Paired:
 
 @cache
 def skips_leaves() -> bool:
-    """Whether this TVM lets variables and constants enter the path of `dominates`, tried on three operators."""
+    """Return whether this TVM lets variables and constants enter the path of `dominates`, tested on three operators."""
     x = relay.var("x", shape=(1,))
     expr = relay.tanh(relay.add(relay.nn.relu(x), relay.const(1.0)))
     pattern = dfp.dominates(dfp.is_op("nn.relu")(dfp.wildcard()), dfp.wildcard(), dfp.is_op("tanh")(dfp.wildcard()))
@@ -131,12 +131,12 @@ _MAKERS: dict[str, Callable[[PatternNode, list[dfp.DFPattern]], dfp.DFPattern]] 
 
 
 def _read(root: dfp.DFPattern) -> Paired:
-    """Read a DFPattern; a wildcard that was redirected looks like any other from Python, so it is read as one."""
+    """Read a DFPattern; Python cannot distinguish a redirected wildcard from any other, so it is read as one."""
     return Paired(*PatternBuilder.read(root, _taken_apart))
 
 
 def _taken_apart(pattern: dfp.DFPattern) -> tuple[list[dfp.DFPattern], str, dict[str, Any]]:
-    """Children, kind and fields of a DFPattern."""
+    """Return children, kind and fields of a DFPattern."""
     name = type(pattern).__name__
     if name not in _READERS:
         raise PatternError(f"{name} is a kind of pattern that the workbench does not know yet")
@@ -173,7 +173,7 @@ def _expr(p: Any) -> tuple[list[Any], str, dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """An attribute's value without TVM's types."""
+    """Return an attribute's value without TVM's types."""
     if isinstance(value, (tvm.tir.IntImm, tvm.tir.FloatImm, tvm.tir.StringImm)):
         return value.value
     if isinstance(value, tvm.ir.container.Array):
@@ -182,7 +182,7 @@ def plain(value: Any) -> Any:
 
 
 def type_text(type: Any) -> str:
-    """A type as Relay's text has it; `str` of a tuple type speaks TVMScript."""
+    """Return a type as in Relay's text; `str` of a tuple type returns TVMScript."""
     if isinstance(type, tvm.ir.TupleType):
         fields = [type_text(each) for each in type.fields]
         return f"({', '.join(fields)}{',' if len(fields) == 1 else ''})"

@@ -1,4 +1,4 @@
-"""A Relay module's expressions as Programs, in the order in which TVM's matcher meets them."""
+"""A Relay module's expressions as Programs, in the order of TVM's matcher."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PARTITIONED = "PartitionedFromPattern"
 
 
 def programs(module: tvm.IRModule, name: str) -> list[RelayProgram]:
-    """One for each function of the module, the entry first."""
+    """Return one program for each function of the module, the entry first."""
     at = located(module, name)
     shown = shown_as(at)
     functions = {v.name_hint: f for v, f in module.functions.items() if isinstance(f, relay.Function)}
@@ -30,7 +30,7 @@ def programs(module: tvm.IRModule, name: str) -> list[RelayProgram]:
 
 
 def shown_as(at: Located) -> dict[relay.Expr, tuple[int, ...]]:
-    """The nodes of each expression that has any."""
+    """Return the nodes of each expression that has any."""
     shown: dict[relay.Expr, list[int]] = {}
     for node, expr in enumerate(at.expressions):
         shown.setdefault(expr, []).append(node)
@@ -38,15 +38,15 @@ def shown_as(at: Located) -> dict[relay.Expr, tuple[int, ...]]:
 
 
 class RelayProgram(Program):
-    """Expressions of a Relay function; what a sub-pattern asks of one is asked of TVM."""
+    """Expressions of a Relay function; TVM checks the conditions of a sub-pattern on one of them."""
 
     expressions: tuple[relay.Expr, ...]
     paired: Paired | None = None
-    "the pattern that is being matched"
+    "the pattern being matched"
 
     @classmethod
     def of(cls, root: relay.Expr, shown: Mapping[relay.Expr, tuple[int, ...]], graph: Graph, name: str) -> RelayProgram:
-        """The program of everything that `root` is made of."""
+        """Return the program of all expressions in `root`."""
         order, recursive = expressions_of(root)
         place = {expr: i for i, expr in enumerate(order)}
         bound = {e.var: e.value for e in order if isinstance(e, relay.Let)}
@@ -73,7 +73,7 @@ class RelayProgram(Program):
 
 
 def expressions_of(root: relay.Expr) -> tuple[list[relay.Expr], set[relay.Expr]]:
-    """Every expression after what it is made of, and the calls by which a function that a `let` binds calls itself."""
+    """Return every expression after its operands, and the calls by which a `let`-bound function calls itself."""
     order: list[relay.Expr] = []
     done: set[relay.Expr] = set()
     recursive: set[relay.Expr] = set()
@@ -99,7 +99,7 @@ def expressions_of(root: relay.Expr) -> tuple[list[relay.Expr], set[relay.Expr]]
 
 
 def _steps(expr: relay.Expr) -> list[tuple[Any, str]]:
-    """What is visited before an expression is finished."""
+    """Return the steps before an expression is finished."""
     if isinstance(expr, relay.Let):
         return [
             (expr.var, "begin"),
@@ -179,7 +179,7 @@ def _row(
 def _nodes(
     expr: relay.Expr, shown: Mapping[relay.Expr, tuple[int, ...]], bound: Mapping[relay.Var, relay.Expr]
 ) -> tuple[int, ...]:
-    """The nodes that show an expression; of `let`, of what it binds, and of a function called in place, the value's."""
+    """Return the nodes of an expression; for `let` and a function called in place, those of the value."""
     while expr not in shown:
         if isinstance(expr, relay.Let):
             expr = expr.body
@@ -211,7 +211,7 @@ def _type_of(expr: relay.Expr) -> tvm.ir.Type | None:
 
 
 def _attribute_fault(pattern: PatternNode, theirs: dfp.DFPattern, expr: relay.Expr) -> tuple[str, str] | None:
-    """TVM's answer for one expression without what it is made of, which its answer does not depend on."""
+    """Return TVM's answer for one expression without its operands, which do not affect it."""
     alone = expr
     if isinstance(expr, relay.Call):
         alone = relay.Call(relay.var("f"), [], expr.attrs)

@@ -10,7 +10,7 @@ from workbench.dialects.relay.text.tokens import END, Token
 from workbench.errors import ParseError
 
 DEEPEST = 32
-"lists in lists: TVM prints two; TVM and Python recurse over them"
+"nested lists: TVM prints two levels; TVM and Python recurse over them"
 _ADDRESS = re.compile(r"\bTarget\(id=[0-9a-f]+, ?")
 
 
@@ -26,7 +26,7 @@ class Attributes(Cursor):
         into[name] = self.attribute_value()
 
     def attribute_value(self) -> Any:
-        """A number, string, name or list of them; nested lists are read with a stack of unfinished lists."""
+        """Return a number, string, name or list of them; nested lists are read with a stack of unfinished lists."""
         open_lists: list[list[Any]] = []
         while True:
             self.skip_comments()
@@ -60,19 +60,19 @@ class Attributes(Cursor):
             open_lists[-1].append(value)
 
     def object_text(self, start: int) -> ObjectText:
-        """An attribute that is an object or a map, `VirtualDevice(device_type=1)`, stays the text it is."""
+        """Return an attribute that is an object or a map, `VirtualDevice(device_type=1)`, as its text."""
         depth = 0
         while self.token.kind != END:
             depth += {"(": 1, "{": 1, ")": -1, "}": -1}.get(self.token.text, 0)
             self.at += 1
             if depth == 0:
-                # a Target prints its address in memory, by which equal modules would differ from run to run
+                # a Target prints its address in memory, which would differ for equal modules from run to run
                 return ObjectText(_ADDRESS.sub("Target(", self.text[start : self.tokens[self.at - 1].offset + 1]))
         raise self.fail("`)` or `}`")
 
 
 _SUFFIX = re.compile(r"(?:(?<=[0-9.])|(?<=nf)|(?<=an))(?:bf16|[fiu][0-9]*)$")
-"the type that TVM writes behind a number: 1.5f, 2i64, -inff"
+"the type that TVM writes after a number: 1.5f, 2i64, -inff"
 _SPLIT = re.compile(r"(bf|[fiu]|)([0-9]*)")
 _INTS = {"i": "int", "u": "uint"}
 _FLOATS = {"f16": "float16", "f64": "float64", "bf16": "bfloat16"}
@@ -81,7 +81,7 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 
 
 class ObjectText(str):
-    """A value that the text only names: an object of TVM's, or a place in the metadata."""
+    """A value that the text only names: a TVM object, or an entry in the metadata."""
 
     __slots__ = ()
 
@@ -91,19 +91,19 @@ ANY = ObjectText("?")
 
 
 class TypedInt(int):
-    """An integer with a type of its own behind it: `2i64`."""
+    """An integer with its own type after it: `2i64`."""
 
     dtype = ""
 
 
 class TypedFloat(float):
-    """A float with a type of its own behind it: `2f64`."""
+    """A float with its own type after it: `2f64`."""
 
     dtype = ""
 
 
 def literal(token: Token) -> Any:
-    """The Python value of a literal token; anything that is not one stays the text it was."""
+    """Return the Python value of a literal token; its text if it is not a literal."""
     if token.kind == "string":
         return _string(token.text[1:-1])
     if token.kind == "number":
@@ -133,7 +133,7 @@ def _typed(value: Any, dtype: str) -> Any:
 
 
 def _string(text: str) -> str:
-    """Return a string without TVM's escapes, which stand for the bytes of all characters that ASCII lacks."""
+    """Return a string without TVM's escapes, which represent the bytes of all non-ASCII characters."""
     if "\\" not in text:
         return text
     plain = _ESCAPE.sub(_unescaped, text)

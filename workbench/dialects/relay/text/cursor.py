@@ -1,4 +1,4 @@
-"""A place in the tokens of a text: looking, stepping on, and saying what was expected where."""
+"""A position in the tokens of a text: lookahead, advance, and errors about the expected token."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LAYER = re.compile(r"/\*\s*([\w.:\-]+(?:/[\w.:\-]+)+)\s*\*/")
 def _type_and_span(comment: str) -> tuple[str, str]:
     found = _COMMENT.fullmatch(comment)
     if found is None:
-        # TVM 0.8 wrote the span of a call, the name of its layer in the frontend, and nothing else about it
+        # TVM 0.8 wrote only the span of a call, the name of its layer in the frontend
         layer = _LAYER.fullmatch(comment)
         return "", f"{layer.group(1)}:0:0" if layer else ""
     # a line may have been broken inside a type
@@ -25,7 +25,7 @@ def _type_and_span(comment: str) -> tuple[str, str]:
 
 
 class Cursor:
-    """Base of the reader: the tokens, and how far they are read."""
+    """Base of the reader: the tokens, and the current position."""
 
     in_prose = False
     "whether the text holds other things than Relay"
@@ -62,7 +62,7 @@ class Cursor:
         return True
 
     def line(self) -> int:
-        """The line of the current token; counted forward, so that the whole text is counted once."""
+        """Return the line of the current token; counted forward, so that the whole text is counted once."""
         offset = self.token.offset
         if offset >= self.line_at:
             self.line_count += self.text.count("\n", self.line_at, offset)
@@ -71,7 +71,7 @@ class Cursor:
         return self.text.count("\n", 0, offset) + 1
 
     def annotation(self) -> tuple[str, str]:
-        """The type and span of the comment that stands here, if one does."""
+        """Return the type and span of the comment at the current token, if there is one."""
         type, span = "", ""
         while self.tokens[self.at].kind == "comment":
             found_type, found_span = _type_and_span(self.tokens[self.at].text)
@@ -88,13 +88,13 @@ class Cursor:
         return self.token.kind == "mark" and self.token.text == text
 
     def separator(self) -> None:
-        """A comma, unless the list ends here."""
+        """Read a comma, unless the list ends here."""
         self.skip_comments()
         if not self.at_mark(")"):
             self.expect(",")
 
     def type_text(self, ends: tuple[str, ...]) -> str:
-        """The text of a type, up to a comment or to one of `ends` outside all brackets."""
+        """Return the text of a type, up to a comment or to one of `ends` outside all brackets."""
         depth, start = 0, None
         while True:
             token = self.token

@@ -13,12 +13,12 @@ from workbench.dialects.relay.text.variables import Names, Scope, Temporary
 
 _FIELD = re.compile(r"(.+)\.([0-9]{1,9})", re.DOTALL)
 _REFS = {"ref": 1, "ref_read": 1, "ref_write": 2}
-"and how many values each takes"
+"and the number of values that each takes"
 
 
 @dataclass(slots=True)
 class OpenCall:
-    """A call, or a tuple where there is no callee, whose closing parenthesis is still to come."""
+    """A call whose closing parenthesis is not yet read; a tuple if there is no callee."""
 
     callee: Expr | None
     arguments: list[Expr] = field(default_factory=list)
@@ -26,7 +26,7 @@ class OpenCall:
 
 
 class Expressions(Attributes):
-    """Reads what stands in one piece."""
+    """Reads expressions without blocks."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -35,14 +35,14 @@ class Expressions(Attributes):
         self.constructors: set[str] = set()
         "of the types that the text defines"
         self.temporaries: dict[str, Temporary] = {}
-        "%0, %1, ... of the function that is being read, wherever in it they were bound"
+        "%0, %1, ... of the function being read, wherever they are bound in it"
         self.finished: list[tuple[Callable[[Expr], None], Expr]] = []
-        "constructs that are read, and who waits for each"
+        "completed constructs, and the callback that waits for each"
         self.crossing = False
         "whether that function uses one outside the block that binds it"
 
     def variable(self, scope: Scope) -> Expr:
-        """A variable where it is bound: its name, and its type if the text gives one."""
+        """Return a variable where it is bound: its name, and its type if the text gives one."""
         self.skip_comments()
         line = self.line()
         if self.token.kind != "local":
@@ -51,7 +51,7 @@ class Expressions(Attributes):
         self.at += 1
         attrs: dict[str, Any] = {}
         if self.accept("{"):
-            # PlanDevices writes where a parameter lives: `%x {virtual_device=...}: type`
+            # PlanDevices writes the device of a parameter: `%x {virtual_device=...}: type`
             while not self.accept("}"):
                 self.attribute(attrs)
                 self.accept(",")
@@ -65,7 +65,7 @@ class Expressions(Attributes):
         return variable
 
     def operand(self, scope: Scope, line: int) -> Expr:
-        """An expression without a block: an atom, a tuple, a call; nested as deeply as the text nests them."""
+        """Return an expression without a block: an atom, a tuple, a call; nested as deeply as the text nests them."""
         open_calls: list[OpenCall] = []
         value: Expr | None = None
         while True:
@@ -93,10 +93,10 @@ class Expressions(Attributes):
                     open_calls.pop()
 
     def attributes(self, call: OpenCall) -> None:
-        """The `name=value` attributes that stand after a call's arguments.
+        """Read the `name=value` attributes after a call's arguments.
 
-        TVM 0.7 kept some operators' attributes beside the text, `meta[relay.attrs.OnDeviceAttrs][0]`: that is the value
-        of an attribute which the text does not name.
+        TVM 0.7 kept some operators' attributes outside the text, `meta[relay.attrs.OnDeviceAttrs][0]`: the value
+        of an attribute that the text does not name.
         """
         self.skip_comments()
         while call.callee is not None and self.token.kind == "meta" and "[relay.Constant]" not in self.token.text:
@@ -119,7 +119,7 @@ class Expressions(Attributes):
         return Expr("call", args=(callee, *arguments), attrs=call.attrs, type=type, span=span, line=line)
 
     def suffix(self, value: Expr, scope: Scope, line: int) -> Expr:
-        """A function literal may be called where it stands."""
+        """Return a value with its calls: a function literal may be called in place."""
         if not self.at_mark("("):
             return value
         self.at += 1
@@ -171,14 +171,14 @@ class Expressions(Attributes):
         return found
 
     def unbound(self, name: str) -> Expr:
-        """What a name stands for that nothing binds: nothing, in what TVM prints."""
+        """Return the expression for an unbound name; raises an error, as TVM prints none."""
         raise self.fail(f"a variable that is bound here (%{name} is not)")
 
     def shared(self, name: str, scope: Scope) -> Expr | None:
-        """The value that TVM numbered, wherever in the function it is bound.
+        """Return the value that TVM numbered, wherever in the function it is bound.
 
-        TVM binds a value where its printer comes across it first: inside a branch, though other blocks use it too, and
-        in the text even after a use. Where such a value belongs is said in blocks.py.
+        TVM binds a value where its printer first visits it: inside a branch, though other blocks use it too, and
+        in the text even after a use. blocks.py finds the block of such a value.
         """
         known = self.temporaries.get(name)
         if known is None and not name.isdigit():
@@ -189,13 +189,13 @@ class Expressions(Attributes):
         return known.value
 
     def unbound_yet(self, name: str) -> None:
-        """Each number is bound once; a second time begins another program."""
+        """Check that a number is not bound yet; a second binding begins another program."""
         known = self.temporaries.get(name)
         if known is not None and known.scope is not None:
             raise self.fail(f"a number that is not bound yet (%{name} is)")
 
     def bind(self, name: str, value: Expr, scope: Scope) -> None:
-        """Give a number its value, also where it was used before."""
+        """Bind a number to its value, also for uses before it."""
         known = self.temporaries.get(name)
         if known is None or known.scope is not None:
             self.temporaries[name] = Temporary(value, scope, self.token.offset)
@@ -205,7 +205,7 @@ class Expressions(Attributes):
         known.scope = scope
 
     def meta(self, line: int) -> Expr:
-        """A constant kept beside the text; one index is one object, so its uses share an Expr."""
+        """Return a constant stored outside the text; one index is one object, so its uses share an Expr."""
         text = self.token.text
         self.at += 1
         type, span = self.annotation()

@@ -1,4 +1,4 @@
-"""Functions and blocks: what is bound, in which order, and what a block gives."""
+"""Functions and blocks: their bindings in order, and the result of a block."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.dialects.relay.text.variables import Frame, Scope
 from workbench.errors import ParseError
 
 DEEPEST = 2000
-"blocks in one another; TVM's own recursion ends far before"
+"nested blocks; TVM's own recursion fails far earlier"
 
 
 class Functions(Branches):
@@ -57,7 +57,7 @@ class Functions(Branches):
         stack.append(Frame(finish, scope))
 
     def header(self, scope: Scope) -> tuple[tuple[Expr, ...], dict[str, Any], str]:
-        """Type parameters, parameters, attributes and return type, up to the `{`."""
+        """Read type parameters, parameters, attributes and return type, up to the `{`."""
         if self.accept("["):
             while not self.accept("]"):
                 if self.token.kind == END:
@@ -134,7 +134,7 @@ class Functions(Branches):
         return done
 
     def advance(self, stack: list[Frame]) -> None:
-        """Take a step, and hand each construct that it ends to the one around it: in a loop, however many end together."""
+        """Take a step, and pass each completed construct to the one around it: in a loop, however many end together."""
         if len(stack) > DEEPEST:
             raise self.fail(f"at most {DEEPEST:,} functions and branches in one another")
         self.step(stack)
@@ -145,7 +145,7 @@ class Functions(Branches):
     # -- expressions
 
     def value(self, frame: Frame, stack: list[Frame], done: Callable[[Expr], None]) -> None:
-        """Read one expression and hand it to `done`; a construct with a block of its own is pushed and finished later."""
+        """Read one expression and pass it to `done`; a construct with a block of its own is pushed and finished later."""
         self.skip_comments()
         token, line = self.token, self.line()
         if token.text == "fn":
@@ -166,7 +166,7 @@ class Functions(Branches):
             done(self.operand(frame.scope, line))
 
     def open_block(self, stack: list[Frame], done: Callable[[Expr], None], end: str = "") -> None:
-        """A let that is a value: TVM prints it as a block, in parentheses unless it is bound by another let."""
+        """Open a let that is a value: TVM prints it as a block, in parentheses unless another let binds it."""
 
         def finish(body: Expr) -> None:
             if end:

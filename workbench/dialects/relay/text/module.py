@@ -13,7 +13,7 @@ def parse(text: str) -> Module:
     Raises
     ------
     ParseError
-        With the line, the column, what was expected there and the snippet.
+        Gives the line, the column, the expected token and the snippet.
     """
     return Reader(text).module()
 
@@ -29,7 +29,7 @@ class Reader(Functions):
             if token.kind == END:
                 return Module(functions, self.crossed, list(self.constants.values()))
             if token.text == "#[metadata]":
-                # what follows is JSON for TVM's own parser: the values of the constants
+                # the JSON after it is for TVM's own parser: the values of the constants
                 return Module(functions, self.crossed, list(self.constants.values()))
             if token.kind == "version":
                 self.at += 1
@@ -52,7 +52,7 @@ class Reader(Functions):
                 raise self.fail("`def @name(...)`, `fn (...)` or the end of the text")
 
     def type_definition(self) -> None:
-        """Keep the names of a type's constructors: TVM's own Prelude has some in lower case, as operators are."""
+        """Record the names of a type's constructors: TVM's own Prelude has some in lower case, like operators."""
         depth = 0
         while self.token.kind != END:
             before, token = self.tokens[self.at - 1], self.token

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-# A variable's name runs to the next delimiter: importers put `/`, `:` and `.` in names. A colon that ends it announces a
-# type. Comments come first, because they may hold anything.
+# A variable's name runs to the next delimiter: importers put `/`, `:` and `.` in names. A colon at its end is followed
+# by a type. Comments come first, because they may hold anything.
 _PIECES = r"""
     (?P<comment>/\*.*?\*/)
   | (?P<space>\s+)
@@ -22,7 +22,8 @@ _PIECES = r"""
     """
 _TOKEN = re.compile(_PIECES, re.VERBOSE | re.DOTALL)
 _JUNK = re.compile(r"[\w.]+|.", re.DOTALL)
-# In prose a quotation mark or `/*` may stand alone: a string ends with its line, and neither holds what begins a program.
+# In prose a quotation mark or `/*` may be unpaired: a string ends with its line, and neither contains the beginning of
+# a program.
 _STRING, _COMMENT = r'"(?:[^"\\]|\\.)*"', r"/\*.*?\*/"
 _IN_PROSE = re.compile(
     _PIECES.replace(_STRING, r'"(?:(?!def\s@|%\d+\s?=)[^"\\\n]|\\.)*"?').replace(_COMMENT, r"/\*(?:(?!/\*).)*?\*/"),
@@ -31,7 +32,7 @@ _IN_PROSE = re.compile(
 
 
 class Token(NamedTuple):
-    """A piece of the text: what it is, what it says, where it starts."""
+    """A piece of the text: its kind, its text, its offset."""
 
     kind: str
     text: str
@@ -44,7 +45,7 @@ END = "end"
 def tokenize(text: str, in_prose: bool = False) -> list[Token]:
     """Split Relay text into tokens; white space is dropped, comments are kept (they carry the types).
 
-    A character that starts no token becomes a token of kind `unknown`, for the reader to complain about.
+    A character that starts no token becomes a token of kind `unknown`, which the reader refuses.
     """
     tokens: list[Token] = []
     add = tokens.append
@@ -53,7 +54,7 @@ def tokenize(text: str, in_prose: bool = False) -> list[Token]:
     while position < end:
         found = match(text, position)
         if found is None:
-            # what is never closed would be looked for at every later place too
+            # an unclosed one would be searched for again at every later place
             last = not in_prose and text.startswith(("/*", '"'), position)
             junk = text[position : position + 2] if last else _junk(text, position)
             add(Token("unknown", junk, position))

@@ -1,4 +1,4 @@
-"""What a name in the text stands for, at the place where it stands."""
+"""The meaning of a name in the text, at its place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workbench.dialects.relay.ast import Expr
 
 
 class Names:
-    """The variables that can be seen here. Blocks nest, so each name keeps a stack, and any depth costs the same."""
+    """The variables in scope. Blocks nest, so each name keeps a stack, and the cost does not depend on the depth."""
 
     def __init__(self) -> None:
         self._bound: dict[str, list[Expr]] = {}
@@ -23,7 +23,7 @@ class Names:
         self._bound.setdefault(name, []).append(variable)
 
     def leave(self, scope: Scope) -> None:
-        """Forget what the block bound."""
+        """Remove the variables that the block bound."""
         for name in scope.names:
             self._bound[name].pop()
         scope.names.clear()
@@ -40,17 +40,17 @@ class Scope:
 
 @dataclass(slots=True, eq=False)
 class Temporary:
-    """%0, %1, ...: a value that TVM numbered."""
+    """A value that TVM numbered: %0, %1, ..."""
 
     value: Expr
     scope: Scope | None
-    "where it is bound; None while only its uses were read"
+    "the scope that binds it; None while only uses of it were read"
     offset: int
-    "where it was seen first"
+    "offset of its first occurrence"
 
 
 class Frame:
-    """A construct that waits for its parts: what to do when the part that is being read is done."""
+    """A construct that waits for its parts: the action when the part being read is done."""
 
     __slots__ = ("done", "lets", "scope")
 
