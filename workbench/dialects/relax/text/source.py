@@ -1,7 +1,7 @@
 """TVMScript in a text or a .py file: the part that is the program, and the text of that program for TVM's parser.
 
 A graph is data, and TVM's parser evaluates its input. So it never gets the text itself, but text made from the tree
-that `grammar.py` accepted. Python around the program (imports, prints, a `main`) is left out, never run.
+that `statements.py` accepted. Python around the program (imports, prints, a `main`) is left out, never run.
 """
 
 from __future__ import annotations
