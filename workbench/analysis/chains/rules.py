@@ -89,7 +89,7 @@ def casts_left(source: str, steps: Sequence[Step]) -> tuple[int, bool]:
 
 
 def _stretch_of_casts(source: str, steps: Sequence[Step]) -> tuple[int, bool]:
-    """Apply the rules in SimplifyExpr's order until none changes anything; return the operators left, and whether they are exact."""
+    """Return the operators left when SimplifyExpr's rules change nothing more, and whether values are kept."""
     clip = steps[0] if steps[0].op == "clip" else None
     kinds, safe, before = [step.dtype for step in steps if step.op == "cast"], True, None
     while before != (kinds, clip):

@@ -272,8 +272,8 @@ class Partition:
     def _needs(self, node: int, *, put_off: bool) -> int:
         """Return the number of parameters of a kernel with this node and its producers.
 
-        A producer whose kernel has none yet is not known well enough: the merge is put off until the node is visited,
-        or, then, its own producers are counted.
+        If a producer's kernel has no parameters yet, its number is not known. With `put_off` the merge is postponed until this
+        node is visited; without it, the producers of that producer are counted.
         """
         assert self.arguments
         needs, seen = self.parameters[node], {self.root(node)}
@@ -291,7 +291,7 @@ class Partition:
         return needs
 
     def _merge_what_waited(self, node: int, phase: int) -> None:
-        """Do the merges that were put off until this node, the last first; paths and depth are not tested again."""
+        """Do the merges that were postponed until this node, the last first; paths and depth are not tested again."""
         for source in reversed(self.waiting.pop(node)):
             dominator = self.dominator[source]
             needs, limit = self._needs(node, put_off=False), self._limit(node)
@@ -305,7 +305,7 @@ class Partition:
 
     @cached_property
     def anchors(self) -> dict[int, int]:
-        """The complex operator in each kernel that has one, by the kernel's root, once the algorithm has run."""
+        """Return the complex operator of each kernel that has one, by the kernel's root, once the algorithm has run."""
         return {self.root(n): n for n, kind in enumerate(self.forward.kinds) if kind == OUT_ELEMWISE}
 
     def kernels(self) -> Iterator[list[int]]:
