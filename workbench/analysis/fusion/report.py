@@ -107,7 +107,7 @@ class FusionReport:
 
     @cached_property
     def failure(self) -> str:
-        """Return the reason why the real pass fails on this graph; empty if it runs."""
+        """The reason why the real pass fails on this graph; empty if it runs."""
         return self._ran[1]
 
     @property
