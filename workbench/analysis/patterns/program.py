@@ -45,7 +45,7 @@ class Program:
     said: tuple[str, ...] = ()
     "notes on TVM's behaviour while the pattern was matched"
     asked_operator = False
-    "whether the type of an operator was requested, on which TVM's matcher crashes"
+    "whether the type of an operator was requested, for which TVM's matcher fails"
 
     def __init__(self, rows: Sequence[Row], nodes: Sequence[tuple[int, ...]], graph: Graph, name: str = "main") -> None:
         self.rows = tuple(rows)
