@@ -1,7 +1,7 @@
 """The smallest pattern that TVM's matcher matches at chosen nodes and, where possible, nowhere else.
 
 The pattern names each chosen operator and has a wildcard for each value from outside. Where that also matches other
-places, it asks for attributes, then for types too. Every suggestion was matched.
+places, it asks for attributes, then for types too. The matcher tests each pattern before it is suggested.
 """
 
 from __future__ import annotations
