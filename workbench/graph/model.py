@@ -104,7 +104,7 @@ class Graph:
 
     @cached_property
     def outside_in(self) -> tuple[Group, ...]:
-        """Return the groups, each after the group around it."""
+        """The groups, each after the group around it."""
         inner: list[list[Group]] = [[] for _ in self.groups]
         found = [group for group in self.groups if group.parent is None]
         for group in self.groups:

@@ -108,7 +108,7 @@ class _Exchanges:
         yield from self.alike(unkept)
 
     def between_inputs(self, unkept: list[int]) -> Iterator[tuple[int, int]]:
-        """Yield inputs in one position that are not partners, and so prevent a changed pair from being kept."""
+        """Yield pairs of inputs in one position of changed pairs; inputs that are not partners prevent a pair from being kept."""
         for b in unkept:
             a = self.before.partner[b]
             if a is not None:

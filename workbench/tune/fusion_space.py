@@ -1,4 +1,4 @@
-"""A space of cuts and forces near the costly boundaries: what explain_fusion says that kernels hand over, most bytes first."""
+"""A space of cuts and forces near the costliest kernel boundaries of explain_fusion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workbench.pipeline.spec import PassStep, Pipeline
 
 
 def fusion(workload: Workload, most: int) -> tuple[Pipeline, list[str]]:
-    """Return the compiler's graph passes as a pipeline, and edits to choose one from.
+    """Return the compiler's graph passes as a pipeline, and the edits to choose from.
 
     For each value that kernels hand over, most bytes first: the kernels at its ends made one, where that is legal; and each
     edge within the kernels at its ends, cut, those that read it first. Then pairs of these cuts. Where kernels hand nothing
