@@ -107,7 +107,7 @@ def kernel(graph: Graph, nodes: Iterable[int]) -> Selection:
 
 
 def cut(graph: Graph, edges: Iterable[Edge | tuple[int, ...]]) -> tuple[Edge, ...]:
-    """Return the given edges as Edges if they can be cut; each is an Edge, or (source, target) with or without a position.
+    """Return the given edges as Edges if they can be cut. Each is an Edge, a pair, or a triple with the argument position.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def _rank(node: Node) -> int:
 
 
 def _not_element_wise_behind(graph: Graph, found: Selection, complicated: list[int]) -> int | None:
-    """Return the first operator after the complicated one that changes the shape or is above broadcast; None if none does."""
+    """Return the first operator after the complicated one that changes the shape or is above broadcast, if any."""
     behind = set(complicated)
     for i in found.nodes:
         node = graph.nodes[i]

@@ -53,7 +53,7 @@ class _Composition:
                 self.pairs.add((b, free[number].pop()))
 
     def untwist(self) -> None:
-        """Ensure that no node is in both a merge and a split: where both sides have several, each keeps one partner, in order."""
+        """Ensure that no node is in both a merge and a split: with several on both sides, each keeps one partner, in order."""
         ours, theirs = Counter(b for b, _ in self.pairs), Counter(a for _, a in self.pairs)
         twisted = [(b, a) for b, a in sorted(self.pairs) if ours[b] > 1 and theirs[a] > 1]
         taken: set[tuple[str, int]] = set()

@@ -252,7 +252,7 @@ class _Matching:
                 self.offer_around(heap, b, a)
 
     def offer(self, heap: list[tuple[int, int, int]], b: int, a: int, distance: int) -> None:
-        """Push a pair on the heap if its nodes are free and have the same operator. Equal labels come first, then the nearest."""
+        """Push a pair if its nodes are free and have the same operator. Equal labels come first, then the nearest."""
         if self.before.partner[b] is not None or self.after.partner[a] is not None:
             return
         if not comparable(self.before, self.after, b, a):

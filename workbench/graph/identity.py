@@ -12,7 +12,7 @@ Label = tuple[Hashable, ...]
 
 
 def label(node: Node) -> Label:
-    """Return a node's identity without its inputs: kind, operator or name, attributes, type; for a constant its values."""
+    """Return a node's identity without inputs: kind, operator or name, attributes, type; a constant's values."""
     if node.kind == "constant":
         return (node.kind, node.attrs.get("digest", node.op), node.type)
     return (node.kind, node.op, frozen(node.attrs), node.type)

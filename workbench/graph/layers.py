@@ -63,7 +63,7 @@ def layered_pair(before: Graph, after: Graph, changes: GraphDiff) -> tuple[Graph
 
 
 def repeated_layers(graph: Graph) -> Scopes:
-    """Return the layers that repeat in each function, in near-linear time; where nothing repeats, parts of a long function."""
+    """Return the repeated layers of each function, in near-linear time; without repeats, parts of a long function."""
     consumers = [[user for user, _ in uses] for uses in graph.consumers]
     home: list[int | None] = [None] * len(graph.nodes)
     scopes: list[Scope] = []
@@ -140,7 +140,7 @@ def _repeating(graph: Graph, found: Spine, nodes: list[int]) -> Iterator[_Chain]
 def _joined(
     items: Sequence[frozenset[str]], weights: list[int], found: list[Repeat]
 ) -> Iterator[list[tuple[int, int]]]:
-    """Return the parts of each repeat; two repeats of one kind with one irregular layer between them are joined, with that layer."""
+    """Return the parts of each repeat; two repeats of one kind are joined across one irregular layer between them."""
     links: list[tuple[int, int]] = []
     kind: Counter[frozenset[str]] = Counter()
     for repeat in found:

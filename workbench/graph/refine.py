@@ -2,7 +2,7 @@
 
 Matching grows from certain pairs without backtracking, so an early pair may prevent a better one. `refine` is a local
 search over such pairs (Lin, Kernighan: An effective heuristic for the traveling-salesman problem, 1973, with exchanges of
-depth one): only nodes that are not kept are looked at, and the gain of an exchange is counted on the nodes whose inputs it
+depth one): only nodes that are not kept are considered, and the gain of an exchange is counted on the nodes whose inputs it
 touches, so the work is in proportion to what the pass changed.
 
 `fewest` is branch and bound (Land, Doig 1960) in topological order, so that a node's producers are placed before it. It
@@ -108,7 +108,7 @@ class _Exchanges:
         yield from self.alike(unkept)
 
     def between_inputs(self, unkept: list[int]) -> Iterator[tuple[int, int]]:
-        """Yield pairs of inputs in one position of changed pairs; inputs that are not partners prevent a pair from being kept."""
+        """Yield the pairs of inputs of changed pairs: inputs that are not partners prevent a pair from being kept."""
         for b in unkept:
             a = self.before.partner[b]
             if a is not None:

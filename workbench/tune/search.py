@@ -37,7 +37,7 @@ def optuna() -> Any:
 
 
 def choice_of(count: int) -> Any:
-    """Return a categorical choice of `count` indexes. Optuna copies it with every trial; as it never changes, it returns itself."""
+    """Return a categorical choice of `count` indexes; it is its own copy, since Optuna copies it with every trial."""
     return _kind()(tuple(range(count)))
 
 

@@ -1,4 +1,4 @@
-"""Graphs with branches combined: the groups that allow it, the remaining work, and the graph with equal nodes merged."""
+"""Graphs with branches combined: the groups that allow it, the remaining work, and merged equal nodes."""
 
 from __future__ import annotations
 

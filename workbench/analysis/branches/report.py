@@ -78,7 +78,7 @@ class BranchGroup:
 
     @property
     def cost(self) -> str:
-        """The operators, kernels and bytes that the merge costs or saves, in a sentence; empty for a near miss or a hazard."""
+        """The cost of the merge in operators, kernels and bytes, as a sentence; empty for a near miss or a hazard."""
         if self.kind in ("near", "hazard"):
             return ""
         found = self.change

@@ -212,7 +212,7 @@ class Partition:
         return self._along(node, dominator, INJECTIVE, (INJECTIVE,))
 
     def _judge_tuple(self, node: int, dominator: int, kind: int, root: int) -> tuple[str, Any, Any]:
-        """Return the verdict on an input of a tuple in a kernel, such as a concatenate's: in phase 2 it may join the kernel."""
+        """Return the verdict on an input of a kernel's tuple, such as a concatenate's, which may join in phase 2."""
         if self.kind[dominator] != TUPLE:
             return "phase", (0 if kind == OUT_ELEMWISE else 1), ()
         if kind > INJECTIVE:

@@ -25,7 +25,7 @@ class Arguments:
 
 @dataclass(slots=True)
 class Forward:
-    """The forward graph, with the Graph's node ids. Plain lists, because the algorithm reads each of them thousands of times."""
+    """The forward graph, with the Graph's node ids, as plain lists for speed."""
 
     kinds: list[int]
     "pattern kind of each node"

@@ -45,7 +45,7 @@ def called(kernel: FusedGroup) -> str:
 
 
 def boundaries(report: FusionReport) -> tuple[tuple[int, int], ...]:
-    """Return (producer, consumer) pairs in different kernels, where the second reads the first, directly or through tuples and cuts."""
+    """Return (producer, consumer) pairs across kernels, where the second reads the first, also through tuples and cuts."""
     graph, place = report.graph, {n: at for at, kernel in enumerate(report.kernels) for n in kernel.nodes}
     # a node between kernels that is not in one passes on its inputs
     given: dict[int, tuple[int, ...]] = {}

@@ -213,7 +213,7 @@ class FusionReport:
         return tuple(d for d in self.decisions if d.code not in ("phase", "together"))
 
     def find(self, code: str = "", op: str = "", fused: bool | None = None) -> tuple[Decision, ...]:
-        """Return the frames with this reason code, with this operator (as producer or post-dominator), with a merge or without one."""
+        """Return the frames with this reason code and operator (producer or post-dominator), merged or not."""
 
         def concerns(d: Decision) -> bool:
             ends = (self.graph.nodes[d.node].op, "" if d.dominator is None else self.graph.nodes[d.dominator].op)

@@ -1,4 +1,4 @@
-"""The boundaries between the kernels of two nodes, the decision behind each, and changes that put both into one kernel.
+"""The boundaries between the kernels of two nodes, their decisions, and changes that join both in one kernel.
 
 Each change is verified by running the algorithm again with it.
 """

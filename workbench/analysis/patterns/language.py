@@ -134,7 +134,7 @@ def _is_expr(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.
 
 
 def _several(kind: str, many: str, last: str = "") -> _Maker:
-    """Return the maker of a pattern of a list of patterns, or None for any; `last` (or `op`, first) is a separate argument."""
+    """Return the maker of a pattern of a list of patterns, or None for any; `last` and `op` are separate arguments."""
 
     def make(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.Call) -> Ref:
         children = reader.patterns(given[many], node)
@@ -156,7 +156,7 @@ def _named(kind: str) -> _Maker:
 
 
 def _call_of(operator: str, callee: str) -> _Maker:
-    """Return the maker of a call whose operator takes a function and a tuple of arguments; any arguments if none are given."""
+    """Return the maker of a call whose operator takes a function and a tuple; by default with any arguments."""
 
     def make(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.Call) -> Ref:
         function = reader.made.add(callee, name=_text(reader, given, "func_name", node))
@@ -170,7 +170,7 @@ def _call_of(operator: str, callee: str) -> _Maker:
 
 
 def _uses(only: bool) -> _Maker:
-    """Return the maker of a value and its user; a chain on the left is used by its last value, one on the right uses with its first."""
+    """Return the maker of a value and its user: of chains, the last value on the left and the first on the right."""
 
     def make(reader: Reader, given: Mapping[str, Any], subject: int | None, node: ast.Call) -> Ref:
         assert subject is not None, "a method has a subject"

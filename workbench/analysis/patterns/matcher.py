@@ -96,7 +96,7 @@ class Matcher:
         }
 
     def match(self, row: int, pattern: int | None = None) -> Bindings | None:
-        """Return the rows that each sub-pattern holds; None if the pattern does not match here, with the reason in `failure`."""
+        """Return the rows that each sub-pattern holds; None if the pattern does not match, with `failure` set."""
         self._memo, self._order, self.failure = {}, [], None
         return self._held() if self._visit(self.root if pattern is None else pattern, row) else None
 

@@ -103,7 +103,7 @@ class Pattern:
         return deepest[self.root]
 
     def lines(self) -> Iterator[tuple[int, int, str]]:
-        """Yield the pattern as a tree from the root: (depth, sub-pattern, text); a repeated sub-pattern is not expanded again."""
+        """Yield the tree from the root: (depth, sub-pattern, text). A repeated sub-pattern is not expanded again."""
         shown: set[int] = set()
         stack = [(0, self.root, "")]
         while stack:

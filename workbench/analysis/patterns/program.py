@@ -58,7 +58,7 @@ class Program:
         self.asked_operator = False
 
     def fault(self, pattern: PatternNode, row: int) -> tuple[str, str] | None:
-        """Return (reason code, words) why an expression fails an expr, attr, type, shape or dtype pattern; None if it matches."""
+        """Return (reason code, words) why an expr, attr, type, shape or dtype pattern fails; None if it matches."""
         node = self._node(row)
         if pattern.kind == "expr":
             return _other_constant(pattern, node)

@@ -109,7 +109,7 @@ class TunedSchedules:
         return self.config if self.faster else self.base
 
     def code(self) -> str:
-        """Return Python code that builds the model with these schedules and needs only TVM: a module with `built(mod, params)`.
+        """Return Python code that builds the model with these schedules, with TVM alone: a module with `built(mod, params)`.
 
         Raises
         ------

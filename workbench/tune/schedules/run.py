@@ -1,4 +1,4 @@
-"""`wb.tune_schedules`: search schedules for the kernels of a model, keep them, and race the model with and without them."""
+"""`wb.tune_schedules`: search and keep schedules of a model's kernels, and race the model with and without them."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def prepared_schedules(
     progress: Progress = silent,
     cancelled: Callable[[], bool] = never,
 ) -> ScheduleRun:
-    """Return the run of `wb.tune_schedules` before it starts: `start()` runs it in a thread, where it can be paused and stopped.
+    """Return the run of `wb.tune_schedules` before it starts; `start()` runs it in a thread, and it can be paused.
 
     Parameters
     ----------
