@@ -1,8 +1,8 @@
 """Floating-point operations of operators, from types and attributes alone; None where these do not determine it.
 
 One for each addition, multiplication, comparison or elementary function of one element, so a multiply-accumulate is two.
-Moving, selecting and converting elements counts 0. Operators on integers are counted the same way. An operator whose count depends on
-its implementation (a Winograd convolution, a sort) is unknown, which is not zero.
+Moving, selecting and converting elements counts 0. Operators on integers are counted the same way. An operator whose count
+depends on its implementation (a Winograd convolution, a sort) is unknown, which is not zero.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Dialect-independent compiler graphs: model, JSON, identity, diff, layers. Standard library only.
 
 A Graph is one dataflow with groups. A function that is called where it is written is drawn in place: its nodes are ordinary
-nodes, its arguments ordinary edges, and the function a Group. Node ids are indexes in topological order, so dominators need one pass.
-No algorithm here recurses, because models may nest arbitrarily deep.
+nodes, its arguments ordinary edges, and the function a Group. Node ids are indexes in topological order, so dominators need
+one pass. No algorithm here recurses, because models may nest arbitrarily deep.
 
 `identity.py` numbers values: equal numbers mean equal programs from the inputs on. `diff.py` pairs equal values first, grows
 the mapping to neighbours with the same operator in the same argument position, then finds merges and splits by

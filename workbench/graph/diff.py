@@ -1,10 +1,9 @@
 """The difference of two graphs: nodes kept, changed, removed, added, merged and split.
 
-Two nodes are the same if they compute the same value (identity.ValueNumbers). Nodes that no longer compute the same
-value are paired outwards from those that do: a neighbour in the same argument position with the same operator, or a
-variant of it, is the same node with other inputs. Pairs are then exchanged where that leaves fewer edits (refine). The kind of
-a pair is verified: `kept` means the same operator, attributes, type and inputs, up to the mapping
-itself.
+Two nodes are the same if they compute the same value (identity.ValueNumbers). Nodes that no longer compute the same value
+are paired outwards from those that do: a neighbour in the same argument position with the same operator, or a variant of
+it, is the same node with other inputs. Pairs are then exchanged where that leaves fewer edits (refine). The kind of a pair
+is verified: `kept` means the same operator, attributes, type and inputs, up to the mapping itself.
 """
 
 from __future__ import annotations

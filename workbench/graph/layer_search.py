@@ -1,7 +1,8 @@
 """Search for layers: the longest chain of post-dominators of a dataflow, and the repeats in a sequence.
 
-The chain (the spine) contains the nodes that every path to a result passes. A node is on it if it post-dominates the one before,
-so nodes that a skip connection bypasses are not on it, and an attention mask that feeds every layer removes no node.
+The chain (the spine) contains the nodes that every path to a result passes. A node is on it if it post-dominates the one
+before, so nodes that a skip connection bypasses are not on it, and an attention mask that feeds every layer removes no
+node.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Layers of a model, found from the graph's structure alone: repeated stretches of the dataflow's spine.
 
-Links of the spine are compared by the set of their operators, so a residual block with a convolution on its shortcut is a block
-like the others, and a few changed attributes change no border. Layers are computed, never saved, and a diff
-ignores them. Where the importer gave paths, those are the layers (workbench.graph.scopes).
+Links of the spine are compared by the set of their operators, so a residual block with a convolution on its shortcut is a
+block like the others, and a few changed attributes change no border. Layers are computed, never saved, and a diff ignores
+them. Where the importer gave paths, those are the layers (workbench.graph.scopes).
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Result:
         return self.pareto_for(self.targets[0])
 
     def pareto_for(self, target: TargetLike) -> list[Trial]:
-        """Return the trials that no other dominates for a target; race winners first, race losers left out."""
+        """Return the trials that no other dominates for a target; a race winner is first, race losers are left out."""
         target = target_text(target)
         found = front([trial for trial in self.trials if trial.target == target], self.objectives)
         verdict = self.verdicts.get(target)

@@ -21,12 +21,13 @@ _FINDERS = {"relay": relay_branches, "relax": relax_branches}
 def parallel_branches(source: Graph | HasGraph, min_branches: int = 2) -> list[BranchGroup]:
     """Return sibling branches: equal ones, then those that a pass would combine, then near misses.
 
-    The conditions are those of TVM's passes, and tests compare them. The cost of combining, and on Relax the products that are
-    combined, come from the pass itself, which runs on the module; for a graph without a module they are "not tried: needs TVM". Relay: EliminateCommonSubexpr, CombineParallelConv2D,
-    CombineParallelDense in both modes, CombineParallelBatchMatmul; CombineParallelOps and
-    MergeIdenticalKernels, which are ours. Relax: EliminateCommonSubexpr, CombineParallelMatmul, and CombineParallelConv2D,
-    which is ours. Each group is for one run of its pass; a pass run on a hazard crashes, raises, or gives other values, and
-    then helps no other group either. Scalar constants and attributes are compared as printed, with six digits.
+    The conditions are those of TVM's passes, and tests compare them. The cost of combining, and on Relax the products that
+    are combined, come from the pass itself, which runs on the module; for a graph without a module they are "not tried:
+    needs TVM". Relay: EliminateCommonSubexpr, CombineParallelConv2D, CombineParallelDense in both modes,
+    CombineParallelBatchMatmul; CombineParallelOps and MergeIdenticalKernels, which are ours. Relax: EliminateCommonSubexpr,
+    CombineParallelMatmul, and CombineParallelConv2D, which is ours. Each group is for one run of its pass; a pass run on a
+    hazard crashes, raises, or gives other values, and then helps no other group either. Scalar constants and attributes are
+    compared as printed, with six digits.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Chains of constants in a Relax graph, which only two passes shorten.
 
 Every pass that TVM 0.27 lists was run on every kind of chain. RemoveRedundantReshape shortens reshapes, and
-OptimizeLayoutTransform drops layouts that restore the shape before: TVM runs these two on the module, and the difference shows
-the operators that are left. Nothing shortens arithmetic, casts, transposes or clips, and nothing moves a factor or a pad into a
-convolution.
+OptimizeLayoutTransform drops layouts that restore the shape before: TVM runs these two on the module, and the difference
+shows the operators that are left. Nothing shortens arithmetic, casts, transposes or clips, and nothing moves a factor or a
+pad into a convolution.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Pattern matching as TVM does it, with the furthest failure of each attempt.
 
-The rules are those of DFPatternMatcher in TVM 0.17 (src/relay/ir/dataflow_matcher.cc), order of attempts and memory included,
-since both affect the result: a sub-pattern that has matched must match the same expression when it is visited again; `add` and `multiply`
-also try their arguments in reverse order; `divide` of a `multiply` also matches the `multiply` of a `divide`; on the path of
-`dominates` nothing is remembered. Two things differ. A walk up a path does not enter an expression twice, whereas TVM walks
-every path (their number doubles with each diamond; `Matcher.steps` bounds TVM's steps). Where TVM
-ends with an internal error, this module raises PatternError with the reason.
+The rules are those of DFPatternMatcher in TVM 0.17 (src/relay/ir/dataflow_matcher.cc), order of attempts and memory
+included, since both affect the result: a sub-pattern that has matched must match the same expression when it is visited
+again; `add` and `multiply` also try their arguments in reverse order; `divide` of a `multiply` also matches the `multiply`
+of a `divide`; on the path of `dominates` nothing is remembered. Two things differ. A walk up a path does not enter an
+expression twice, whereas TVM walks every path (their number doubles with each diamond; `Matcher.steps` bounds TVM's steps).
+Where TVM ends with an internal error, this module raises PatternError with the reason.
 """
 
 from __future__ import annotations
