@@ -1,4 +1,4 @@
-"""The number of inputs of operators that analyses take apart; a graph that was saved elsewhere may have others."""
+"""The number of inputs that analyses expect of operators; a saved graph may have another number."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ONE = {
 
 
 def check_arguments(graph: Graph) -> None:
-    """Check that operators have the inputs that analyses read.
+    """Raise unless operators have the inputs that analyses read.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Floating-point operations of operators, from their types and attributes alone; None where that does not tell.
+"""Floating-point operations of operators, from types and attributes alone; None where these do not determine it.
 
 One for each addition, multiplication, comparison or elementary function of one element, so a multiply-accumulate is two.
-Moving, selecting and converting elements is none. Operators on integers are counted alike. An operator whose number depends on
-how it is carried out (a Winograd convolution, a sort) is unknown, which is not zero.
+Moving, selecting and converting elements counts 0. Operators on integers are counted the same way. An operator whose count
+depends on its implementation (a Winograd convolution, a sort) is unknown, which is not zero.
 """
 
 from __future__ import annotations
@@ -127,16 +127,16 @@ _MOVES = [
 ]
 _REDUCTIONS = ["sum", "max", "min", "prod", "all", "any", "argmax", "argmin"]
 _EACH = {"clip": 2, "nn.leaky_relu": 2, "nn.prelu": 2, "nn.silu": 2, "nn.gelu": 5, "nn.batch_norm": 4}
-"operations an element of the result"
+"operations per element of the result"
 _NORMAL = {"nn.softmax": 5, "nn.log_softmax": 5, "nn.layer_norm": 7, "nn.fast_softmax": 5, "nn.rms_norm": 5}
-"operations an element of the input: for softmax its maximum, a difference, a power, a sum and a quotient"
+"operations per element of the input: for softmax the maximum, a difference, a power, a sum and a quotient"
 _AXIS = re.compile(r"(\d*)([A-Za-z])")
 _DIGITS = re.compile(r"(?<=\D)\d+$")
 
 
 @dataclass(frozen=True)
 class Operands:
-    """What the cost of an operator depends on."""
+    """The data that the cost of an operator depends on."""
 
     inputs: Sequence[Sequence[int]]
     "shapes"
@@ -156,7 +156,7 @@ class Operands:
 
 
 def flops(graph: Graph, nodes: Iterable[int]) -> int | None:
-    """Operations of some nodes together: a kernel's, say. None if that of any operator among them is unknown.
+    """Return the operations of several nodes, such as a kernel's; None if any operator's count is unknown.
 
     Raises
     ------
@@ -176,7 +176,7 @@ def flops(graph: Graph, nodes: Iterable[int]) -> int | None:
 
 
 def of_node(graph: Graph, node: Node) -> int | None:
-    """Operations of one operator call; None if unknown."""
+    """Return the operations of one operator call; None if unknown."""
     inputs = [shape for source in graph.inputs[node.id] for shape in shapes(graph.nodes[source].type)]
     outputs = shapes(node.type)
     rule = _RULES.get(canonical(node.op))
@@ -186,12 +186,12 @@ def of_node(graph: Graph, node: Node) -> int | None:
     try:
         return rule(known)
     except (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError):
-        # attributes that a graph from elsewhere writes otherwise: the number is not known then
+        # a graph from elsewhere may write attributes in another form: the count is then unknown
         return None
 
 
 def canonical(op: str) -> str:
-    """Return the operator's name whichever dialect it is in, and whichever number a compiler put behind it.
+    """Return the operator's name without its dialect's prefix and without a number that the compiler appended.
 
     >>> canonical("relax.nn.relu"), canonical("tir_exp"), canonical("matmul12"), canonical("log2")
     ('nn.relu', 'exp', 'matmul', 'log2')
@@ -206,7 +206,7 @@ def canonical(op: str) -> str:
 
 @lru_cache(maxsize=65536)
 def shapes(type: str) -> list[tuple[int, ...] | None]:
-    """Shapes of the tensors of a type, a tuple's one by one; None for one that is not known.
+    """Return the shapes of the tensors of a type, a tuple's one by one; None for an unknown shape.
 
     >>> shapes("(Tensor[(1, 8), float32], Tensor[(?), int8])"), shapes('R.Tensor((4,), dtype="int8")')
     ([(1, 8), None], [(4,)])
@@ -219,7 +219,7 @@ def _matmul(o: Operands) -> int:
 
 
 def _axes(layout: str, shape: Sequence[int], letters: str) -> int:
-    """Return the product of the dimensions that a layout calls by one of these letters, in blocks too (`NCHW16c`)."""
+    """Return the product of the dimensions that a layout names by one of these letters, blocks included (`NCHW16c`)."""
     names = [letter for _, letter in _AXIS.findall(layout)]
     if len(names) != len(shape):
         raise ValueError(f"{layout} is no layout of {len(shape)} dimensions")
@@ -238,7 +238,7 @@ def _convolution(o: Operands) -> int:
     channels = _axes(data, o.inputs[0], "C")
     if "groups" in o.attrs or "kernel_layout" in o.attrs or "strides" in o.attrs:
         return 2 * o.out * window * channels // int(o.attrs.get("groups", 1))
-    # without attributes (Relax after LegalizeOps) the number of groups shows in the weight's shape
+    # without attributes (Relax after LegalizeOps) the weight's shape gives the number of groups
     if o.inputs[1][0] != o.outputs[0][1] or channels % o.inputs[1][1]:
         raise ValueError("the layout is not known")
     return 2 * o.out * window * o.inputs[1][1]

@@ -1,8 +1,8 @@
-"""Which cuts, kernels and regions a person may ask for on a graph, and in words why not, before TVM is asked.
+"""Checks of cuts, kernels and regions that a user requests on a graph, with reasons, before TVM runs.
 
-A region must be convex: no path may leave it and come back, or its function would need its own result. A kernel has one
-result and at most one complicated operator (a reduction or anything above it in TVM's order of pattern kinds), behind which
-only element-wise operators of its shape come, because TVM's code generator schedules a fused function around one operator
+A region must be convex: no path may leave it and re-enter, or its function would need its own result. A kernel has one
+result and at most one complicated operator (a reduction or anything above it in TVM's order of pattern kinds), after which
+only element-wise operators of its shape are allowed, because TVM's code generator schedules a fused function around one operator
 (src/relay/backend/te_compiler_cache.cc).
 """
 
@@ -33,17 +33,17 @@ class Selection:
     """A legal region."""
 
     nodes: tuple[int, ...]
-    "ids in order: what was chosen, and the tuples, tuple fields and scalar constants that belong to it"
+    "ids in order: the chosen nodes, and the tuples, tuple fields and scalar constants that belong to them"
     inputs: tuple[int, ...]
     "nodes outside whose values enter, in order of first use"
     outputs: tuple[int, ...]
     "nodes inside whose values are used outside"
     group: int | None
-    "the group that all of them are in"
+    "the group that holds all of them"
 
 
 def region(graph: Graph, nodes: Iterable[int]) -> Selection:
-    """Return the region of these nodes, completed.
+    """Return the region of these nodes, with the tuples, fields and scalar constants that belong to it.
 
     Raises
     ------
@@ -68,12 +68,12 @@ def region(graph: Graph, nodes: Iterable[int]) -> Selection:
 
 
 def kernel(graph: Graph, nodes: Iterable[int]) -> Selection:
-    """Return the region of these nodes, if it can be one kernel.
+    """Return the region of these nodes if it can be one kernel.
 
     Raises
     ------
     IllegalEdit
-        It is no region, gives more than one result, or holds two complicated operators.
+        It is not a region, has more than one result, or holds two complicated operators.
     """
     found = region(graph, nodes)
     for i in found.nodes:
@@ -107,7 +107,7 @@ def kernel(graph: Graph, nodes: Iterable[int]) -> Selection:
 
 
 def cut(graph: Graph, edges: Iterable[Edge | tuple[int, ...]]) -> tuple[Edge, ...]:
-    """Return the edges of these (an Edge, or a pair or triple of source, target and argument position), if they can be cut.
+    """Return the given edges as Edges if they can be cut. Each is an Edge, a pair, or a triple with the argument position.
 
     Raises
     ------
@@ -132,12 +132,12 @@ def cut(graph: Graph, edges: Iterable[Edge | tuple[int, ...]]) -> tuple[Edge, ..
 
 
 def check_names(graph: Graph, nodes: Sequence[int], names: Sequence[str], what: str) -> None:
-    """Refuse ids that mean other operators here than where they were written down.
+    """Raise if the ids name other operators in this graph than in the one they were recorded on.
 
     Raises
     ------
     PipelineError
-        The graph does not have these operators at these ids.
+        The graph has other operators at these ids.
     """
     if not names:
         return
@@ -159,7 +159,7 @@ def why_not(check: Callable[[Graph, Any], object], graph: Graph, chosen: Any) ->
 
 
 def describe(graph: Graph, id: int) -> str:
-    """Return a node in a few words: its operator and its id."""
+    """Return a short description of a node: its operator and its id."""
     node = graph.nodes[id]
     return f"{node.name or node.op} (node {id})"
 
@@ -169,7 +169,7 @@ def _rank(node: Node) -> int:
 
 
 def _not_element_wise_behind(graph: Graph, found: Selection, complicated: list[int]) -> int | None:
-    """Return the first operator made from the complicated one's value that changes its shape or is more than a broadcast."""
+    """Return the first operator after the complicated one that changes the shape or is above broadcast, if any."""
     behind = set(complicated)
     for i in found.nodes:
         node = graph.nodes[i]
@@ -213,8 +213,8 @@ def _fused_around(graph: Graph, group: int | None) -> str:
 
 
 def _completed(graph: Graph, inside: set[int], group: int | None) -> set[int]:
-    """With the tuples and fields between what is chosen, and its scalar constants."""
-    # upwards: a field of a chosen operator, a tuple whose every user is chosen
+    """Return the chosen nodes with the tuples and fields between them, and their scalar constants."""
+    # upwards: a field of a chosen operator, a tuple whose users are all chosen
     for node in reversed(graph.nodes):
         users = [user for user, _ in graph.consumers[node.id]]
         if not users or node.group != group or node.id in graph.outputs:
@@ -235,7 +235,7 @@ def _is_scalar(type: str) -> bool:
 
 
 def _check_convex(graph: Graph, inside: set[int]) -> None:
-    """Follow what leaves the region; none of it may come back."""
+    """Raise if a path leaves the region and re-enters it."""
     last = max(inside)
     came_from: dict[int, int] = {}
     for id in range(min(inside), last + 1):

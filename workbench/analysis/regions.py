@@ -1,8 +1,8 @@
-"""Regions: everything between a node whose value takes several ways and the node where they meet again.
+"""Regions: the nodes between a node whose value takes several paths and the node where these meet.
 
-A region runs from its entry to the entry's immediate post-dominator, its exit: whatever leaves the entry passes through the
-exit. Values may still come in from elsewhere (an attention mask); a region that only the entry feeds is single-entry,
-single-exit. Any two such regions are apart, one inside the other, or meet at an end (Johnson, Pearson, Pingali, "The program
+A region runs from its entry to the entry's immediate post-dominator, its exit: every path from the entry passes through the
+exit. Values may still enter from elsewhere (an attention mask); a region that only the entry feeds is single-entry,
+single-exit. Two such regions are disjoint, nested, or share an end (Johnson, Pearson, Pingali, "The program
 structure tree", PLDI 1994, doi:10.1145/178243.178258).
 """
 
@@ -44,22 +44,22 @@ def regions(source: Graph | HasGraph, fixed: Collection[str] = ()) -> Regions:
 
 @dataclass(frozen=True)
 class Region:
-    """Everything between an entry and its exit, both included."""
+    """The nodes between an entry and its exit, both included."""
 
     entry: int
     exit: int
     nodes: tuple[int, ...]
     "ids in topological order"
     inputs: tuple[Edge, ...]
-    "edges by which values enter that do not come through the entry, constants left out"
+    "edges by which values enter other than through the entry, without constants"
     constants: tuple[Edge, ...]
     "edges by which constants enter"
     outputs: tuple[Edge, ...]
-    "edges by which the exit's value leaves; no other node's value does"
+    "edges by which the exit's value leaves; no other node has a use outside"
 
     @property
     def single_entry(self) -> bool:
-        """Whether nothing but constants enters beside the entry, which makes the region single-entry, single-exit."""
+        """Return whether the region is single-entry, single-exit: only constants enter other than through the entry."""
         return not self.inputs
 
     def __contains__(self, node: int) -> bool:
@@ -72,7 +72,7 @@ class Region:
 
 @dataclass(frozen=True)
 class Regions:
-    """The regions of one graph; each is made when it is asked for."""
+    """The regions of one graph, each computed on request."""
 
     graph: Graph
     tree: DominatorTree
@@ -82,7 +82,7 @@ class Regions:
 
     @cached_property
     def entries(self) -> tuple[int, ...]:
-        """Nodes whose value takes several ways that meet again."""
+        """Nodes whose value takes several paths that meet again."""
         return tuple(
             node
             for node, uses in enumerate(self.graph.consumers)
@@ -120,7 +120,7 @@ class Regions:
         return self._between(entry, exit) if behind else None
 
     def around(self, node: int) -> tuple[Region, ...]:
-        """Return the regions that hold the node, innermost (fewest nodes) first: the nest, stepped outward.
+        """Return the regions that hold the node, innermost (fewest nodes) first.
 
         Raises
         ------
@@ -145,7 +145,7 @@ class Regions:
     def _between(self, entry: int, exit: int) -> Region:
         graph = self.graph
         held = {entry, exit}
-        # every way from the entry leads to the exit, so walking on until the exit finds the region and nothing else
+        # every path from the entry leads to the exit, so a walk up to the exit visits exactly the region
         waiting = [entry]
         while waiting:
             for user, _ in graph.consumers[waiting.pop()]:
@@ -172,7 +172,7 @@ class Regions:
 
     @cached_property
     def _constant(self) -> frozenset[int]:
-        """Constants, and what is computed of nothing else."""
+        """Constants, and nodes computed from constants only."""
         found: set[int] = set()
         for node, inputs in zip(self.graph.nodes, self.graph.inputs, strict=True):
             given = node.kind == "constant" or (node.kind == "param" and node.op in self.fixed)
@@ -182,7 +182,7 @@ class Regions:
 
 
 def _reaching(graph: Graph, node: int) -> set[int]:
-    """Return the node and all that it is computed from."""
+    """Return the node and all nodes that it is computed from."""
     found, waiting = {node}, [node]
     while waiting:
         for source in graph.inputs[waiting.pop()]:

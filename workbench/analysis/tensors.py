@@ -1,4 +1,4 @@
-"""Tensor types as the graph's text has them."""
+"""Tensor types, read from their text in the graph."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-# as Relay prints it, and as Relax does
+# Relay's form, then Relax's
 _TENSOR = re.compile(r"Tensor\[\(([^()]*)\), (\w+)\]|R\.Tensor\(\(([^()]*)\), dtype=\"(\w+)\"[^()]*\)")
 _SCALAR = re.compile(r"(?:bool|u?int\d+|b?float\d+)")
 _BITS = re.compile(r"\d+")
@@ -18,17 +18,17 @@ class Tensor:
     """The type of a tensor."""
 
     shape: tuple[int | str, ...]
-    "a dimension that is not known is its text, `?`"
+    "an unknown dimension is its text, such as `?`"
     dtype: str
 
     @property
     def known(self) -> bool:
-        """Whether every dimension is a number."""
+        """Return whether every dimension is a number."""
         return all(isinstance(d, int) for d in self.shape)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its elements; 0 where the shape is not known."""
+        """The bytes of its elements; 0 where the shape is not known."""
         bits = _BITS.search(self.dtype)
         size = 1 if self.dtype.startswith("bool") or bits is None else -(-int(bits.group()) // 8)
         return prod(d for d in self.shape if isinstance(d, int)) * size if self.known else 0
@@ -39,7 +39,7 @@ class Tensor:
 
 @lru_cache(maxsize=65536)
 def tensor(type: str) -> Tensor | None:
-    """Read a type; None if it is no tensor.
+    """Return a type as a Tensor; None if it is not a tensor type.
 
     >>> tensor("Tensor[(1, ?), int8]")
     Tensor(shape=(1, '?'), dtype='int8')
@@ -66,7 +66,7 @@ def tensors(type: str) -> list[Tensor]:
 
 
 def nbytes(type: str) -> int:
-    """Return the bytes of a value of this type, tuples' fields together; 0 where it is not known."""
+    """Return the bytes of a value of this type, the sum for a tuple; unknown shapes count 0."""
     whole = tensor(type)
     return sum(field.nbytes for field in tensors(type)) if whole is None else whole.nbytes
 

@@ -1,4 +1,4 @@
-"""What of a Graph is one call of the built program: a fused or offloaded group, or an operator outside of any."""
+"""The nodes of a Graph per call of the built program: a fused or offloaded group, or a single operator."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from workbench.graph.model import Graph
 
 @dataclass(frozen=True)
 class Unit:
-    """One kernel of the picture."""
+    """One kernel of a graph."""
 
     group: int | None
     "the group drawn around it; None for an operator by itself"
     nodes: tuple[int, ...]
     "ids, in topological order"
     output: int
-    "the node whose value it gives"
+    "the node whose value it returns"
 
     def name(self, graph: Graph) -> str:
-        """Return its name in the picture."""
+        """Return its name in the graph."""
         return graph.nodes[self.output].op if self.group is None else graph.groups[self.group].name
 
     def op(self, graph: Graph) -> str:
-        """Return the operator that it is most of: by operations, then by how much of its input an element of its result needs."""
+        """Return its dominant operator: by operations, then by how much of its input an element of the result needs."""
         ops = [node for node in (graph.nodes[id] for id in self.nodes) if node.kind == "op"]
         if not ops:
             return self.name(graph)
@@ -35,7 +35,7 @@ class Unit:
 
 
 def units(graph: Graph) -> list[Unit]:
-    """Return the kernels of the picture, in the order in which they are called."""
+    """Return the kernels of a graph, in the order in which they are called."""
     held: dict[int, list[int]] = {}
     found: list[Unit] = []
     for node in graph.nodes:
@@ -51,13 +51,13 @@ def units(graph: Graph) -> list[Unit]:
 
 
 def linked(graph: Graph, rows: Sequence[Mapping[str, Any]]) -> list[Unit | None]:
-    """Return the unit of each row of a build, which calls the same kernels in the same order; None where none fits.
+    """Return the unit of each row of a build, which calls the same kernels in the same order; None where no unit fits.
 
     Parameters
     ----------
     rows
-        With `outputs`, shapes and types as `(1, 64) float32`. Units between them that no row fits are such as the compiler
-        dropped, because nothing uses what they give.
+        With `outputs`, shapes and types as `(1, 64) float32`. Units between them without a row are those that the compiler
+        dropped because nothing uses their results.
     """
     waiting = units(graph)
     place, found = 0, []

@@ -1,10 +1,10 @@
 """Lowest common ancestors in a tree that grows by leaves.
 
-In an acyclic graph whose nodes are met in topological order, a node's immediate dominator is the lowest common ancestor, in
+In an acyclic graph whose nodes are visited in topological order, a node's immediate dominator is the lowest common ancestor, in
 the tree made so far, of its producers: one pass, no iteration (Aho, Hopcroft, Ullman, "On finding lowest common ancestors in
-trees", SIAM J. Comput. 5(1), 1976, doi:10.1137/0205011). Each node keeps one jump pointer beside its parent, and an ancestor
+trees", SIAM J. Comput. 5(1), 1976, doi:10.1137/0205011). Each node keeps one jump pointer besides its parent, and an ancestor
 is found in O(log n) steps (Myers, "An applicative random-access stack", Inf. Process. Lett. 17(5), 1983,
-doi:10.1016/0020-0190(83)90106-0). Climbing parent by parent, as is usual, takes n steps a node on a long chain that many
+doi:10.1016/0020-0190(83)90106-0). Climbing parent by parent, as is usual, takes n steps per node on a long chain that many
 nodes close.
 """
 
@@ -41,7 +41,7 @@ class Ancestors:
         jump[node] = jump[far] if depth[above] - depth[far] == depth[far] - depth[jump[far]] else above
 
     def common(self, nodes: Iterable[int]) -> int:
-        """The lowest node above all of `nodes`, at least one, where a node counts as above itself."""
+        """Return the lowest node above all of `nodes` (at least one); a node counts as above itself."""
         found, *others = nodes
         for other in others:
             found = self._common(found, other)
@@ -53,7 +53,7 @@ class Ancestors:
             a, b = b, a
         while depth[a] > depth[b]:
             a = jump[a] if depth[jump[a]] >= depth[b] else parent[a]
-        # nodes of one depth jump equally far
+        # nodes of equal depth have jumps of equal length
         while a != b:
             a, b = (parent[a], parent[b]) if jump[a] == jump[b] else (jump[a], jump[b])
         return a

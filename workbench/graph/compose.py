@@ -1,7 +1,7 @@
-"""Diffs after each other as one: what a pipeline did, followed pass by pass.
+"""Composition of consecutive diffs into one, so that nodes are followed through a pipeline pass by pass.
 
-A diff of the first and the last graph of a long pipeline has little to hold on to; the passes between tell where each node
-went. What a pair is called is checked on the two outer graphs, as in `diff`.
+The first and the last graph of a long pipeline have few equal nodes; the diffs between show the result of each node.
+As in `diff`, a pair's kind (kept or changed) is verified on the two outer graphs.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ Pairs = set[tuple[int, int]]
 
 
 def compose(diffs: Sequence[GraphDiff], before: Graph, after: Graph) -> GraphDiff:
-    """What changed from `before` to `after`, from the diffs of the steps between, in order.
+    """Return the diff from `before` to `after`, made of the diffs of the steps between, in order.
 
-    A node that is equal at both ends is kept, whatever happened to it between. An empty diff among them adds nothing.
+    A node that is equal at both ends is kept, even if it changed between. An empty diff has no effect.
     """
     pairs = {(id, id) for id in range(len(before.nodes))}
     for step in diffs:
@@ -37,12 +37,12 @@ class _Composition:
         self.pairs = pairs
         self.meet_again()
         self.untwist()
-        # letting a pair go can make what used it unequal
+        # dropping a pair can make its users unequal
         while self.drop_unequal():
             pass
 
     def meet_again(self) -> None:
-        """A value that was taken out and put back is paired with itself."""
+        """Pair a value with itself if it was removed and added again."""
         found, lost = {a for _, a in self.pairs}, {b for b, _ in self.pairs}
         free: dict[Hashable, list[int]] = defaultdict(list)
         for a in range(len(self.after.nodes) - 1, -1, -1):
@@ -53,7 +53,7 @@ class _Composition:
                 self.pairs.add((b, free[number].pop()))
 
     def untwist(self) -> None:
-        """No node is in a merge and in a split: of several on both sides each keeps one partner, in order."""
+        """Ensure that no node is in both a merge and a split: with several on both sides, each keeps one partner, in order."""
         ours, theirs = Counter(b for b, _ in self.pairs), Counter(a for _, a in self.pairs)
         twisted = [(b, a) for b, a in sorted(self.pairs) if ours[b] > 1 and theirs[a] > 1]
         taken: set[tuple[str, int]] = set()
@@ -70,7 +70,7 @@ class _Composition:
                 theirs[a] -= 1
 
     def drop_unequal(self) -> bool:
-        """Merges and splits are of equal nodes; of unequal ones one stays, as a changed one. Whether any was dropped."""
+        """Reduce merges and splits of unequal nodes to one changed pair; return whether any pair was dropped."""
         dropped = False
         for group in self.groups():
             equal = [pair for pair in group if self.same(*pair)]
@@ -81,7 +81,7 @@ class _Composition:
         return dropped
 
     def groups(self) -> list[list[tuple[int, int]]]:
-        """The pairs of each merge and each split, in topological order of the graph after."""
+        """Return the pairs of each merge and each split, in topological order of the graph after."""
         ours, theirs = self.partners()
         merges = [[(b, a) for b in many] for a, many in theirs.items() if len(many) > 1]
         splits = [[(b, a) for a in many] for b, many in ours.items() if len(many) > 1]
@@ -109,7 +109,7 @@ class _Composition:
         )
 
     def same(self, b: int, a: int) -> bool:
-        """The same label, and inputs that are paired with each other or are equal values."""
+        """Return whether two nodes have the same label, and inputs that are paired or are equal values."""
         ours, theirs = self.before.inputs[b], self.after.inputs[a]
         return (
             self.labels[0][b] == self.labels[1][a]

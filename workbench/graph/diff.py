@@ -1,10 +1,9 @@
-"""What a pass did to a graph: which nodes it kept, changed, removed, added, merged and split.
+"""The difference of two graphs: nodes kept, changed, removed, added, merged and split.
 
-Two nodes are the same if they compute the same value (identity.ValueNumbers). Nodes that no longer compute the same
-value are paired outwards from those that do: a neighbour in the same argument position with the same operator, or a
-variant of it, is the same node with other inputs. Pairs are then exchanged where that leaves fewer edits (refine). What a
-pair is called is checked, not assumed: `kept` means the same operator, attributes, type and inputs, up to the mapping
-itself.
+Two nodes are the same if they compute the same value (identity.ValueNumbers). Nodes that no longer compute the same value
+are paired outwards from those that do: a neighbour in the same argument position with the same operator, or a variant of
+it, is the same node with other inputs. Pairs are then exchanged where that leaves fewer edits (refine). The kind of a pair
+is verified: `kept` means the same operator, attributes, type and inputs, up to the mapping itself.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ LOOK_THROUGH = 4
 
 @dataclass(frozen=True)
 class GraphDiff:
-    """The difference of two graphs. Node ids of the one before and of the one after."""
+    """The difference of two graphs, in node ids of the graph before and of the graph after."""
 
     kept: tuple[tuple[int, int], ...]
     "(before, after): the same operator, attributes, type and inputs"
@@ -42,7 +41,7 @@ class GraphDiff:
 
     @cached_property
     def mapping(self) -> dict[int, tuple[int, ...]]:
-        """Before id -> after ids, for every node that is still there."""
+        """Before id -> after ids, for every node that was not removed."""
         found: dict[int, tuple[int, ...]] = {b: (a,) for b, a in (*self.kept, *self.changed)}
         found.update((b, (a,)) for many, a in self.merged for b in many)
         found.update(self.split)
@@ -50,23 +49,23 @@ class GraphDiff:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing changed."""
+        """Return whether nothing changed."""
         return not (self.changed or self.removed or self.added or self.merged or self.split)
 
     @property
     def edits(self) -> int:
-        """How many nodes were changed, removed, added, or lost and gained in merges and splits."""
+        """The number of nodes changed, removed, added, or lost and gained in merges and splits."""
         extra = sum(len(many) - 1 for many, _ in self.merged) + sum(len(many) - 1 for _, many in self.split)
         return len(self.changed) + len(self.removed) + len(self.added) + extra
 
     @cached_property
     def counts(self) -> CallableDict[str, int]:
-        """How many of each kind; a merge or a split counts once."""
+        """The number of entries of each kind; a merge or a split counts once."""
         kinds = ("kept", "changed", "removed", "added", "merged", "split")
         return CallableDict({kind: len(getattr(self, kind)) for kind in kinds})
 
     def inverse(self) -> GraphDiff:
-        """The difference read from after to before."""
+        """Return the difference from after to before."""
         return GraphDiff(
             kept=tuple(sorted((a, b) for b, a in self.kept)),
             changed=tuple(sorted((a, b) for b, a in self.changed)),
@@ -104,19 +103,19 @@ def diff(before: Graph | HasGraph, after: Graph | HasGraph) -> GraphDiff:
 
 
 def _in_order(before: Graph, after: Graph) -> bool:
-    """Return whether `before` is the smaller of two graphs; of any two that differ, one is."""
+    """Return whether `before` is the smaller graph in a total order of graphs."""
     sizes = [(len(graph.nodes), len(graph.edges)) for graph in (before, after)]
     if sizes[0] != sizes[1]:
         return sizes[0] < sizes[1]
     for ours, theirs in zip(map(label, before.nodes), map(label, after.nodes), strict=True):
-        # two labels that hold NaN differ and have one text
+        # two labels that hold NaN differ although their text is equal
         if ours != theirs and (one := repr(ours)) != (other := repr(theirs)):
             return one < other
     return (before.inputs, before.outputs) <= (after.inputs, after.outputs)
 
 
 class _Side:
-    """One of the two graphs, with what matching asks of it."""
+    """One of the two graphs, with the data for matching."""
 
     def __init__(self, graph: Graph, labels: list[Label], numbering: ValueNumbers) -> None:
         self.graph = graph
@@ -143,9 +142,9 @@ class _Matching:
         self.before = _Side(before, ours, numbering)
         self.after = _Side(after, theirs, numbering)
         self.joined: dict[int, list[int]] = defaultdict(list)
-        "after node -> further before nodes that became it"
+        "after node -> additional before nodes that became it"
         self.forked: dict[int, list[int]] = defaultdict(list)
-        "before node -> further after nodes that it became"
+        "before node -> additional after nodes that it became"
         rest = self.match_equal_values()
         self.match_neighbours()
         refine(self.before, self.after)
@@ -159,7 +158,7 @@ class _Matching:
         self.match_congruent()
 
     def search(self, uneven: list[int], edits: int) -> None:
-        """In small graphs every mapping is looked at."""
+        """Search all mappings if both graphs are small."""
 
         def worth(image: list[int | None]) -> int:
             self.put(image, uneven)
@@ -173,7 +172,7 @@ class _Matching:
             self.before.partner, self.after.partner, self.joined, self.forked = matched
 
     def put(self, image: list[int | None], uneven: list[int]) -> None:
-        """Start again with this one-to-one mapping."""
+        """Restart from this one-to-one mapping."""
         self.before.partner, self.after.partner = list(image), [None] * len(self.after.partner)
         self.joined, self.forked = defaultdict(list), defaultdict(list)
         for b, a in enumerate(image):
@@ -188,7 +187,7 @@ class _Matching:
     # -- nodes that compute the same value
 
     def match_equal_values(self) -> list[int]:
-        """Pair nodes of equal value; gives the values that one side has more nodes of."""
+        """Pair nodes of equal value; return the values that one side has more nodes of."""
         after_classes = self.after.classes()
         uneven: list[int] = []
         for number, ours in self.before.classes().items():
@@ -199,7 +198,7 @@ class _Matching:
         return uneven
 
     def match_rest(self, uneven: list[int]) -> None:
-        """Values that one side has more nodes of were merged or split, unless the rest has become something else."""
+        """Record merges and splits for values that one side has more nodes of, unless the rest is paired otherwise."""
         before_classes, after_classes = self.before.classes(), self.after.classes()
         for number in uneven:
             ours, theirs = before_classes[number], after_classes[number]
@@ -209,7 +208,7 @@ class _Matching:
                 self.fork([a for a in theirs if self.after.partner[a] is None], pair[0])
 
     def pair_by_context(self, ours: list[int], theirs: list[int]) -> tuple[list[int], list[int]]:
-        """Pair equal values, those used alike first, the rest in order; gives what is left of each."""
+        """Pair equal values, those with equal uses first, the rest in order; return the unpaired nodes of each side."""
         by_context: dict[Hashable, list[int]] = defaultdict(list)
         for a in reversed(theirs):
             by_context[self.after.contexts[a]].append(a)
@@ -235,10 +234,10 @@ class _Matching:
             self.after.partner[a] = b
             self.forked[b].append(a)
 
-    # -- nodes that are still there with other inputs
+    # -- nodes with changed inputs
 
     def match_neighbours(self) -> None:
-        """Grow the mapping outwards from what is paired, best candidates first."""
+        """Grow the mapping outwards from paired nodes, best candidates first."""
         heap: list[tuple[int, int, int]] = []
         for b, a in enumerate(self.before.partner):
             if a is not None:
@@ -252,7 +251,7 @@ class _Matching:
                 self.offer_around(heap, b, a)
 
     def offer(self, heap: list[tuple[int, int, int]], b: int, a: int, distance: int) -> None:
-        """Put a pair on the heap if its nodes are free and of one operator. Equal labels come first, then the nearest."""
+        """Push a pair if its nodes are free and have the same operator. Equal labels come first, then the nearest."""
         if self.before.partner[b] is not None or self.after.partner[a] is not None:
             return
         if not comparable(self.before, self.after, b, a):
@@ -280,7 +279,7 @@ class _Matching:
         yield from (consumer for consumer, _ in side.graph.consumers[id])
 
     def offer_past(self, heap: list[tuple[int, int, int]], b: int, a: int, onward: _Onward) -> None:
-        """Offer the pair itself, and each of the two with what lies past unmatched nodes that the other side lacks."""
+        """Offer the pair, and each node with those past unmatched nodes that the other side lacks."""
         self.offer(heap, b, a, 0)
         if self.before.graph.nodes[b].op == self.after.graph.nodes[a].op:
             return
@@ -290,7 +289,7 @@ class _Matching:
             self.offer(heap, far, a, distance)
 
     def past(self, side: _Side, id: int, onward: _Onward) -> Iterator[tuple[int, int]]:
-        """Free nodes beyond a free node, nearest first, at most LOOK_THROUGH steps and a handful of them."""
+        """Yield a few free nodes beyond a free node, nearest first, at most LOOK_THROUGH steps away."""
         if side.partner[id] is not None:
             return
         front, seen = [id], {id}
@@ -303,10 +302,10 @@ class _Matching:
             for far in front:
                 yield distance, far
 
-    # -- nodes that became the same as another
+    # -- nodes that became equal to another
 
     def match_congruent(self) -> None:
-        """A free node with the label and the (mapped) inputs of a node on the other side was merged into it, or split off."""
+        """Record a merge or split for each free node with the label and (mapped) inputs of a node on the other side."""
         known: dict[Hashable, int] = {}
         for a, inputs in enumerate(self.after.graph.inputs):
             known.setdefault((self.after.labels[a], tuple(inputs)), a)
@@ -336,7 +335,7 @@ class _Matching:
         first = self.before.partner[b]
         if first is None:
             self.pair(b, a)
-        # a node that was merged is not split too: such a group has no one node that the others came from
+        # a merged node is not also split: such a group has no single origin
         elif self.after.partner[first] == b and first not in self.joined and self.same(b, first):
             self.fork([a], b)
 

@@ -16,15 +16,15 @@ from workbench.graph.model import Graph, HasGraph, graph_of
 
 
 def dominators(source: Graph | HasGraph, sources: Iterable[int] | None = None) -> DominatorTree:
-    """The dominator tree, below a virtual root in front of all sources.
+    """Return the dominator tree, below a virtual root in front of all sources.
 
     Parameters
     ----------
     source
         A Graph or a Workload.
     sources
-        The nodes where values enter; by default every node without inputs that is not a constant. Give the ids of the
-        data inputs alone to look past the weights. What no source reaches is not in the tree.
+        The nodes where values enter; by default every node without inputs that is not a constant. Give only the ids of the
+        data inputs to ignore the weights. Nodes that no source reaches are not in the tree.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def dominators(source: Graph | HasGraph, sources: Iterable[int] | None = None) -
 
 
 def post_dominators(source: Graph | HasGraph) -> DominatorTree:
-    """The post-dominator tree, below a virtual exit behind all outputs and all values that nothing uses.
+    """Return the post-dominator tree, below a virtual exit after all outputs and all unused values.
 
     A node post-dominates another if every path from the other to the exit leads through it.
 
@@ -70,12 +70,12 @@ def post_dominators(source: Graph | HasGraph) -> DominatorTree:
 
 
 def known_node(graph: Graph, node: int) -> int:
-    """The id itself, if the graph has such a node.
+    """Return the id itself if the graph has such a node.
 
     Raises
     ------
     UnknownNode
-        It has not.
+        It does not.
     """
     if not 0 <= node < len(graph.nodes):
         raise UnknownNode(node, len(graph.nodes))
@@ -88,29 +88,29 @@ VIRTUAL = -1
 
 @dataclass(frozen=True)
 class DominatorTree:
-    """Who dominates whom."""
+    """The tree of immediate dominators (or post-dominators) of a graph."""
 
     parent: tuple[int | None, ...]
     "immediate dominator of each node; VIRTUAL below the virtual root, None if no source reaches the node"
     depth: tuple[int, ...]
     "steps from the virtual root; 0 for nodes that are not in the tree"
     order: range = field(repr=False)
-    "the nodes, dominators before what they dominate"
+    "the nodes, dominators before the nodes that they dominate"
 
     def dominates(self, node: int, other: int) -> bool:
-        """Whether every way to `other` leads through `node`; a node dominates itself."""
+        """Return whether every path to `other` leads through `node`; a node dominates itself."""
         first, last = self._intervals
         return first[node] <= first[other] < last[node] if self.depth[node] and self.depth[other] else False
 
     def above(self, node: int) -> Iterator[int]:
-        """What dominates the node, the nearest first, without the node itself."""
+        """Iterate over the dominators of the node, the nearest first, without the node itself."""
         up = self.parent[node]
         while up is not None and up != VIRTUAL:
             yield up
             up = self.parent[up]
 
     def common(self, nodes: Iterable[int]) -> int | None:
-        """The nearest node that dominates all of `nodes`; None if only the virtual root does."""
+        """Return the nearest node that dominates all of `nodes`; None if only the virtual root does."""
         paths = [[node, *self.above(node)][::-1] for node in nodes]
         found = None
         for steps in zip(*paths, strict=False):
@@ -131,7 +131,7 @@ class DominatorTree:
 
     @cached_property
     def _intervals(self) -> tuple[list[int], list[int]]:
-        """Place of each node in a pre-order of the tree, and the place behind all that it dominates."""
+        """Each node's index in a pre-order of the tree, and the index after the last node that it dominates."""
         sizes = [1] * len(self.parent)
         for node in reversed(self.order):
             up = self.parent[node]
@@ -149,7 +149,7 @@ class DominatorTree:
 
 
 def _tree(order: range, before: Sequence[Sequence[int]], entering: set[int]) -> DominatorTree:
-    """The tree of an acyclic graph; `before` gives each node's neighbours that stand earlier in `order`."""
+    """Return the tree of an acyclic graph; `before` gives each node's neighbours that are earlier in `order`."""
     tree = Ancestors(len(order))
     depth = tree.depth
     for node in order:

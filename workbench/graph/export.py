@@ -1,4 +1,4 @@
-"""Graphs for other tools: networkx, and static pictures through Graphviz."""
+"""Graph export to networkx and Graphviz."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ MARKS = {
     "merged": {"color": MERGED, "sign": "merged: "},
     "split": {"color": MERGED, "sign": "split: "},
 }
-"the colours of the page, never without a sign"
+"the colours of the page, each with a sign"
 
 
 def to_networkx(graph: Graph) -> Any:
-    """A `networkx.MultiDiGraph`: node ids with the fields of `Node` as data, edges keyed by argument position."""
+    """Return a `networkx.MultiDiGraph` with the fields of `Node` as data, edges keyed by argument position."""
     import networkx as nx
 
     out = nx.MultiDiGraph(name=graph.name, dialect=graph.dialect)
@@ -40,14 +40,14 @@ def to_networkx(graph: Graph) -> Any:
 
 
 def to_graphviz(graph: Graph) -> Any:
-    """A `graphviz.Digraph` with groups as clusters. Labels are text: Graphviz never reads them as markup."""
+    """Return a `graphviz.Digraph` with groups as clusters. Labels are plain text: Graphviz never reads them as markup."""
     dot = _empty(graph.name)
     _fill(dot, graph, "", {})
     return dot
 
 
 def compare_to_graphviz(before: Graph, after: Graph, diff: GraphDiff) -> Any:
-    """Both graphs of a diff beside each other in one `graphviz.Digraph`; what changed has a colour and a sign."""
+    """Return both graphs of a diff side by side in one `graphviz.Digraph`; changed nodes have a colour and a sign."""
     import graphviz
 
     dot = _empty(after.name)
@@ -91,7 +91,7 @@ def _fill(dot: Any, graph: Graph, prefix: str, marks: Mapping[int, str]) -> None
             look["style"] = "rounded,filled,dashed"
         sign = "" if mark is None else MARKS[mark]["sign"]
         place.node(f"{prefix}{node.id}", graphviz.escape(sign + _label(node)), **look)
-    # parents come before their children, so the innermost are closed first when walked backwards
+    # parents come before their children, so a backward walk closes the innermost first
     for group in reversed(graph.groups):
         (dot if group.parent is None else clusters[group.parent]).subgraph(clusters[group.id])
     for edge in graph.edges:
@@ -99,7 +99,7 @@ def _fill(dot: Any, graph: Graph, prefix: str, marks: Mapping[int, str]) -> None
 
 
 def _marks(diff: GraphDiff) -> tuple[dict[int, str], dict[int, str]]:
-    """What happened to each node of the graph before and of the graph after."""
+    """Return the kind of change of each node of the graph before and of the graph after."""
     before, after = dict.fromkeys(diff.removed, "removed"), dict.fromkeys(diff.added, "added")
     for b, a in diff.changed:
         before[b] = after[a] = "changed"
@@ -117,6 +117,6 @@ def _label(node: Node) -> str:
 
 
 def _text(text: str) -> str:
-    """One line of what XML may hold; Graphviz writes control characters into its SVG as they are."""
+    """Return text as one line of characters valid in XML, because Graphviz copies control characters into its SVG."""
     shown = "".join(c if c.isprintable() else " " for c in text[: LONGEST + 1])
     return shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"

@@ -1,4 +1,4 @@
-"""When are two nodes the same? Labels say what a node is; value numbers say what it computes."""
+"""Identity of nodes: labels for a node by itself, value numbers for the value it computes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Label = tuple[Hashable, ...]
 
 
 def label(node: Node) -> Label:
-    """What a node is, apart from its inputs: kind, operator or name, attributes, type; a constant's values, not its number."""
+    """Return a node's identity without inputs: kind, operator or name, attributes, type; a constant's values."""
     if node.kind == "constant":
         return (node.kind, node.attrs.get("digest", node.op), node.type)
     return (node.kind, node.op, frozen(node.attrs), node.type)
 
 
 def labels(before: Graph, after: Graph) -> tuple[list[Label], list[Label]]:
-    """Return the labels of the nodes of both graphs; parameters that share a name have their place among them too.
+    """Return the labels of the nodes of both graphs; parameters that share a name also have an index.
 
-    Where one graph has fewer of a name than the other, their places mean nothing and are left out.
+    Where the graphs differ in the number of parameters of one name, the indexes are meaningless and are left out.
     """
     placed = _placed(before), _placed(after)
     first, second = (Counter(node for node in side if node[0][0] == "param") for side in placed)
@@ -31,7 +31,7 @@ def labels(before: Graph, after: Graph) -> tuple[list[Label], list[Label]]:
 
 
 def _placed(graph: Graph) -> list[tuple[Label, int]]:
-    """Return each node's label, and how many parameters of that label come before it in the functions around it."""
+    """Return each node's label, and the number of parameters with that label before it in the functions around it."""
     seen: Counter[tuple[Label, int | None]] = Counter()
     found: list[tuple[Label, int]] = []
     for node in graph.nodes:
@@ -44,7 +44,7 @@ def _placed(graph: Graph) -> list[tuple[Label, int]]:
 
 
 def frozen(value: Any) -> Hashable:
-    """Attributes as a hashable value; 1 and True, 1 and 1.0 stay apart, as TVM keeps them apart."""
+    """Return attributes as a hashable value; 1 and True, 1 and 1.0 stay distinct, as in TVM."""
     if isinstance(value, Mapping):
         return tuple(sorted((key, frozen(item)) for key, item in value.items()))
     if isinstance(value, (list, tuple)):
@@ -62,7 +62,7 @@ class ValueNumbers:
         self._numbers: dict[Hashable, int] = {}
 
     def of(self, graph: Graph, labels: Sequence[Label]) -> list[int]:
-        """The value number of each node, in node order."""
+        """Return the value number of each node, in node order."""
         numbers: list[int] = []
         for node, inputs in zip(graph.nodes, graph.inputs, strict=True):
             key = (labels[node.id], tuple(numbers[i] for i in inputs))
@@ -71,7 +71,7 @@ class ValueNumbers:
 
 
 def contexts(graph: Graph, numbers: Sequence[int]) -> list[Hashable]:
-    """What uses each node: its consumers' value numbers and the argument positions; what is returned is used too."""
+    """Return the uses of each node: its consumers' value numbers and argument positions; a result counts as used."""
     returned = set(graph.outputs)
     return [
         (node.id in returned, tuple(sorted((numbers[consumer], index) for consumer, index in graph.consumers[node.id])))

@@ -1,4 +1,4 @@
-"""Graphs as JSON: columns of rows, versioned, checked when read."""
+"""Graphs as versioned JSON, stored by column and checked when read."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ VERSION = 1
 
 
 def dumps(graph: Graph) -> str:
-    """The graph as JSON text."""
+    """Return the graph as JSON text."""
     return json.dumps(to_data(graph), separators=(",", ":"))
 
 
 def to_data(graph: Graph) -> dict[str, Any]:
-    """The graph as plain lists and dicts."""
+    """Return the graph as plain lists and dicts."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -45,7 +45,7 @@ def to_data(graph: Graph) -> dict[str, Any]:
         "edges": [[e.source, e.target, e.index] for e in graph.edges],
         "groups": [asdict(group) for group in graph.groups],
         "outputs": list(graph.outputs),
-        # TVM is not asked for a file's sake: it reads all constants for that
+        # saving does not run TVM, which would read all constants
         **(_answers(graph.answers) if "answers" in vars(graph) else {}),
         **(_products(graph.products) if "products" in vars(graph) else {}),
     }
@@ -70,13 +70,13 @@ _OPTIONAL = tuple(f.name for f in fields(Node) if f.name not in ("id", "kind", "
 
 
 def _without_defaults(node: Node) -> dict[str, Any]:
-    # the id is the place in the list, and most fields of most nodes are empty
+    # the id is the index in the list, and most fields of most nodes are empty
     rest = {name: value for name in _OPTIONAL if (value := getattr(node, name)) != getattr(_EMPTY, name)}
     return {"kind": node.kind, "op": node.op, **rest}
 
 
 def loads(text: str, make: type[Graph]) -> Graph:
-    """Read what `dumps` wrote; `make` is Graph."""
+    """Return the graph that `dumps` wrote; `make` is Graph."""
     try:
         data = parse(text)
     except Damaged as error:
@@ -85,7 +85,7 @@ def loads(text: str, make: type[Graph]) -> Graph:
 
 
 def from_data(data: Any, make: type[Graph]) -> Graph:
-    """Read what `to_data` gave, and check that every reference points somewhere; `make` is Graph."""
+    """Return the graph of which `to_data` made this data, with every reference checked; `make` is Graph."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise LoadError("this JSON is not a saved graph; save one with Graph.to_json()")
     if data.get("version") != VERSION:
@@ -156,7 +156,7 @@ def _check(graph: Graph) -> None:
 
 
 def _place(value: Any, end: float = math.inf) -> bool:
-    """Whether it is a whole number from 0 up to but not including `end`."""
+    """Return whether the value is a whole number from 0 up to but not including `end`."""
     return type(value) is int and 0 <= value < end
 
 
@@ -187,7 +187,7 @@ def _sound_group(group: Group, place: int, nodes: int, groups: int) -> bool:
 
 
 def _nest(groups: tuple[Group, ...]) -> bool:
-    """Whether no group is inside itself. A layer comes after the kernels in it, so a parent may come later."""
+    """Return whether no group is inside itself. A layer comes after its kernels, so a parent may come later."""
     sound: set[int | None] = {None}
     for group in groups:
         above: dict[int | None, None] = {}

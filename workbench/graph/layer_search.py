@@ -1,7 +1,8 @@
-"""Where layers may be: the longest chain of post-dominators of a dataflow, and the repeats in a sequence.
+"""Search for layers: the longest chain of post-dominators of a dataflow, and the repeats in a sequence.
 
-The chain (the spine) is the nodes that every path to a result passes. A node is on it if it post-dominates the one before,
-so a skip connection leaves one node of the spine, and an attention mask that feeds every layer leaves them all.
+The chain (the spine) contains the nodes that every path to a result passes. A node is on it if it post-dominates the one
+before, so nodes that a skip connection bypasses are not on it, and an attention mask that feeds every layer removes no
+node.
 """
 
 from __future__ import annotations
@@ -14,25 +15,25 @@ from workbench.graph.ancestors import Ancestors
 
 OUTSIDE = -1
 LATEST = 4
-"The data may come in at this part of the longest chain from its end, at the latest."
+"A data input meets the longest chain at least one part in LATEST of its length before its end."
 SOURCES = 64
-"Of the inputs and weights of the first layers this many are asked how much of the graph they reach."
+"Most inputs and weights of the first layers whose reach in the graph is computed."
 
 
 @dataclass(frozen=True)
 class Spine:
-    """A chain of post-dominators and, for every node, the link of the chain that it belongs to."""
+    """A chain of post-dominators and, for every node, its link of the chain."""
 
     path: tuple[int, ...]
     "node ids, producers first"
     home: tuple[int, ...]
-    "for each node of the graph the place in `path` that it leads to and nothing else uses, or OUTSIDE"
+    "for each node of the graph, the index in `path` of the only link that it leads to, or OUTSIDE"
 
 
 def spine(
     inputs: Sequence[Sequence[int]], consumers: Sequence[Sequence[int]], root: int, free: Sequence[bool]
 ) -> Spine:
-    """The longest chain of post-dominators that ends at `root`, through `free` nodes only, in near-linear time.
+    """Return the longest chain of post-dominators that ends at `root`, through `free` nodes only, in near-linear time.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def spine(
 def _uses(
     inputs: Sequence[Sequence[int]], consumers: Sequence[Sequence[int]], root: int, free: Sequence[bool]
 ) -> list[list[int]]:
-    """The consumers that lead to the root, for each node that leads there."""
+    """Return, for each node that leads to the root, its consumers that lead there."""
     reaches = bytearray(len(inputs))
     reaches[root] = 1
     uses: list[list[int]] = [[] for _ in inputs]
@@ -75,7 +76,7 @@ def _uses(
 
 
 def _path(inputs: Sequence[Sequence[int]], uses: list[list[int]], root: int) -> tuple[int, ...]:
-    """Of the post-dominator tree the way to the root from the source that reaches most of the graph."""
+    """Return the path in the post-dominator tree to the root from the source that reaches most of the graph."""
     depth, parent = _tree(uses, root)
 
     def way(node: int) -> tuple[int, ...]:
@@ -85,7 +86,7 @@ def _path(inputs: Sequence[Sequence[int]], uses: list[list[int]], root: int) -> 
         return tuple(path)
 
     longest = way(max(depth, key=lambda id: (depth[id], -id)))
-    # a weight in the first layer may be deeper in the tree than the data, but the data reaches all that the weight does
+    # a weight of the first layer may be deeper in the tree than the data, but the data reaches every node that the weight does
     sources = [node for node in depth if not any(i in depth for i in inputs[node])]
     meets = _meeting(longest, parent, sources)
     near = sorted(
@@ -97,7 +98,7 @@ def _path(inputs: Sequence[Sequence[int]], uses: list[list[int]], root: int) -> 
 
 
 def _meeting(path: tuple[int, ...], parent: dict[int, int], nodes: Iterable[int]) -> dict[int, int]:
-    """Where each node's way to the root meets the path."""
+    """Return, for each node, the node of `path` where its own path to the root meets it."""
     meets = {node: node for node in path}
     for node in nodes:
         way = [node]
@@ -108,7 +109,7 @@ def _meeting(path: tuple[int, ...], parent: dict[int, int], nodes: Iterable[int]
 
 
 def _reach(uses: list[list[int]], nodes: Iterable[int], sources: list[int]) -> dict[int, int]:
-    """How many nodes each source flows into."""
+    """Return the number of nodes that each source reaches."""
     reached_by = dict.fromkeys(nodes, 0)
     reached_by.update((node, 1 << bit) for bit, node in enumerate(sources))
     counts: Counter[int] = Counter()
@@ -120,7 +121,7 @@ def _reach(uses: list[list[int]], nodes: Iterable[int], sources: list[int]) -> d
 
 
 def _tree(uses: list[list[int]], root: int) -> tuple[dict[int, int], dict[int, int]]:
-    """Depth below the root and parent in the post-dominator tree, for every node that leads to the root."""
+    """Return depth and parent in the post-dominator tree, for every node that leads to the root."""
     tree = Ancestors(root + 1)
     tree.add(root, tree.root)
     nodes = [root]
@@ -138,7 +139,7 @@ def _hang_side_results(
     free: Sequence[bool],
     home: list[int],
 ) -> None:
-    """What does not lead to the root (a layer's own results) hangs at the last link it was computed from."""
+    """Assign nodes that do not lead to the root (a layer's own results) to the last link they are computed from."""
     aside = [node for node, users in enumerate(uses) if free[node] and not users and home[node] == OUTSIDE]
     for node in aside:
         home[node] = max((home[i] for i in inputs[node]), default=OUTSIDE)
@@ -149,13 +150,13 @@ def _hang_side_results(
 
 
 PERIODS = 16
-"Of the distances between equal items this many, the likeliest, are tried as a period."
+"Distances between equal items that are tried as a period, the likeliest first."
 NEAR = 4
-"Distances to this many next equal items are looked at."
+"Next equal items to which a distance is computed."
 MOST = 64
-"Repeats looked for."
+"Most repeats that are returned."
 AS_GOOD = 0.9
-"A shorter period is better even if it covers only so much of what the best one covers."
+"A shorter period is better if it covers at least this fraction of the best one's weight."
 
 
 @dataclass(frozen=True)
@@ -172,12 +173,12 @@ class Repeat:
 
 
 def repeats(items: Sequence[Hashable], weights: Sequence[int], least: int) -> list[Repeat]:
-    """Stretches that repeat, heaviest first choice, none overlapping, in order.
+    """Return stretches that repeat, chosen by weight, without overlaps, in order.
 
     Parameters
     ----------
     weights
-        What each item counts for.
+        The weight of each item.
     least
         The least weight of one repetition.
 
@@ -210,7 +211,7 @@ def _best(items: Sequence[Hashable], weights: Sequence[int], least: int, low: in
         for period in _periods(items, weights, low, high)
         for repeat in _runs(items, weights, period, low, high)
         if covers(repeat) * period >= least * (repeat.end - repeat.start)
-        # one operator over and over is a chain, and no layer
+        # one operator repeated is a chain and not a layer
         and len(set(items[repeat.start : repeat.start + period])) + (period == 1 and weights[repeat.start] > 1) > 1
     ]
     most = max(map(covers, candidates), default=0)
@@ -219,7 +220,7 @@ def _best(items: Sequence[Hashable], weights: Sequence[int], least: int, low: in
 
 
 def _periods(items: Sequence[Hashable], weights: Sequence[int], low: int, high: int) -> list[int]:
-    """Distances between equal items, those that most weight speaks for first."""
+    """Return distances between equal items, the one with most weight first."""
     places: dict[Hashable, list[int]] = defaultdict(list)
     votes: Counter[int] = Counter()
     for at in range(low, high):
@@ -231,7 +232,7 @@ def _periods(items: Sequence[Hashable], weights: Sequence[int], low: int, high: 
 
 
 def _runs(items: Sequence[Hashable], weights: Sequence[int], period: int, low: int, high: int) -> Iterator[Repeat]:
-    """Longest stretches with this period, cut to whole repetitions of which each begins with the heaviest item it can."""
+    """Yield the longest stretches with this period, as whole repetitions that begin with the heaviest item possible."""
     start = low
     for at in range(low, high - period + 1):
         if at < high - period and items[at] == items[at + period]:

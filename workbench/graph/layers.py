@@ -1,8 +1,8 @@
-"""Layers of a model, from the structure of its graph alone: stretches of the dataflow's spine that repeat.
+"""Layers of a model, found from the graph's structure alone: repeated stretches of the dataflow's spine.
 
-A link of the spine is told by the set of its operators, so a residual block with a convolution on its shortcut is a block
-like the others, and a few changed attributes change no border. Layers are derived: they are in no saved graph and a diff
-does not see them. Where the importer gave paths, those are the layers (workbench.graph.scopes).
+Links of the spine are compared by the set of their operators, so a residual block with a convolution on its shortcut is a
+block like the others, and a few changed attributes change no border. Layers are computed, never saved, and a diff ignores
+them. Where the importer gave paths, those are the layers (workbench.graph.scopes).
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from workbench.graph.model import Graph
 
 LEAST = 4
-"operators in a layer; fewer are as easily read without a box"
+"least number of operators in a layer; fewer are readable without a box"
 WORTH = 16
-"operators in all layers of one chain; fewer are as easily read without boxes"
+"least number of operators in all layers of one chain; fewer are readable without boxes"
 CHAINS = 4
-"Chains looked for in one function: a decoder, then the encoder that feeds all of it, and so on."
+"Most chains in one function: a decoder, then the encoder that feeds all of it, and so on."
 ALIKE = 0.7
-"Operators that two layers share, of all that either has, from which on an odd one at an end is a layer too."
+"Least part of their operators that an irregular stretch at an end must share with a layer to be a layer."
 COMPUTING = ("op", "call", "if", "match")
 _NUMBER = re.compile(r"(?<=[^\d.])\d+(?=_|$)")
-"Relax numbers the functions it makes of an operator: `@conv2d3`."
+"the number that Relax appends to functions made of an operator: `@conv2d3`"
 
 
 @dataclass(frozen=True)
@@ -44,14 +44,14 @@ class _Chain:
 
 
 def layers(graph: Graph) -> Scopes:
-    """The scopes that the importer gave, otherwise the layers that repeat; none where the graph has scopes as groups."""
+    """Return the importer's scopes, otherwise the layers that repeat; none where the graph has scopes as groups."""
     if any(group.kind == "scope" for group in graph.groups):
         return Scopes((), (None,) * len(graph.nodes))
     return named_scopes(graph) or repeated_layers(graph)
 
 
 def layered_pair(before: Graph, after: Graph, changes: GraphDiff) -> tuple[Graph, Graph]:
-    """Two graphs with the same layers around what both have, so that a node stays in its box from one to the next."""
+    """Return both graphs with the same layers around their common nodes, so that a node stays in its box."""
     if any(group.kind == "scope" for graph in (before, after) for group in graph.groups):
         return before, after
     found = layers(before)
@@ -63,14 +63,14 @@ def layered_pair(before: Graph, after: Graph, changes: GraphDiff) -> tuple[Graph
 
 
 def repeated_layers(graph: Graph) -> Scopes:
-    """The layers that repeat in each function of a graph, in near-linear time; where nothing repeats, parts of what is long."""
+    """Return the repeated layers of each function, in near-linear time; without repeats, parts of a long function."""
     consumers = [[user for user, _ in uses] for uses in graph.consumers]
     home: list[int | None] = [None] * len(graph.nodes)
     scopes: list[Scope] = []
     for function, nodes in _functions(graph).items():
         rounds = list(_chains(graph, consumers, nodes, _root(graph, function, nodes)))
         first = len(scopes)
-        # what was found later feeds what was found before
+        # a chain that is found later feeds the chains before it
         for chain in (chain for chains in reversed(rounds) for chain in chains):
             _add(graph, chain, scopes, home, nodes)
         _name(graph, scopes, home, first)
@@ -80,7 +80,7 @@ def repeated_layers(graph: Graph) -> Scopes:
 
 
 def _functions(graph: Graph) -> dict[int | None, list[int]]:
-    """The nodes of each top-level function."""
+    """Return the nodes of each top-level function."""
     found: dict[int | None, list[int]] = {}
     for id, function in enumerate(function_of(graph)):
         found.setdefault(function, []).append(id)
@@ -88,7 +88,7 @@ def _functions(graph: Graph) -> dict[int | None, list[int]]:
 
 
 def _root(graph: Graph, function: int | None, nodes: list[int]) -> int:
-    """The node that the function is for: of several results the one that takes most steps."""
+    """Return the main result of a function: the deepest of several results."""
     inside = set(nodes)
     output = None if function is None else graph.groups[function].output
     results = [id for id in ([output] if output is not None else graph.outputs) if id in inside] or [nodes[-1]]
@@ -126,7 +126,7 @@ def _repeating(graph: Graph, found: Spine, nodes: list[int]) -> Iterator[_Chain]
         at = found.home[id]
         if at != OUTSIDE and graph.nodes[id].kind in COMPUTING:
             ops[at][_NUMBER.sub("", graph.nodes[id].op)] += 1
-    # links that compute nothing (a field of a tuple) go with the link before them
+    # links that compute nothing (a field of a tuple) belong to the link before them
     starts = [at for at, counts in enumerate(ops) if counts]
     ends = [*starts[1:], len(ops)]
     items, weights = [frozenset(ops[at]) for at in starts], [ops[at].total() for at in starts]
@@ -140,7 +140,7 @@ def _repeating(graph: Graph, found: Spine, nodes: list[int]) -> Iterator[_Chain]
 def _joined(
     items: Sequence[frozenset[str]], weights: list[int], found: list[Repeat]
 ) -> Iterator[list[tuple[int, int]]]:
-    """The parts of each repeat; two repeats of one kind with one odd layer between them are one, with that layer."""
+    """Return the parts of each repeat; two repeats of one kind are joined across one irregular layer between them."""
     links: list[tuple[int, int]] = []
     kind: Counter[frozenset[str]] = Counter()
     for repeat in found:
@@ -158,7 +158,7 @@ def _joined(
 
 
 def _with_odd_ends(ops: list[Counter[str]], chains: list[list[tuple[int, int]]]) -> Iterator[list[tuple[int, int]]]:
-    """Each chain with a first and a last layer that are nearly like the others: they often lack or have a few operators."""
+    """Yield each chain with a first and last layer that nearly match: these often have a few operators more or less."""
     low = 0
     for place, links in enumerate(chains):
         high = chains[place + 1][0][0] if place + 1 < len(chains) else len(ops)
@@ -170,7 +170,7 @@ def _with_odd_ends(ops: list[Counter[str]], chains: list[list[tuple[int, int]]])
 
 
 def _alike(layer: list[Counter[str]], beside: list[Counter[str]]) -> int:
-    """How many of the links beside a layer make one most like it; 0 if none are like it."""
+    """Return the number of links next to a layer that together resemble it most; 0 if none do."""
     pattern, taken = sum(layer, Counter()), Counter[str]()
     best, found = ALIKE, 0
     for count, ops in enumerate(beside, 1):
@@ -184,7 +184,7 @@ def _alike(layer: list[Counter[str]], beside: list[Counter[str]]) -> int:
 
 
 def _add(graph: Graph, chain: _Chain, scopes: list[Scope], home: list[int | None], nodes: list[int]) -> None:
-    """Add the layers of a chain, in stages where their results change type from stage to stage."""
+    """Add the layers of a chain, grouped in stages where the type of their results changes."""
     path, layer_of = chain.spine.path, {}
     results = [graph.nodes[path[high - 1]].type for _, high in chain.links]
     stages = [len(list(same)) for _, same in groupby(results)]
@@ -211,7 +211,7 @@ def _part(part_of: dict[int, int], scopes: list[Scope], home: list[int | None]) 
 
 
 def _name(graph: Graph, scopes: list[Scope], home: list[int | None], first: int) -> None:
-    """Number the scopes of a function; layers whose parameters share a numbered prefix bear that instead."""
+    """Number the scopes of a function; layers whose parameters share a numbered prefix are named after it."""
     own: dict[int, list[str]] = {}
     for node in graph.nodes:
         at = home[node.id]
@@ -228,7 +228,7 @@ def _name(graph: Graph, scopes: list[Scope], home: list[int | None], first: int)
 
 
 def _prefix(names: list[str]) -> str:
-    """The path that several parameters of one layer share, up to a number.
+    """Return the path that several parameters of one layer share, up to a number.
 
     >>> _prefix(["layers.3.attention.weight", "layers.3.attention.bias"]), _prefix(["a", "b"])
     ('layers.3', '')
@@ -238,7 +238,7 @@ def _prefix(names: list[str]) -> str:
 
 
 def _shared(names: list[str]) -> str:
-    """What all begin with; the first and the last in order tell."""
+    """Return the common prefix; comparing the first and the last in order is enough."""
     first, last = min(names), max(names)
     same = (place for place, (a, b) in enumerate(zip(first, last, strict=False)) if a != b)
     return first[: next(same, min(len(first), len(last)))]

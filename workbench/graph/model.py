@@ -1,8 +1,8 @@
-"""The Graph: what a Workload looks like, whatever dialect it came from.
+"""The Graph of a Workload, for every dialect.
 
-Nodes stand in topological order and a node's id is its place in that order. A function that is called where it is
+Nodes are in topological order and a node's id is its index in that order. A function that is called where it is
 written (a fused kernel, a composite, an offloaded region) is drawn in place: its nodes are ordinary nodes, its arguments
-are ordinary edges, and the function itself is a group around them. So a pass that only changes the grouping changes no
+are ordinary edges, and the function itself is a group around them. A pass that only changes the grouping therefore changes no
 node and no edge, and a diff across it is exact.
 """
 
@@ -33,11 +33,11 @@ class Graph:
     name: str = ""
     dialect: str = ""
     ask: Callable[[], Answers] | None = field(default=None, compare=False, repr=False)
-    "asks TVM about the module; None where there is nothing to ask"
+    "runs TVM's analyses on the module; None where there is no module"
     ask_products: Callable[[], Products | None] | None = field(default=None, compare=False, repr=False)
     "runs CombineParallelMatmul on the module; None where there is no Relax module"
     ask_after: Callable[[str, Options], Graph | None] | None = field(default=None, compare=False, repr=False)
-    "runs a pass, given by name and options, on the module and draws the result, or gives None where it raises"
+    "runs a pass, given by name and options, on the module and draws the result; returns None where the pass raises"
 
     def __repr__(self) -> str:
         sizes = f"{len(self.nodes)} nodes, {len(self.edges)} edges, {len(self.groups)} groups"
@@ -45,12 +45,12 @@ class Graph:
 
     @cached_property
     def answers(self) -> Answers:
-        """What TVM answered about the module; it is asked at the first look. A saved graph has the answers that were there."""
+        """TVM's answers about the module, computed on first use. A saved graph has the answers at the time of saving."""
         return Answers() if self.ask is None else self.ask()
 
     @cached_property
     def products(self) -> Products | None:
-        """The result of CombineParallelMatmul, which runs at the first look; None where there is no module to run it on."""
+        """The result of CombineParallelMatmul, which runs on first use; None where there is no module to run it on."""
         return None if self.ask_products is None else self.ask_products()
 
     @cached_property
@@ -80,7 +80,7 @@ class Graph:
 
     @cached_property
     def layered(self) -> Graph:
-        """The graph with its layers as groups of kind `scope`: the importer's, otherwise what repeats. For pictures."""
+        """The graph with its layers as groups of kind `scope`: the importer's, otherwise repeats. For drawing."""
         from workbench.graph.layers import layers
         from workbench.graph.scopes import with_scopes
 
@@ -97,7 +97,7 @@ class Graph:
         return CallableTuple(node for node in self.nodes if node.kind == "op")
 
     def ancestors(self, group: int | None) -> Iterator[Group]:
-        """The group and every group around it, innermost first."""
+        """Iterate over the group and every group around it, innermost first."""
         while group is not None:
             yield self.groups[group]
             group = self.groups[group].parent
@@ -116,7 +116,7 @@ class Graph:
 
     @cached_property
     def _kernels(self) -> tuple[int | None, ...]:
-        """For each group the outermost fused or offloaded group at or around it."""
+        """For each group, the outermost fused or offloaded group at or around it."""
         found: list[int | None] = [None] * len(self.groups)
         for group in self.outside_in:
             around = None if group.parent is None else found[group.parent]
@@ -125,18 +125,18 @@ class Graph:
         return tuple(found)
 
     def kernel_of(self, node: int) -> int | None:
-        """The outermost fused or offloaded group that holds the node, if any."""
+        """Return the outermost fused or offloaded group that holds the node, if any."""
         group = self.nodes[node].group
         return None if group is None else self._kernels[group]
 
     def kernels(self) -> int:
-        """Return `kernel_count`, the name of this value since it is an attribute."""
+        """Return `kernel_count`, the current name of this value."""
         warn_of_call("Graph.kernels", "kernel_count")
         return self.kernel_count
 
     @cached_property
     def kernel_count(self) -> int:
-        """How many kernels: fused and offloaded groups that compute, and every operator outside one that is work."""
+        """The number of kernels: fused and offloaded groups that compute, and every operator outside one that is work."""
         from workbench.graph.nodes import is_work
 
         works = is_work(self)
@@ -145,25 +145,25 @@ class Graph:
         return lone + len(computing - {None})
 
     def to_data(self) -> dict[str, Any]:
-        """The graph as plain lists and dicts, for JSON; `Graph.from_data` gives an equal graph back."""
+        """Return the graph as plain lists and dicts, for JSON; `Graph.from_data` reads them."""
         from workbench.graph.json import to_data
 
         return to_data(self)
 
     def to_json(self) -> str:
-        """The graph as versioned JSON text; `Graph.from_json` gives an equal graph back."""
+        """Return the graph as versioned JSON text; `Graph.from_json` reads it."""
         from workbench.graph.json import dumps
 
         return dumps(self)
 
     @classmethod
     def from_data(cls, data: Any) -> Graph:
-        """Read what `to_data` gave.
+        """Return the graph of which `to_data` made this data.
 
         Raises
         ------
         LoadError
-            The data is not such a graph, is of an unknown version, or is damaged.
+            The data is not a graph, is of an unknown version, or is damaged.
         """
         from workbench.graph.json import from_data
 
@@ -171,25 +171,25 @@ class Graph:
 
     @classmethod
     def from_json(cls, text: str) -> Graph:
-        """Read what `to_json` wrote.
+        """Return the graph that `to_json` wrote.
 
         Raises
         ------
         LoadError
-            The text is not such a graph, is of an unknown version, or is damaged.
+            The text is not a graph, is of an unknown version, or is damaged.
         """
         from workbench.graph.json import loads
 
         return loads(text, cls)
 
     def to_networkx(self) -> Any:
-        """A `networkx.MultiDiGraph` with the node and edge fields as data (needs networkx)."""
+        """Return a `networkx.MultiDiGraph` with the node and edge fields as data (needs networkx)."""
         from workbench.graph.export import to_networkx
 
         return to_networkx(self)
 
     def to_graphviz(self) -> Any:
-        """A `graphviz.Digraph` with kernels as clusters; `.pipe("svg")` draws it (needs the `dot` program)."""
+        """Return a `graphviz.Digraph` with kernels as clusters; `.pipe("svg")` draws it (needs the `dot` program)."""
         from workbench.graph.export import to_graphviz
 
         return to_graphviz(self)
@@ -219,7 +219,7 @@ def graph_of(source: Graph | HasGraph, asked: str) -> Graph:
 
 
 class GraphBuilder:
-    """Collects nodes and edges in topological order; `build` freezes them."""
+    """A builder that collects nodes and edges in topological order; `build` returns the Graph."""
 
     def __init__(self, name: str, dialect: str) -> None:
         self.name = name
@@ -230,11 +230,11 @@ class GraphBuilder:
         self.outputs: list[int] = []
 
     def node(self, kind: str, op: str, inputs: tuple[int, ...] | list[int] = (), **fields: Any) -> int:
-        """Add a node that uses `inputs` in argument order; gives its id."""
+        """Add a node that uses `inputs` in argument order, and return its id."""
         return self._add(Node(len(self.nodes), kind, op, **fields), inputs)
 
     def copy(self, node: Node, inputs: tuple[int, ...] | list[int] = ()) -> int:
-        """Add a node like another, perhaps of another graph, that uses `inputs` in argument order; gives its id."""
+        """Add a copy of a node, also of another graph, that uses `inputs` in argument order, and return its id."""
         return self._add(replace(node, id=len(self.nodes)), inputs)
 
     def _add(self, node: Node, inputs: tuple[int, ...] | list[int]) -> int:
@@ -244,7 +244,7 @@ class GraphBuilder:
         return node.id
 
     def group(self, kind: str, name: str, parent: int | None, attrs: Mapping[str, Any] | None = None) -> int:
-        """Open a group; gives its id."""
+        """Add a group and return its id."""
         self.groups.append(Group(len(self.groups), kind, name, parent, attrs or {}))
         return len(self.groups) - 1
 
@@ -257,12 +257,12 @@ class GraphBuilder:
         self.groups[group] = replace(self.groups[group], inputs=tuple(nodes))
 
     def hold(self, node: int, how: str, name: str = "") -> None:
-        """Record what takes a node's value, and the name it has there."""
+        """Record the expression that takes a node's value, and the value's name there."""
         old = self.nodes[node]
         self.nodes[node] = replace(old, held=how, name=name or old.name)
 
     def rename(self, group: int, name: str) -> None:
-        """Name a group after what turned out to be in it."""
+        """Rename a group once its contents are known."""
         self.groups[group] = replace(self.groups[group], name=name)
 
     def build(self) -> Graph:
@@ -272,9 +272,9 @@ class GraphBuilder:
 
 
 def depth(graph: Graph) -> int:
-    """Return how deep a recursive visitor of the program goes: the longest path, and the functions around it."""
+    """Return the depth of a recursive visitor of the program: the longest path, and the functions around it."""
     deepest = [1] * len(graph.nodes)
-    # nodes stand in topological order, so each node's depth is final before it is used
+    # nodes are in topological order, so each node's depth is final before it is used
     for id, inputs in enumerate(graph.inputs):
         if inputs:
             deepest[id] = 1 + max(deepest[source] for source in inputs)
@@ -282,7 +282,7 @@ def depth(graph: Graph) -> int:
 
 
 def _nesting(graph: Graph) -> int:
-    """Return how many functions are inside each other."""
+    """Return the nesting depth of functions."""
     levels: dict[int | None, int] = {None: 0}
     for group in graph.groups:
         above: list[int] = []

@@ -1,4 +1,4 @@
-"""What a Graph is made of: nodes, edges and groups."""
+"""The parts of a Graph: nodes, edges and groups, and TVM's answers about them."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ class Node:
     """One value of the program."""
 
     id: int
-    "place in `Graph.nodes`; producers come before consumers"
+    "index in `Graph.nodes`; producers come before consumers"
     kind: str
     "one of KINDS"
     op: str
-    "operator name (`nn.conv2d`), parameter name, constant text, or what the kind calls itself"
+    "operator name (`nn.conv2d`), parameter name, constant text, or a name that depends on the kind"
     type: str = ""
-    "as TVM prints it, dynamic dimensions too"
+    "as TVM prints it, including dynamic dimensions"
     attrs: Mapping[str, Any] = field(default_factory=dict)
-    "attributes that differ from their defaults, as plain values; a tensor constant's `digest` tells its values apart"
+    "attributes that differ from their defaults, as plain values; `digest` identifies the values of a tensor constant"
     group: int | None = None
     "innermost group that holds the node"
     name: str = ""
-    "the variable it is bound to, where the program names one"
+    "the variable it is bound to, if the program names one"
     scope: str = ""
-    "layer path the importer gave, `encoder/layer_0`"
+    "layer path from the importer, `encoder/layer_0`"
     span: str = ""
-    "source span as TVM prints it; a hint only, passes drop it"
+    "source span as TVM prints it; only a hint, because passes drop it"
     pattern: int | None = None
     "operator pattern kind for fusion, a key of PATTERNS"
     line: int = 0
     "line of the printed text that binds it, 1-based; 0 if unknown"
     block: int = 0
-    "number of the Relax binding block that binds it, 1-based, negative for a block that is not dataflow; 0 where none does"
+    "number of the Relax binding block that binds it, 1-based, negative for a block that is not dataflow; 0 if none"
     held: str = ""
-    "what takes the value before any operator can: `let`, `body` (of a let), `block` (it leaves one), `alias`; fusion stops there"
+    "non-operator use that comes first: `let`, `body` (of a let), `block` (it leaves one), `alias`; fusion stops there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,25 +87,25 @@ class Group:
 
 @dataclass(frozen=True)
 class Answers:
-    """What TVM itself answered about a Relax module."""
+    """TVM's answers about a Relax module."""
 
     merged: Mapping[int, int] | None = None
     """the nodes that EliminateCommonSubexpr merges into an earlier one, each with that node, or -1 where TVM puts a variable
     that is out of scope there; None where the pass was not run"""
     unfusible: str = ""
-    "why FuseOps raises, whatever its settings; empty where nothing in the functions makes it"
+    "why FuseOps raises with any settings; empty where it does not"
 
 
 @dataclass(frozen=True)
 class Joined:
-    """Products of one value that CombineParallelMatmul makes one product of."""
+    """Products of one value that CombineParallelMatmul joins into one."""
 
     left: int
     "the node of the first factor, which they share"
     right: tuple[int, ...]
-    "the nodes of their second factors; those that an earlier round has joined are listed one by one"
+    "the nodes of their second factors; factors joined in an earlier round are listed one by one"
     bias: tuple[int, ...] = ()
-    "the nodes that are added to them; empty where the pass takes the bare products"
+    "the nodes that are added to them; empty where the pass joins the products without bias"
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Products:
     """The result of TVM's CombineParallelMatmul on a Relax module."""
 
     joined: tuple[Joined, ...] = ()
-    "in the order in which the pass joins them; where it raises, the last it came to is among them"
+    "in the order in which the pass joins them; where it raises, including the one it failed at"
     parts: frozenset[int] = frozenset()
     "nodes whose value is a part of a split after the pass"
     failure: str = ""
@@ -121,19 +121,19 @@ class Products:
 
 
 _BOOKKEEPING = re.compile(
-    # marks and memory; `vm.builtin` has library calls too, so those that lowering makes are listed
+    # annotations and memory; `vm.builtin` also has library calls, so those that lowering makes are listed
     r"on_device|memory\..*|vm\.(shape_of|shape_func|reshape_tensor|bind)"
     r"|relax\.((vm|memory)\..*|builtin\.alloc_tensor|null_value|hint_on_device|shape_of|assert_op)"
     r"|vm\.builtin\.((check|match|make|alloc|tuple)_.*|reshape|shape_of|copy|null_value|read_if_cond|assert_op)"
 )
 _VIEW = "relax.reshape"
-"RewriteDataflowReshape makes it of a compiled reshape: the same memory, passed on"
+"made by RewriteDataflowReshape from a compiled reshape: a view of the same memory"
 
 
 def is_work(graph: Graph) -> Callable[[Node], bool]:
-    """Return whether a node of the graph is work; memory, checks and marks are not.
+    """Return a predicate: whether a node of the graph is work. Memory, checks and annotations are not.
 
-    Before lowering an operator of Relax is a kernel to be. After it `relax.reshape` is a view, and no other operator is left.
+    Before lowering, an operator of Relax is a future kernel. After it, `relax.reshape` is a view, and no other operator is left.
     """
     ops = {node.op for node in graph.ops if not _BOOKKEEPING.fullmatch(node.op)}
     operators = {op for op in ops if op.startswith("relax.")}

@@ -1,6 +1,6 @@
-"""Read JSON and Python literals that come from elsewhere, within bounds and by type.
+"""Readers of untrusted JSON and Python literals, with bounds and type checks.
 
-Every error is a Damaged: a clause that the reader of a format puts into its own sentence.
+Every error is a Damaged, whose message is a clause that the reader of a format completes to a sentence.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from itertools import accumulate
 from typing import Any, TypeVar
 
 DEPTH = 64
-"lists and objects inside each other; nothing that is written here comes near it"
+"nesting of lists and objects, far more than the package writes"
 VALUES = 20_000_000
-"values of one text: its memory is about 100 bytes for each"
+"values of one text; each takes about 100 bytes of memory"
 LITERAL = 1 << 16
 "characters of a Python literal"
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
@@ -29,11 +29,11 @@ _Key = TypeVar("_Key")
 
 
 class Damaged(ValueError):
-    """Received data is not of the form that was asked for; the message is a clause."""
+    """Received data does not have the requested form; the message is a clause."""
 
 
 def parse(text: str | bytes, values: int = VALUES) -> Any:
-    """Return the value of a JSON text, of bounded depth and size, with numbers that are finite or written as `Infinity`.
+    """Return the value of a JSON text of bounded depth and size, with numbers that are finite or written as `Infinity`.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def parse(text: str | bytes, values: int = VALUES) -> Any:
 
 
 def _check_size(structure: bytes, values: int) -> None:
-    """Refuse what would take much memory or stack to parse; `structure` is the JSON without its strings."""
+    """Raise if parsing would take too much memory or stack; `structure` is the JSON without its strings."""
     if structure.count(b",") + structure.count(b"[") + structure.count(b"{") >= values:
         raise Damaged(f"it holds more than {values} values")
     brackets = structure.translate(None, _NOT_BRACKETS)
@@ -95,7 +95,7 @@ def fields(data: Any, types: Mapping[_Key, type], *, optional: bool = False) -> 
     Parameters
     ----------
     optional
-        Whether fields may be missing; they are then missing from the result too.
+        Whether fields may be missing; they are then also missing from the result.
 
     Raises
     ------
@@ -130,14 +130,14 @@ def _typed(value: Any, wanted: type, name: object) -> Any:
 
 
 def texts(value: Any, name: str) -> tuple[str, ...]:
-    """Return a list of strings as a tuple; raise Damaged where it is something else."""
+    """Return a list of strings as a tuple; raise Damaged for any other value."""
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise Damaged(f"{name!r} is not a list of texts")
     return tuple(value)
 
 
 def place(value: Any, end: int, name: str) -> int:
-    """Return a whole number from 0 up to but not including `end`; raise Damaged where it is something else."""
+    """Return a whole number from 0 up to but not including `end`; raise Damaged for any other value."""
     if type(value) is not int or not 0 <= value < end:
         raise Damaged(f"{name!r} refers to nothing")
     return value

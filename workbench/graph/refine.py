@@ -1,8 +1,8 @@
-"""Fewer edits for a matching: pairs are exchanged, and small graphs are searched whole.
+"""Reduction of a matching's edits: exchange of pairs, and full search of small graphs.
 
-Matching grows from what is certain and never looks back, so an early pair may prevent a better one. `refine` is a local
+Matching grows from certain pairs without backtracking, so an early pair may prevent a better one. `refine` is a local
 search over such pairs (Lin, Kernighan: An effective heuristic for the traveling-salesman problem, 1973, with exchanges of
-depth one): only nodes that are not kept are looked at, and the gain of an exchange is counted on the nodes whose inputs it
+depth one): only nodes that are not kept are considered, and the gain of an exchange is counted on the nodes whose inputs it
 touches, so the work is in proportion to what the pass changed.
 
 `fewest` is branch and bound (Land, Doig 1960) in topological order, so that a node's producers are placed before it. It
@@ -20,11 +20,11 @@ from workbench.graph.identity import Label
 from workbench.graph.model import Graph, Node
 
 ROUNDS = 4
-"An exchange may make another one worth while; chains of more than this many are not followed."
+"Most rounds of exchanges, since one exchange may enable another."
 ALIKE = 4
-"Of many free nodes with one label this many are tried."
+"Most free nodes with one label that are tried."
 FAN_OUT = 200
-"Nodes used more often than this stay as they are paired: their uses have fixed them already."
+"Nodes with more uses than this keep their pair, since their uses determine it."
 
 
 class Side(Protocol):
@@ -40,16 +40,16 @@ def refine(before: Side, after: Side) -> None:
     """Exchange pairs of a one-to-one matching in place while that lowers the number of edits."""
     search = _Exchanges(before, after)
     for _ in range(ROUNDS):
-        # a list, because an exchange changes what there is to look at
+        # a list, because an exchange changes the candidates
         if not sum(search.exchange(b, a) for b, a in list(search.candidates())):
             return
 
 
 def comparable(before: Side, after: Side, b: int, a: int) -> bool:
-    """Whether two nodes may be one node with other attributes, type or inputs.
+    """Return whether two nodes may be one node with other attributes, type or inputs.
 
-    That is one operator or a variant of it, two constants, or two values that the program calls by one name and that are
-    of one type: Relax's LegalizeOps renames every operator and keeps the variables.
+    They are the same operator or variants of it, two constants, or two values with the same name and
+    type: Relax's LegalizeOps renames every operator and keeps the variables.
     """
     ours, theirs = before.graph.nodes[b], after.graph.nodes[a]
     if ours.kind != theirs.kind:
@@ -60,13 +60,13 @@ def comparable(before: Side, after: Side, b: int, a: int) -> bool:
 
 
 def namesakes(ours: Node, theirs: Node) -> bool:
-    """Whether two values bear one name, and have one type."""
+    """Return whether two values have the same name and type."""
     return ours.name != "" and ours.name == theirs.name and ours.type == theirs.type
 
 
 @lru_cache(maxsize=4096)
 def variants(op: str, other: str) -> bool:
-    """Whether one operator's name is the other's and more words.
+    """Return whether one operator's name is the other's with additional words.
 
     >>> variants("nn.conv2d", "nn.contrib_conv2d_NCHWc"), variants("nn.softmax", "max")
     (True, False)
@@ -80,7 +80,7 @@ def _words(op: str) -> set[str]:
 
 
 def same_inputs(before: Side, after: Side, b: int, a: int) -> bool:
-    """Whether the inputs are the same, up to the mapping: partners of each other, or equal values."""
+    """Return whether the inputs are the same up to the mapping: partners of each other, or equal values."""
     ours, theirs = before.graph.inputs[b], after.graph.inputs[a]
     return len(ours) == len(theirs) and all(
         before.partner[i] == j or after.partner[j] == i or before.numbers[i] == after.numbers[j]
@@ -102,20 +102,20 @@ class _Exchanges:
         )
 
     def candidates(self) -> Iterator[tuple[int, int]]:
-        """Pairs that might be better than what their nodes have now."""
+        """Yield pairs that may be better than the current pairs of their nodes."""
         unkept = [b for b in range(len(self.before.partner)) if not self.kept(b)]
         yield from self.between_inputs(unkept)
         yield from self.alike(unkept)
 
     def between_inputs(self, unkept: list[int]) -> Iterator[tuple[int, int]]:
-        """What keeps a changed pair from being kept: inputs in one position that are not partners."""
+        """Yield the pairs of inputs of changed pairs: inputs that are not partners prevent a pair from being kept."""
         for b in unkept:
             a = self.before.partner[b]
             if a is not None:
                 yield from zip(self.before.graph.inputs[b], self.after.graph.inputs[a], strict=False)
 
     def alike(self, unkept: list[int]) -> Iterator[tuple[int, int]]:
-        """Nodes with one label, those with partners as inputs first."""
+        """Yield pairs of nodes with one label, those with partners as inputs first."""
         waiting: dict[Hashable, list[int]] = defaultdict(list)
         for a, b in enumerate(self.after.partner):
             if b is None or not self.kept(b):
@@ -128,7 +128,7 @@ class _Exchanges:
                 yield b, a
 
     def exchange(self, b: int, a: int) -> bool:
-        """Pair these two, and what they were paired with, if that lowers the number of edits; whether it did."""
+        """Pair these two, and their former partners, if that lowers the number of edits; return whether it did."""
         before, after = self.before, self.after
         if before.partner[b] == a or not comparable(before, after, b, a):
             return False
@@ -153,11 +153,11 @@ class _Exchanges:
         return (user for user, _ in self.before.graph.consumers[b])
 
     def edits(self, nodes: set[int]) -> int:
-        """How many of these nodes of the graph before are removed or changed."""
+        """Return how many of these nodes of the graph before are removed or changed."""
         return sum(not self.kept(b) for b in nodes)
 
     def left_over(self, b: int | None, a: int | None) -> None:
-        """Pair what an exchange set free, if the two can be one node."""
+        """Pair the nodes that an exchange left unpaired, if they are comparable."""
         if b is not None and a is not None and comparable(self.before, self.after, b, a):
             self.set(b, a)
             return
@@ -173,15 +173,15 @@ class _Exchanges:
 
 
 SMALL = 12
-"Nodes of a graph that is searched; larger ones are only refined."
+"Most nodes of a graph that is searched fully; larger ones are only refined."
 VISITS = 4000
-"Placings tried at most; then the best mapping so far is good enough."
+"Most placements tried; after that, the best mapping so far is used."
 
 Mapping = list[int | None]
 
 
 def fewest(before: Side, after: Side, edits: Callable[[Mapping], int], known: int) -> Mapping | None:
-    """A mapping (after ids by before id) with fewer than `known` edits, the fewest there are; None without one."""
+    """Return the mapping (after ids by before id) with the fewest edits, if fewer than `known`; otherwise None."""
     if max(len(before.partner), len(after.partner)) > SMALL:
         return None
     search = _BranchAndBound(before, after, edits, known)
@@ -201,7 +201,7 @@ class _BranchAndBound:
         self.visits = 0
 
     def place(self, b: int, cost: int) -> None:
-        """Place the nodes from b on; `cost` is the least that the ones before it can cost."""
+        """Place the nodes from b on; `cost` is a lower bound of the cost of those before."""
         self.visits += 1
         left, free = len(self.image) - b, self.taken.count(False)
         if cost + max(0, free - left) >= self.best or self.visits > VISITS:
@@ -220,7 +220,7 @@ class _BranchAndBound:
         self.place(b + 1, cost + 1)
 
     def may_keep(self, b: int, a: int) -> bool:
-        """Whether the pair is kept, or would be with merges and splits that are not known yet."""
+        """Return whether the pair is kept, or would be with merges and splits that are not known yet."""
         ours, theirs = self.before.graph.inputs[b], self.after.graph.inputs[a]
         return (
             self.before.labels[b] == self.after.labels[a]

@@ -1,7 +1,7 @@
-"""Scopes of a graph: boxes derived from it (layers, stages, paths of names), and the graph with them as groups.
+"""Scopes of a graph (layers, stages, paths of names), and the graph with them as groups.
 
-An importer gives paths as `Node.scope`, or as spans that are a path of modules. A graph in which nothing repeats and that
-is too long to be read at once gets parts: stretches of its topological order, which never make a cycle; Relay and Relax bind
+An importer gives paths as `Node.scope`, or as spans that are a path of modules. A graph without repeats that is too long
+to read at once is divided into parts: stretches of its topological order, which never make a cycle. Relay and Relax bind
 an operator soon after its inputs, so neighbours mostly stay together.
 """
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scope:
-    """A box to be."""
+    """A box derived from the graph."""
 
     name: str
     parent: int | None = None
-    "place of the scope around it, which comes before it"
+    "index of the scope around it, which comes before it"
 
 
 @dataclass(frozen=True)
 class Scopes:
-    """Boxes, and which of them each node is in."""
+    """Boxes, and the box of each node."""
 
     scopes: tuple[Scope, ...]
     home: tuple[int | None, ...]
     "for each node of the graph the innermost scope that holds it"
 
     def common(self, homes: Iterable[int | None]) -> int | None:
-        """The innermost scope around all of these; None if there is none."""
+        """Return the innermost scope around all of these; None if there is none."""
         shared: list[int] | None = None
         for home in dict.fromkeys(homes):
             chain = dict.fromkeys(self.around(home))
@@ -45,16 +45,16 @@ class Scopes:
         return shared[0] if shared else None
 
     def around(self, home: int | None) -> Iterator[int]:
-        """The scope and those around it, innermost first."""
+        """Iterate over the scope and those around it, innermost first."""
         while home is not None:
             yield home
             home = self.scopes[home].parent
 
 
 def settled(graph: Graph, found: Scopes) -> Scopes:
-    """The same with every kernel where its result is, and the weights of what moved with it.
+    """Return the scopes with every kernel moved to the scope of its result, and its weights with it.
 
-    A kernel is left by its result only, so its other nodes can go there from any earlier scope without making a cycle.
+    Only its result leaves a kernel, so its other nodes can move there from any earlier scope without making a cycle.
     """
     home, unit = list(found.home), unit_of(graph)
     result: dict[int, int] = {}
@@ -63,14 +63,14 @@ def settled(graph: Graph, found: Scopes) -> Scopes:
         if kernel is not None:
             home[id] = home[result.setdefault(kernel, id)]
     for node in reversed(graph.nodes):
-        # what is in no scope yet stays outside: the data, though the first layer alone reads it
+        # nodes without a scope stay outside, such as the data, even if only the first layer reads it
         if home[node.id] is not None and not graph.inputs[node.id] and unit[node.id] is None:
             home[node.id] = found.common(home[user] for user, _ in graph.consumers[node.id])
     return Scopes(found.scopes, tuple(home))
 
 
 def unit_of(graph: Graph) -> list[int | None]:
-    """For each node the outermost group inside its function that holds it; such a group is never taken apart."""
+    """Return, for each node, the outermost group inside its function that holds it; such a group is never split."""
     unit: list[int | None] = [None] * len(graph.groups)
     for group in graph.outside_in:
         if group.parent is not None:
@@ -80,7 +80,7 @@ def unit_of(graph: Graph) -> list[int | None]:
 
 
 def function_of(graph: Graph) -> list[int | None]:
-    """For each node the top-level function that it is in."""
+    """Return, for each node, the top-level function that holds it."""
     function = [group.id for group in graph.groups]
     for group in graph.outside_in:
         if group.parent is not None:
@@ -89,9 +89,9 @@ def function_of(graph: Graph) -> list[int | None]:
 
 
 def carried(before: Graph, after: Graph, changes: GraphDiff, found: Scopes) -> tuple[Scopes, Scopes]:
-    """The scopes of the graph before on both graphs: what is still there is in the same box on both sides.
+    """Return the scopes of the graph before, for both graphs: a common node is in the same box on both sides.
 
-    What was added is in the last scope that it was computed from; without such, where all that use it are.
+    An added node is in the last scope that it is computed from; without one, in the common scope of its users.
     """
     home: list[int | None] = [None] * len(after.nodes)
     fixed = bytearray(len(after.nodes))
@@ -106,7 +106,7 @@ def carried(before: Graph, after: Graph, changes: GraphDiff, found: Scopes) -> t
         if not fixed[a] and home[a] is None:
             home[a] = found.common(home[user] for user, _ in after.consumers[a])
     now = settled(after, Scopes(found.scopes, tuple(home)))
-    # a kernel of the graph after may have moved a border
+    # a kernel of the graph after may cross a border
     was = list(found.home)
     for b, images in changes.mapping.items():
         was[b] = now.home[images[0]]
@@ -114,7 +114,7 @@ def carried(before: Graph, after: Graph, changes: GraphDiff, found: Scopes) -> t
 
 
 def with_scopes(graph: Graph, found: Scopes) -> Graph:
-    """The graph with its scopes as groups: a function around scopes around kernels. Groups keep their ids; scopes follow."""
+    """Return the graph with its scopes as groups, between functions and kernels. Groups keep their ids; scopes follow."""
     used = _used(found)
     if not used:
         return graph
@@ -143,7 +143,7 @@ def with_scopes(graph: Graph, found: Scopes) -> Graph:
 
 
 def _used(found: Scopes) -> dict[int, int]:
-    """A node in each scope that holds any, parents first."""
+    """Return a node of each scope that holds any, parents first."""
     used: dict[int, int] = {}
     for id, home in enumerate(found.home):
         at = home
@@ -154,11 +154,11 @@ def _used(found: Scopes) -> dict[int, int]:
 
 
 LEAST_IN_SCOPE = 4
-"nodes in a scope; fewer go to the scope around it"
+"least number of nodes in a scope; fewer move to the scope around it"
 DEPTH = 64
-"scopes around a node; what is further inside is in the innermost of them"
+"most scopes around a node; deeper nodes are in the innermost of them"
 
-# TVM's importers from ONNX, TensorFlow and TFLite put a node's path where a source file would stand, at 0:0; the one from
+# TVM's importers from ONNX, TensorFlow and TFLite put a node's path in place of a source file, at 0:0; the one from
 # PyTorch puts the module there.
 _IMPORTED = re.compile(r"(.*/.*):0:0", re.DOTALL)
 _MODULE = re.compile(r"([^/ ]+\.[^/ ]+):0:0")
@@ -166,7 +166,7 @@ _NUMBER = re.compile(r"\.(?![0-9]+(?:\.|$))")
 
 
 def path_of(node: Node) -> tuple[str, ...]:
-    """The scopes a node is in, outermost first; empty where nothing tells.
+    """Return the names of the scopes around a node, outermost first; empty where they are unknown.
 
     >>> path_of(Node(0, "op", "nn.conv2d", span="/layer1/layer1.0/conv1/Conv:0:0"))
     ('layer1', 'layer1.0', 'conv1')
@@ -190,7 +190,7 @@ def _path(node: Node) -> tuple[str, ...]:
 
 
 def modules(dotted: str) -> tuple[str, ...]:
-    """The modules that a dotted name goes through; a number belongs to the list before it.
+    """Return the modules in a dotted name; a number belongs to the list before it.
 
     >>> modules("encoder.layer.0.attention")
     ('encoder', 'layer.0', 'attention')
@@ -199,12 +199,12 @@ def modules(dotted: str) -> tuple[str, ...]:
 
 
 def named_scopes(graph: Graph) -> Scopes | None:
-    """The importer's scopes; None where fewer than half of the operators have one."""
+    """Return the importer's scopes; None where fewer than half of the operators have one."""
     paths = [path_of(node) if node.scope or node.span else () for node in graph.nodes]
     ops = graph.ops
     if not ops or 2 * sum(bool(paths[op.id]) for op in ops) < len(ops):
         return None
-    # as the program comes to them, a scope before what is in it
+    # in program order, a scope before its contents
     names = dict.fromkeys(prefix for path in paths for prefix in _prefixes(path))
     places = {path: at for at, path in enumerate(names)}
     scopes = tuple(Scope(path[-1], places.get(path[:-1])) for path in names)
@@ -216,7 +216,7 @@ def _prefixes(path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _filled(graph: Graph, found: Scopes) -> Scopes:
-    """Nodes that a pass made bear no path: they are where all that use them are, else where what they use is."""
+    """Return scopes for nodes that a pass made, which have no path: their users' common scope, else their inputs'."""
     home = list(found.home)
     told = [at is not None for at in home]
     for id in range(len(home) - 1, -1, -1):
@@ -229,7 +229,7 @@ def _filled(graph: Graph, found: Scopes) -> Scopes:
 
 
 def _pruned(found: Scopes) -> Scopes:
-    """Without scopes that hold next to nothing, or everything that the scope around them holds, or the whole graph."""
+    """Return the scopes without those that hold few nodes, all nodes of the scope around them, or the whole graph."""
     sizes = [0] * len(found.scopes)
     for home in found.home:
         for at in found.around(home):
@@ -245,15 +245,15 @@ def _pruned(found: Scopes) -> Scopes:
 
 
 READABLE = 300
-"Operators and kernels beside each other that still are one picture."
+"Most operators and kernels side by side that are readable in one picture."
 PARTS = 60
-"Parts at most; more would again be too much to read."
+"Most parts; more would again be too much to read."
 
 
 def parts(graph: Graph, nodes: Collection[int]) -> dict[int, int]:
-    """The part, from 0 on, of each of the `nodes`; empty where they are few enough to be read without.
+    """Return the part, from 0 on, of each of the `nodes`; empty where they are few enough to read without parts.
 
-    What nothing computes is in the first part that reads it.
+    A node without inputs is in the first part that reads it.
 
     Examples
     --------
@@ -275,7 +275,7 @@ def parts(graph: Graph, nodes: Collection[int]) -> dict[int, int]:
             items.setdefault(("node", id) if kernel is None else ("kernel", kernel), []).append(id)
     if len(items) <= READABLE:
         return {}
-    # a kernel is left by its result only, so it stands where that stands
+    # only its result leaves a kernel, so the kernel is in the part of its result
     order = sorted(items.values(), key=max)
     size = -(-len(order) // PARTS)
     found = {id: place // size for place, ids in enumerate(order) for id in ids}

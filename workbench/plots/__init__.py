@@ -1,4 +1,4 @@
-"""Layer 4: one function a plot, `(DataFrame, ax=None) -> Axes`. No global state is touched when an Axes is given."""
+"""Layer 4: one function per plot, `(DataFrame, ax=None) -> Axes`. With an Axes given, no global state changes."""
 
 from workbench.colours import DARK, LIGHT
 from workbench.plots.ablation import ablation

@@ -1,4 +1,4 @@
-"""What each pass is worth: the program without it, or with it alone, against the whole."""
+"""Plot of an ablation: the program without each pass, or with it alone, compared with all passes."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ CONTROL = "control"
 
 
 def ablation(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT, finished: bool = True) -> Axes:
-    """The time without each pass over the time with all of them, with its 95 % interval; 1 is no difference.
+    """Plot the time without each pass over the time with all of them, with its 95 % interval; 1 is no difference.
 
     A row is coloured where `workbench.measurement.verdict` allows an answer, and grey otherwise. The band is the pipeline
-    against itself, measured the same way: where it excludes 1 the title says so and nothing else. Right of each row: the
+    against itself, measured the same way: where it excludes 1, the title reports only that. Right of each row: the
     change in kernels and bytes.
 
     Parameters
     ----------
     data
-        As `wb.ablate` gives it: `pass`, `direction`, `kernels`, `traffic_bytes`, `ratio`, `low`, `high`. A row without a
-        ratio has its status in its place, and its sentence beneath the plot.
+        The result of `wb.ablate`: `pass`, `direction`, `kernels`, `traffic_bytes`, `ratio`, `low`, `high`. A row without a
+        ratio shows its status instead, and its message below the plot.
     finished
-        Whether more rows are to come; until then the title says how many there are.
+        Whether all rows are there; before that, the title gives their number.
     """
     everything: Rows = complete(data, "pass", "direction").to_dict("records")
     rows = everything
@@ -82,7 +82,7 @@ def _drawn(ax: Axes, place: int, row: Row, found: Outcome, theme: Theme) -> None
 
 
 def _delta(ax: Axes, place: int, row: dict[str, Any], controls: list[dict[str, Any]], theme: Theme) -> None:
-    """Beside the row, what the counts say: they have no noise."""
+    """Write the change of the counts, which have no noise, next to the row."""
     base = controls[0] if controls else {}
     said = [_change(row, base, "kernels", lambda n: f"{n:.0f} kernels")]
     said.append(_change(row, base, "traffic_bytes", lambda n: f"{n * byte_unit(n)[0]:.3g} {byte_unit(n)[1]}"))
@@ -100,7 +100,7 @@ def _change(row: dict[str, Any], base: dict[str, Any], column: str, words: Any) 
 
 
 def headline(rows: Sequence[Row], *, finished: bool = True, again: str = "run wb.ablate again") -> str:
-    """Return what may be said of all rows of an ablation, the control among them.
+    """Return the conclusion that all rows of an ablation allow, including the control.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Plots with a bar a configuration: kernels, time with its spread, and the time beyond the kernels."""
+"""Plots with one bar per configuration: kernels, time with its spread, and time outside the kernels."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 Rows = list[dict[str, Any]]
 WIDE = 30
-"slowest to fastest: beyond this the axis is logarithmic, or the fast ones could not be told apart"
+"ratio of slowest to fastest above which the axis is logarithmic, so that fast ones stay distinguishable"
 MARK = {"CPU": "|", "CUDA": "D"}
 
 
 def runtime(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT, races: Sequence[Race] = ()) -> Axes:
-    """Every sample as a faint dot, the interquartile range as a line, the median as a mark with its number.
+    """Plot every sample as a faint dot, the interquartile range as a line, the median as a mark with its number.
 
-    A row a configuration; CPU and CUDA are in the same row, each with its own mark. Rows are timed one after the other, so
+    One row per configuration; CPU and CUDA are in the same row, each with its own mark. Rows are timed one after the other, so
     the title claims no difference unless a race of two of them is given.
 
     Parameters
     ----------
     data
-        As `wb.measure` gives it: columns `config`, `median_us`, `q1_us`, `q3_us`, `samples` (seconds), and `device` where
-        there are several. A row that was not timed has its status in its place, and its sentence beneath the plot.
+        The result of `wb.measure`: columns `config`, `median_us`, `q1_us`, `q3_us`, `samples` (seconds), and `device` where
+        there are several. A row that was not timed shows its status instead, and its message below the plot.
     races
-        What `wb.race` gave for pairs of these configurations; the title is the newest one's sentence.
+        Results of `wb.race` for pairs of these configurations; the title is the sentence of the newest.
     """
     timed = complete(data, *TIMED, "samples")
     rows: Rows = timed.to_dict("records")
@@ -91,12 +91,12 @@ def _timed(ax: Axes, at: float, row: Row, factor: float, theme: Theme, wide: boo
 
 
 def headline(rows: Sequence[Row], races: Sequence[Race] = ()) -> str:
-    """Return what may be said of rows of `wb.measure`, device by device.
+    """Return the conclusion that rows of `wb.measure` allow, device by device.
 
     Parameters
     ----------
     races
-        Of pairs of these rows, the newest last.
+        Races of pairs of these rows, the newest last.
     """
     waiting = [str(row["config"]) for row in rows if row.get("status") in UNDER_WAY]
     if waiting:
@@ -116,7 +116,7 @@ def _of_device(rows: Sequence[Row], races: Sequence[Race]) -> str:
 
 
 def _is_of(race: Race, rows: Sequence[Row]) -> bool:
-    """Whether a race was one of two of these rows, on their target."""
+    """Return whether a race compared two of these rows, on their target."""
     return {race.a, race.b} <= {row["config"] for row in rows if _ran_there(row, race.target)}
 
 
@@ -139,19 +139,19 @@ def _has_time(row: Row) -> bool:
 
 
 def spoken(microseconds: float) -> str:
-    """A time in the unit in which it reads well: `5.1 µs`."""
+    """Return a time in a readable unit: `5.1 µs`."""
     factor, unit = time_unit(microseconds)
     return f"{figures(microseconds * factor)} {unit}"
 
 
 def launch_overhead(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT) -> Axes:
-    """The kernels' own time and what is left of the run's, a bar a configuration.
+    """Plot the kernels' own time and the rest of the run's, one bar per configuration.
 
     Parameters
     ----------
     data
-        As `wb.measure(..., per_kernel=True)` gives it: `config`, `median_us`, `kernels_sum_us`, and `launches`. Where the
-        sum is larger than the run, timing kernels alone cost more than there was left: the bar says so, and no overhead
+        The result of `wb.measure(..., per_kernel=True)`: `config`, `median_us`, `kernels_sum_us`, and `launches`. Where the
+        sum is larger than the run, timing kernels alone cost more than the rest: a label reports this, and no overhead
         is drawn.
     """
     known = complete(data, "config", "median_us", "kernels_sum_us")
@@ -212,13 +212,13 @@ def _overhead_finding(rows: list[dict[str, Any]]) -> str:
 
 
 def kernel_count(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT) -> Axes:
-    """A bar a configuration, labelled with its number; the fewest stands out.
+    """Plot the number of kernels, one labelled bar per configuration; the fewest is highlighted.
 
     Parameters
     ----------
     data
-        As `wb.measure` gives it: columns `config`, `kernels`, and `asked_target` where there are several. A row without a
-        count has its status in its place. What was counted and not timed is drawn all the same.
+        The result of `wb.measure`: columns `config`, `kernels`, and `asked_target` where there are several. A row without a
+        count shows its status instead. Rows that were counted and not timed are also drawn.
     """
     rows = complete(data, "config").to_dict("records")
     known = complete(data, "config", "kernels")

@@ -1,4 +1,4 @@
-"""The same kernels on the CPU and on the GPU."""
+"""Plot of the same kernels on the CPU and on the GPU."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 Kernel = dict[str, Any]
 TOLD = 5
-"kernels named: those farthest from the line of equal times"
+"number of kernels with a name: those farthest from the line of equal times"
 
 
 def cpu_gpu(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT) -> Axes:
-    """A dot a kernel: its time on the CPU and on CUDA. Below the line CUDA's median is lower.
+    """Plot each kernel's time on the CPU and on CUDA as a dot. Below the line CUDA's median is lower.
 
-    Kernels are paired by what they compute: the n-th kernel of an operator on one side is the n-th on the other. Where the
-    sides have another number of an operator's kernels, fused otherwise, the rest is counted beneath.
+    Kernels are paired by what they compute: the n-th kernel of an operator on one side is the n-th on the other. Where fusion
+    gives the sides different numbers of an operator's kernels, the rest is counted below the plot.
 
     Parameters
     ----------
     data
-        Rows of `wb.measure(..., targets=["llvm", "cuda"], per_kernel=True)`. A side that was not timed says why.
+        Rows of `wb.measure(..., targets=["llvm", "cuda"], per_kernel=True)`. For a side that was not timed, the plot shows the reason.
     """
     sides = {name: _timed(data, name) for name in ("CPU", "CUDA")}
     missing = [name for name, found in sides.items() if not found]

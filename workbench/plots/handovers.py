@@ -1,4 +1,4 @@
-"""What kernels hand to each other, by data type."""
+"""Plot of the bytes that kernels pass to each other, by data type."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 Sums = dict[str, dict[str, float]]
 "configuration -> dtype -> bytes"
 OUTSIDE = -1
-"in `producer` and `consumer`: the program's own inputs and outputs"
+"value of `producer` and `consumer` for the program's own inputs and outputs"
 
 
 def handovers(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT) -> Axes:
-    """Bytes that one kernel writes and another reads, a bar a configuration, stacked by dtype.
+    """Plot the bytes that one kernel writes and another reads, one bar per configuration, stacked by dtype.
 
     Parameters
     ----------
     data
-        As `Kernels.handovers` gives it: `producer`, `consumer`, `dtype`, `bytes`, with a column `config` where there are
-        several. What comes from the program's inputs or goes to its outputs is left out.
+        As in `Kernels.handovers`: `producer`, `consumer`, `dtype`, `bytes`, with a column `config` where there are
+        several. Inputs and outputs of the program are left out.
     """
     rows = complete(data, "dtype", "bytes").to_dict("records")
     if not rows:

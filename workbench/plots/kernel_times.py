@@ -1,4 +1,4 @@
-"""Where the time of one run goes, kernel by kernel."""
+"""Plot of the time of one run, kernel by kernel."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 Rows = list[dict[str, Any]]
 MOST = 16
-"bars that are read one by one; what is below is one bar, `others`"
+"most single bars; the rest is one bar, `others`"
 
 
 def kernel_times(
     data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT, by: str = "op", most: int = MOST
 ) -> Axes:
-    """Time per kernel, sorted and stacked by op type, or one bar a kernel.
+    """Plot the time per kernel, sorted and stacked by op type, or with one bar per kernel.
 
     Parameters
     ----------
     data
         A table of kernels with `name`, `op`, `median_us`; or rows of `wb.measure(..., per_kernel=True)`, of which the first
-        that has times of its kernels is drawn.
+        with kernel times is drawn.
     by
-        "op": a row an op type, its kernels stacked in it, the longest first. "kernel": a row a kernel.
+        "op": one row per op type, its kernels stacked in it, the longest first. "kernel": one row per kernel.
     most
-        Rows to draw.
+        Most rows to draw.
     """
     table = kernel_rows(data)
     rows: Rows = [row for row in table.to_dict("records") if row["median_us"] > 0]
@@ -92,7 +92,7 @@ def _sum(rows: Rows) -> float:
 
 
 def _legend(ax: Axes, rows: Rows, theme: Theme) -> None:
-    """The families that occur, in the room that sorted bars leave below."""
+    """Draw the legend of the families that occur, in the space below sorted bars."""
     found: dict[tuple[str, str], float] = defaultdict(float)
     for row in rows:
         found[family(row.get("op"))] += row["median_us"]

@@ -1,6 +1,6 @@
-"""`wb.report`: counts and times of configurations as one HTML file, with the numbers beside it as CSV.
+"""`wb.report`: counts and times of configurations as one HTML file, with the numbers in CSV files next to it.
 
-The page runs no script and loads nothing, and every text of a program is escaped.
+The page runs no script and loads nothing, and all text from a program is escaped.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from workbench.targets import TargetLike, target_texts
 from workbench.worker.parent import Progress, never
 
 WIDE = ("samples", "per_kernel")
-"columns of lists: the samples go to a file of their own"
+"columns of lists; the samples have a separate file"
 SHOWN = ("config", "asked_target", "status", "kernels", "functions", "launches", "traffic_bytes", "median_us", "q1_us", "q3_us", "check", "message")  # fmt: skip
 
 
@@ -54,29 +54,29 @@ def report(
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Path:
-    """Measure, and write down what was found.
+    """Measure configurations and write the results to an HTML report.
 
     Parameters
     ----------
     configs, targets, budget
-        As `wb.measure` takes them; kernels are timed one by one too.
+        As for `wb.measure`; kernels are also timed one by one.
     path
-        The HTML file. It opens from disk, runs no script and loads nothing. Beside it are NAME.rows.csv, NAME.samples.csv,
-        NAME.kernels.csv and, where there are any, NAME.waterfall.csv and NAME.ablation.csv.
+        The HTML file. It opens from disk, runs no script and loads nothing. Next to it are NAME.rows.csv, NAME.samples.csv,
+        NAME.kernels.csv and, if there is such data, NAME.waterfall.csv and NAME.ablation.csv.
     stages
         Whether to count the compiler's own passes one by one (`wb.waterfall`).
     ablated
-        What `wb.ablate` found, to be in the report.
+        A result of `wb.ablate` to include.
 
     Returns
     -------
     Path
-        Where it is.
+        The path of the HTML file.
 
     Raises
     ------
     WorkbenchError
-        The place cannot be written.
+        The path cannot be written.
     """
     path = Path(path).expanduser()
     if path.suffix.lower() != ".html" or not path.parent.is_dir():
@@ -97,19 +97,19 @@ def report(
 
 
 class Files:
-    """The files beside a report."""
+    """The files next to a report."""
 
     def __init__(self, report: Path) -> None:
         self._report = report
 
     def csv(self, name: str, table: pd.DataFrame) -> tuple[str]:
-        """Write a table; gives the file's name. Text that a spreadsheet would take for a formula is kept from it."""
+        """Write a table and return the file's name. Text that a spreadsheet would take for a formula is escaped."""
         path = self._report.with_name(f"{self._report.stem}.{name}.csv")
         self.write(path, table.map(_harmless).to_csv(index=False))
         return (path.name,)
 
     def write(self, path: Path, text: str) -> None:
-        """Write a file whole.
+        """Write a file.
 
         Raises
         ------
@@ -154,7 +154,7 @@ def _runs(rows: pd.DataFrame, files: Files) -> list[Section]:
 
 
 def _kernels(workload: Workload, configs: list[Config], rows: pd.DataFrame, files: Files) -> list[Section]:
-    """The fastest configuration's kernels, on each target; the last configuration's where none was timed."""
+    """Return sections on the fastest configuration's kernels on each target; the last one's where none was timed."""
     sections, tables = [], []
     for target in rows["asked_target"].unique():
         mine: list[dict[str, Any]] = rows.loc[rows["asked_target"] == target].to_dict("records")
@@ -240,12 +240,12 @@ def _cell(value: Any, column: str) -> str:
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot as SVG for light pages and for dark ones."""
+    """A plot as SVG, for light and for dark pages."""
 
     light: str
     dark: str
     finding: str
-    "its title, for those who cannot see it"
+    "its title, as alternative text"
 
 
 @dataclass(frozen=True)
@@ -256,19 +256,19 @@ class Section:
     words: tuple[str, ...] = ()
     pictures: tuple[Picture, ...] = ()
     table: Sequence[Sequence[str]] = ()
-    "the first row is the head"
+    "rows of cells; the first is the header"
     code: str = ""
     files: tuple[str, ...] = field(default=())
-    "names of files beside the report"
+    "names of files next to the report"
 
 
 def picture(plot: Callable[..., Any], data: Any, rows: int, **options: Any) -> Picture:
-    """A plot (of this package) for both pages."""
+    """Return a plot of this package as a Picture, for light and dark pages."""
     return Picture(*to_both(plot, data, rows, **options))
 
 
 def page(title: str, summary: Iterable[str], sections: Iterable[Section]) -> str:
-    """The whole file."""
+    """Return the text of the HTML file."""
     said = "".join(f"<li>{html.escape(line)}</li>" for line in summary)
     parts = "".join(map(_section, sections))
     light, dark = _css_colours(LIGHT), _css_colours(DARK)

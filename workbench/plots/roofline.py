@@ -1,4 +1,4 @@
-"""Each kernel against what this machine can do.
+"""Roofline plot: each kernel against the limits of this machine.
 
 S. Williams, A. Waterman, D. Patterson: Roofline: an insightful visual performance model for multicore architectures.
 Communications of the ACM 52(4), 2009. https://doi.org/10.1145/1498765.1498785
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from workbench.measurement.machine import Ceilings
 
 TOLD = 4
-"kernels named on the picture: those that take longest"
+"number of kernels with a name: those that take longest"
 BESIDE = 0.2
-"decades of GFLOP a second between two points whose names would overlap"
+"distance of two points, in decades of GFLOP/s, below which their names would overlap"
 
 
 def roofline(
     data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT, ceilings: Ceilings | None = None
 ) -> Axes:
-    """A dot a kernel: operations for each byte it moves, and operations a second; larger dots take longer.
+    """Plot each kernel by operations per byte and operations per second; larger dots take longer.
 
     Parameters
     ----------
     data
         A table of kernels with `name`, `op`, `median_us`, `flops`, `bytes_read`, `bytes_written`. Kernels whose FLOPs are
-        unknown, or none, are counted beneath and not drawn.
+        unknown or 0 are counted below the plot and not drawn.
     ceilings
-        This machine's limits, as `workbench.measurement.machine.ceilings()` finds them. Without them there is no roof to draw.
+        This machine's limits, from `workbench.measurement.machine.ceilings()`. Without them no roof is drawn.
     """
     table = kernel_rows(data)
     needed = ("flops", "bytes_read", "bytes_written")
@@ -59,7 +59,7 @@ def roofline(
     named: dict[str, float] = {}
     for row, (x, y) in sorted(zip(rows, points, strict=True), key=lambda pair: -pair[0]["median_us"]):
         if len(named) < TOLD and short(row["name"]) not in named:
-            # a name beside another one's goes below its point
+            # a name next to another one's goes below its point
             beside = any(abs(math.log10(y / other)) < BESIDE for other in named.values())
             named[short(row["name"])] = y
             say(ax, x, y, cut(short(row["name"]), 30), theme, xytext=(7, -13 if beside else 7), fontsize="x-small")

@@ -1,4 +1,4 @@
-"""What the plots read from tables of `wb.measure` and `wb.kernels`."""
+"""Readers of tables of `wb.measure` and `wb.kernels` for the plots."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TIMED = ("config", "median_us", "q1_us", "q3_us")
 
 
 def named(data: pd.DataFrame) -> list[str]:
-    """What each row is called: its configuration, and its target where there are several."""
+    """Return the name of each row: its configuration, and its target where there are several."""
     asked = data["asked_target"] if "asked_target" in data else data.get("target")
     if asked is None or asked.nunique() < 2:
         return [str(name) for name in data["config"]]
@@ -26,33 +26,33 @@ def named(data: pd.DataFrame) -> list[str]:
 
 
 def kind(target: Any) -> str:
-    """The first word of a target, as one says it."""
+    """Return the kind of a target."""
     try:
         word = kind_of(str(target))
-    except WorkbenchError:  # of a row that others wrote
+    except WorkbenchError:  # in a row that other software wrote
         word = "?"
     return {"llvm": "CPU", "c": "CPU", "cuda": "CUDA"}.get(word, word)
 
 
 def device(row: Row) -> str:
-    """`CPU` or `CUDA`."""
+    """Return the device of a row: `CPU` or `CUDA`."""
     said = row.get("device")
     return str(said).upper() if isinstance(said, str) and said else kind(row.get("target", "llvm"))
 
 
 def conditions(data: pd.DataFrame) -> str:
-    """In one line: on what it was measured, and how."""
+    """Return the machine and the method of the measurement, in one line."""
     said = [_each(data, "cpu"), _each(data, "gpu"), _count(data, "threads", "thread"), _each(data, "target")]
     return " · ".join(part for part in (*said, _each(data, "tvm", "TVM ")) if part)
 
 
 def failed(row: Row) -> str:
-    """The word for a row without numbers, as it stands in its place; empty where nothing failed."""
+    """Return the word that replaces the numbers of a failed row; empty where nothing failed."""
     return str(row["status"]) if failure(row.get("status"), row.get("message")) else ""
 
 
 def failures(rows: Iterable[Row], name: str = "config") -> list[str]:
-    """The sentences of the rows that failed, each with the row's name, and its device where there are several."""
+    """Return the messages of the rows that failed, each with the row's name, and its device where there are several."""
     rows = list(rows)
     several = name == "config" and len({device(row) for row in rows}) > 1
     said = [(row, failure(row.get("status"), row.get("message"))) for row in rows]
@@ -60,7 +60,7 @@ def failures(rows: Iterable[Row], name: str = "config") -> list[str]:
 
 
 def counted_failures(rows: Iterable[Row]) -> str:
-    """How many rows failed, for a title: `1 failed`; rows that have no device are `not measured`."""
+    """Return the number of failed rows, for a title: `1 failed`; rows without a device are `not measured`."""
     words = [word for row in rows if (word := failed(row))]
     return ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
 
@@ -82,12 +82,12 @@ def _count(data: pd.DataFrame, column: str, noun: str) -> str:
 
 
 def kernel_rows(data: pd.DataFrame) -> pd.DataFrame:
-    """A table of timed kernels, a row each: `index`, `name`, `op`, `median_us` and what else is known.
+    """Return a table of timed kernels, one row each: `index`, `name`, `op`, `median_us` and other known columns.
 
     Parameters
     ----------
     data
-        Such a table; or rows of `wb.measure(..., per_kernel=True)`, of which the first that has times of its kernels counts.
+        Such a table; or rows of `wb.measure(..., per_kernel=True)`, of which the first with kernel times is used.
     """
     import pandas as pd
 
@@ -102,12 +102,12 @@ def kernel_rows(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def kernel_conditions(data: pd.DataFrame) -> str:
-    """The line beneath a plot of kernels."""
+    """Return the line below a plot of kernels."""
     return " · ".join(part for part in (data.attrs.get("conditions", ""), data.attrs.get("method", "")) if part)
 
 
 def short(name: Any) -> str:
-    """A kernel's name without what all kernels' names begin with.
+    """Return a kernel's name without the common prefix of kernel names.
 
     >>> short("tvmgen_default_fused_nn_dense_add")
     'nn_dense_add'

@@ -1,4 +1,4 @@
-"""What the plots share: axes and words on them, units that people can read, figures as SVG and PNG."""
+"""Shared parts of the plots: axes and labels, readable units, figures as SVG and PNG."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def time_unit(microseconds: float) -> tuple[float, str]:
-    """The factor from microseconds, and the unit, in which a time reads well.
+    """Return a readable unit for a time, as the factor from microseconds and the unit.
 
     >>> time_unit(0.25)
     (1000.0, 'ns')
@@ -35,7 +35,7 @@ def time_unit(microseconds: float) -> tuple[float, str]:
 
 
 def byte_unit(count: float) -> tuple[float, str]:
-    """The factor from bytes, and the unit, in which a size reads well.
+    """Return a readable unit for a size, as the factor from bytes and the unit.
 
     >>> byte_unit(2_500_000)
     (1e-06, 'MB')
@@ -48,7 +48,7 @@ def byte_unit(count: float) -> tuple[float, str]:
 
 
 def figures(value: float) -> str:
-    """A number with three figures, and no power of ten.
+    """Return a number with three significant figures, without an exponent.
 
     >>> figures(1234.5), figures(0.1234)
     ('1,234', '0.123')
@@ -57,7 +57,7 @@ def figures(value: float) -> str:
 
 
 WIDTH = 7.0
-"inches of a figure"
+"width of a figure, in inches"
 
 
 def _size(rows: int, width: float = WIDTH) -> tuple[float, float]:
@@ -65,12 +65,12 @@ def _size(rows: int, width: float = WIDTH) -> tuple[float, float]:
 
 
 def complete(data: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """The rows that have a value in each of these columns; none where the table lacks a column (nothing came so far)."""
+    """Return the rows with a value in each of these columns; none where the table lacks a column (no data yet)."""
     return data.reindex(columns=[*data.columns.union(columns, sort=False)]).dropna(subset=list(columns))
 
 
 def axes(ax: Axes | None, rows: int) -> Axes:
-    """The Axes given, or new ones tall enough for so many bars."""
+    """Return the given Axes, or new ones tall enough for `rows` bars."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
@@ -81,32 +81,32 @@ def axes(ax: Axes | None, rows: int) -> Axes:
 
 
 OWN = "workbench"
-"the gid of a figure that was made here, and may grow with the words beneath it"
+"the gid of a figure that was made here, and may grow with the text below it"
 
 
 def label_rows(ax: Axes, names: Sequence[str]) -> None:
-    """One row a name, the first on top; what a configuration leaves out stands on a line of its own."""
+    """Label one row per name, the first on top; the passes that a configuration leaves out are on a separate line."""
     labels = ["\n".join(cut(line) for line in name.replace(" -", "\n-").splitlines()[:LABEL_LINES]) for name in names]
     small = "small" if any("\n" in label for label in labels) else "medium"
     ax.set_yticks(range(len(names)), labels, parse_math=False, fontsize=small)
 
 
 LABEL_LINES, LABEL_LENGTH = 4, 40
-"A pipeline's text can be longer than the figure is wide; what is cut off is in the table."
+"Most lines of a label, and characters of a line; the table has the full text of a long pipeline."
 
 
 def cut(line: str, length: int = LABEL_LENGTH) -> str:
-    """A line, shortened with an ellipsis."""
+    """Return a line, shortened with an ellipsis if it is too long."""
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
 def dress(ax: Axes, finding: str, theme: Theme, conditions: str = "", failures: Sequence[str] = ()) -> None:
-    """Quiet axes: no frame, text in the theme's colour, the finding as the title, the conditions small beneath.
+    """Style the axes: no frame, text in the theme's colour, the finding as title, the conditions small below.
 
     Parameters
     ----------
     failures
-        Sentences of the rows without numbers; beneath the plot they have room to be read in full.
+        Messages of the rows without numbers, shown in full below the plot.
     """
     wide = ax.figure.get_figwidth() / WIDTH if isinstance(ax.figure, Figure) else 1.0
     title = ax.set_title(
@@ -116,7 +116,7 @@ def dress(ax: Axes, finding: str, theme: Theme, conditions: str = "", failures: 
         color=theme.text,
         parse_math=False,
     )
-    alone = len(ax.figure.axes) == 1  # then the words have the figure's width, not only that of the bars
+    alone = len(ax.figure.axes) == 1  # then the text has the figure's width, not only that of the bars
     if alone:
         title.set_x(EDGE)
         above = ScaledTranslation(0, ABOVE / 72, ax.figure.dpi_scale_trans)
@@ -140,23 +140,23 @@ def dress(ax: Axes, finding: str, theme: Theme, conditions: str = "", failures: 
 
 
 TITLE_LINES = 6
-"room for a sentence about two pipelines, each with its whole text"
+"enough for a sentence about two pipelines, each with its whole text"
 LINE = 0.13
-"inches of a line of words beneath a plot"
+"height of a line of text below a plot, in inches"
 ABOVE = 6
 "points between the axes and the title"
 EDGE = 0.008
-"how far from the figure's edge words begin, as a part of its width"
+"distance of text from the figure's edge, as a part of its width"
 
 
 def say(ax: Axes, x: float, y: float, words: str, theme: Theme, **how: Any) -> None:
-    """Words on the data, as they are: names hold dollar signs and underscores."""
+    """Write text on the data without math markup, because names contain dollar signs and underscores."""
     how = {"color": theme.text, "fontsize": "small", "va": "center", "parse_math": False, **how}
     ax.annotate(words, (x, y), textcoords="offset points", **{"xytext": (5, 0), **how})
 
 
 def empty(ax: Axes, finding: str, theme: Theme, failures: Sequence[str] = ()) -> Axes:
-    """Axes with nothing on them but the reason."""
+    """Return axes that show only the reason why there is no data."""
     ax.set_xticks([])
     ax.set_yticks([])
     dress(ax, finding, theme, failures=failures)
@@ -165,12 +165,12 @@ def empty(ax: Axes, finding: str, theme: Theme, failures: Sequence[str] = ()) ->
 
 
 def to_svg(plot: Callable[..., Any], data: Any, theme: Theme, rows: int, **options: Any) -> str:
-    """A plot as SVG text that the page shows through, drawn off screen: safe in any thread."""
+    """Return a plot as SVG text with a transparent background, drawn off screen: safe in any thread."""
     return _svg(_figure(plot, data, theme, rows, **options)[0])
 
 
 def to_png(plot: Callable[..., Any], data: Any, theme: Theme, rows: int, **options: Any) -> bytes:
-    """A plot as a PNG picture with the page's colour behind it."""
+    """Return a plot as PNG with the page's background colour."""
     figure, _ = _figure(plot, data, theme, rows, **options)
     figure.patch.set_facecolor(theme.page)
     out = io.BytesIO()
@@ -179,9 +179,9 @@ def to_png(plot: Callable[..., Any], data: Any, theme: Theme, rows: int, **optio
 
 
 def to_both(plot: Callable[..., Any], data: Any, rows: int, **options: Any) -> tuple[str, str, str]:
-    """A plot for light pages, the same for dark ones, and its title; drawn once, which is what takes time.
+    """Return a plot for light pages, the same for dark ones, and its title; it is drawn only once, to save time.
 
-    `width` in inches may be given too: on a narrow figure words are larger.
+    `options` may include `width` in inches: text is larger on a narrow figure.
     """
     figure, ax = _figure(plot, data, _NEITHER, rows, **options)
     drawn = _svg(figure)
@@ -190,7 +190,7 @@ def to_both(plot: Callable[..., Any], data: Any, rows: int, **options: Any) -> t
 
 
 _NEITHER = Theme(**{field.name: f"#01{place:02x}fe" for place, field in enumerate(fields(Theme))})
-"colours that stand for those of a theme, and are no colour of anything else"
+"placeholder colours for those of a theme, which nothing else uses"
 
 
 def _in_theme(svg: str, theme: Theme) -> str:

@@ -1,4 +1,4 @@
-"""A search as it goes: every candidate, and the best so far."""
+"""Plot of the progress of a search: every candidate, and the best so far."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ WORDS = {
     "handover_bytes": ("hands over less", "least handed over"),
     "build_seconds": ("was built in less", "shortest build"),
 }
-"what a candidate with a smaller value is, and the one with the smallest: by others of the objectives it may be worse"
+"words for a candidate with a smaller value, and for the one with the smallest; by other objectives it may be worse"
 ROWS = 6
-"as high as so many bars"
+"height of the plot, in bars"
 WIDE = 20
-"times the best value, from which on the axis is logarithmic"
+"multiple of the best value from which the axis is logarithmic"
 
 
 def tuning_progress(
     data: pd.DataFrame, ax: Axes | None = None, *, value: str = "median_us", theme: Theme = LIGHT
 ) -> Axes:
-    """A dot a candidate that may win, in the order in which they were tried; the line is the best so far; a cross may not win.
+    """Plot candidates in the order of trial: a dot may win, a cross may not, the line is the best so far.
 
     The dashed line is the compiler's default, which is tried first.
 
     Parameters
     ----------
     data
-        As the `table` of what `wb.tune` gives: columns `number`, `status` and the value's, of one target; or as the `table` of
+        The `table` of a result of `wb.tune`: columns `number`, `status` and the value's, of one target; or the `table` of
         a run of `wb.prepared_schedules`, of one function.
     value
-        What is made small: `median_us` (microseconds), `kernels`, `handover_bytes` (bytes) or `build_seconds`.
+        The value to minimise: `median_us` (microseconds), `kernels`, `handover_bytes` (bytes) or `build_seconds`.
     """
     ax = axes(ax, ROWS)
     tried = complete(data, "number", "status").sort_values("number").reset_index(drop=True)
@@ -60,11 +60,11 @@ def tuning_progress(
     ax.plot(right.index + 1, values, "o", color=theme.bar, markersize=5, zorder=2)
     ax.step(ends, [*best, best.iloc[-1]], where="post", color=theme.accent, linewidth=2.2, zorder=3)
     out = tried.index[tried["status"] != "ok"] + 1
-    # what cannot win has no place on the axis of values: it stands at the edge
+    # a candidate that cannot win has no value on the axis, so it is drawn at the edge
     ax.plot(out, [0.03] * len(out), "x", color=theme.bad, markersize=6, transform=ax.get_xaxis_transform(), zorder=2)
     _words(ax, values, best, len(tried), theme)
     if values.max() > WIDE * values.min() > 0:
-        # on a plain scale the best ones would lie on one line
+        # on a linear scale the best ones would be on one line
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter(FuncFormatter(lambda shown, _place: figures(shown)))
         ax.yaxis.set_minor_formatter(NullFormatter())
@@ -98,7 +98,7 @@ def _words(ax: Axes, values: pd.Series, best: pd.Series, tried: int, theme: Them
 
 
 def _finding(values: pd.Series, best: pd.Series, tried: int, value: str, unit: str) -> str:
-    """The title: it says of this value alone what is better, for there may be other objectives."""
+    """Return the title, which compares by this value only, because there may be other objectives."""
     last = float(best.iloc[-1])
     noun = NOUNS.get(value, value)
     better, most = WORDS.get(value, (f"has a smaller {noun}", f"smallest {noun}"))

@@ -1,4 +1,4 @@
-"""A pipeline pass by pass: what each pass takes away or adds."""
+"""Plot of a pipeline pass by pass: the change that each pass makes."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def waterfall(
     quiet: bool = False,
     finished: bool = True,
 ) -> Axes:
-    """A bar a pass, from the number before it to the number after it; the whole pipeline from top to bottom.
+    """Plot one bar per pass, from the number before it to the number after it, the first pass on top.
 
     Parameters
     ----------
     data
-        As `wb.waterfall` gives it: columns `pass` (the first row is the input), `kernels`, `traffic_bytes`, and
+        The result of `wb.waterfall`: columns `pass` (the first row is the input), `kernels`, `traffic_bytes`, and
         `median_us`, `q1_us`, `q3_us` where times were measured.
     what
-        Which of the columns. Stages are timed one after the other and not raced, so no change of `median_us` is called one:
-        each stage has its time.
+        The column to plot. Stages are timed one after the other and not raced, so no change of `median_us` is reported:
+        each stage shows its time.
     quiet
-        Draw the passes that leave the number as it is too.
+        Whether to draw passes that do not change the number.
     finished
-        Whether more rows are to come; until then the title says how many there are.
+        Whether all rows are there; before that, the title gives their number.
     """
     everything = complete(data, "pass").to_dict("records")
     known = complete(data, "pass", what).to_dict("records")

@@ -3,5 +3,5 @@
 `space.py` makes Configs of knobs, `search.py` chooses the next, `evaluate.py` makes a Trial of it: its passes run first, so an
 illegal, equal or far slower candidate is never built. `scheduler.py` takes all decisions of a search in one thread; `runners.py` tries
 candidates here or on a tracker's devices. `final_race.py` checks the winner and races it against the default.
-`run.py` is the search as the user sees it: watched, paused, resumed and stopped.
+`run.py` has the user's interface: watch, pause, resume and stop a search.
 """

@@ -1,4 +1,4 @@
-"""A search in this thread or in one of its own: other threads watch, pause, resume and stop it."""
+"""A search in this thread or in its own, which other threads watch, pause, resume and stop."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Control:
         self._paused = False
         self._stopped = False
         self._paused_at = 0.0
-        "when the current pause began"
+        "start of the current pause"
         self._ended_pauses = 0.0
-        "seconds"
+        "seconds of earlier pauses"
 
     def pause(self) -> None:
         """Begin no new trial; a trial under way is finished."""
@@ -55,7 +55,7 @@ class Control:
 
     @property
     def running_clock(self) -> float:
-        """A clock, in seconds, that stands still in a pause."""
+        """The seconds of a clock that stops during a pause."""
         with self._changed:
             now = self._paused_at if self.paused else time.perf_counter()
             return now - self._ended_pauses
@@ -75,7 +75,7 @@ R = TypeVar("R")
 
 
 class BackgroundRun(Generic[R]):
-    """One search, in this thread (`run`) or in one of its own (`start`); any thread may call the rest.
+    """One search, in this thread (`run`) or in its own (`start`); any thread may call the other methods.
 
     A kind of search implements `_work` and `result`.
     """
@@ -99,7 +99,7 @@ class BackgroundRun(Generic[R]):
 
     @property
     def error(self) -> str:
-        """Why it failed."""
+        """The reason of the failure; empty if there is none."""
         return "" if self._failure is None else str(self._failure)
 
     def result(self) -> R:
@@ -108,7 +108,7 @@ class BackgroundRun(Generic[R]):
         Raises
         ------
         WorkbenchError
-            The run failed, or there is nothing yet.
+            The run failed, or has no result yet.
         """
         raise NotImplementedError
 
@@ -131,13 +131,13 @@ class BackgroundRun(Generic[R]):
         self._control.stop()
 
     def start(self) -> Self:
-        """Run in a thread of its own."""
+        """Run in a separate thread."""
         self._thread = threading.Thread(target=self._quietly, name=type(self).__name__, daemon=True)
         self._thread.start()
         return self
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for the thread; return whether it is over."""
+        """Wait for the thread; return whether it has ended."""
         if self._thread is not None:
             self._thread.join(timeout)
         return self._thread is None or not self._thread.is_alive()
@@ -187,5 +187,5 @@ class BackgroundRun(Generic[R]):
             try:
                 listener(self)
             except Exception:
-                # the notebook of a panel may be closed; the search goes on
+                # the notebook of a panel may be closed; the search continues
                 logging.getLogger(__name__).exception("a listener of a run failed")

@@ -1,4 +1,4 @@
-"""When a run may begin another candidate: its limits, its pauses, and the time that counts."""
+"""The budget of a run: its limits, its pauses, and the time that counts."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from dataclasses import dataclass
 from workbench.tune.background_run import Control
 
 RECENT = 20
-"trials whose mean predicts how long the next one takes"
+"number of latest trials whose mean predicts the duration of the next"
 REST_SECONDS = 0.2
-"between two looks for a device where there is none"
+"seconds between two checks for a device while there is none"
 
 
 @dataclass(frozen=True)
 class Limit:
-    """When a run ends, if not by itself."""
+    """The limits at which a run ends."""
 
     seconds: float = 60.0
-    "for the whole run; a trial that is begun is finished"
+    "for the whole run; a trial under way is finished"
     trials: int | None = None
-    "for each target, those of the log counted"
+    "for each target, including those of the log"
 
 
 class Budget:
-    """The limits and the clock of a run. Pauses do not count."""
+    """The limits and the clock of a run, without pauses."""
 
     def __init__(self, limit: Limit, targets: Sequence[str], control: Control) -> None:
         self.limit = limit
@@ -44,7 +44,7 @@ class Budget:
 
     @property
     def elapsed(self) -> float:
-        """Seconds so far, or of the whole run when it is over."""
+        """The seconds so far, or of the whole run once it is over."""
         return (self._ended or self._control.running_clock) - self._begun if self._begun else 0.0
 
     def may_begin(self) -> bool:
@@ -52,12 +52,12 @@ class Budget:
         return not self._control.paused and not self._control.stopped()
 
     def has_time(self, target: str) -> bool:
-        """Return whether time is left for a target: each has an equal part."""
+        """Return whether time is left for a target; each has an equal part."""
         share = self.limit.seconds * (self._targets.index(target) + 1) / len(self._targets)
         return self.elapsed < share
 
     def has_room(self, target: str, begun: int) -> bool:
-        """Return whether a target of which so many candidates are begun may have another one."""
+        """Return whether a target with this number of candidates begun may have another one."""
         return self.has_time(target) and (self.limit.trials is None or begun < self.limit.trials)
 
     def wait(self) -> bool:
@@ -65,7 +65,7 @@ class Budget:
         return self._control.wait()
 
     def rest(self) -> bool:
-        """Wait while paused, or else a moment; return whether to go on."""
+        """Wait while paused, otherwise for REST_SECONDS; return whether to go on."""
         if self.may_begin():
             time.sleep(REST_SECONDS)
         return self.wait()

@@ -1,6 +1,6 @@
-"""Turn one candidate into a Trial: refuse, count, recognise or prune it, or build, check and time it.
+"""Evaluation of a candidate to a Trial: refuse, count, recognise or prune it, or build, check and time it.
 
-Candidates often have one final module in common; the cache builds each module once.
+Candidates often share a final module; the cache builds each module once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MEASURED = ("median_us", "q1_us", "q3_us", "build_seconds")
 
 
 class BuildInProgress(Exception):
-    """Another trial that is not over yet has the same final module."""
+    """Another trial under way has the same final module."""
 
     def __init__(self, trial: Trial, other: int) -> None:
         super().__init__(f"trial {other} builds the same")
@@ -38,28 +38,28 @@ class BuildInProgress(Exception):
 
 @dataclass
 class BuildCache:
-    """Final modules that are built or being built, and the best trial so far; safe in any thread.
+    """The final modules that are built or being built, and the best trial so far; safe in any thread.
 
     A trial claims its final module before it builds, so two threads never build the same.
     """
 
     best: dict[str, Trial] = field(default_factory=dict)
-    "target -> the best that was built, by the objectives in their order"
+    "target -> the best built trial, by the objectives in their order"
     _built: dict[tuple[str, str], Trial] = field(default_factory=dict)
-    "target and fingerprint -> the trial that was built for them"
+    "(target, fingerprint) -> the trial that was built for them"
     _claims: dict[tuple[str, str], int] = field(default_factory=dict)
-    "target and fingerprint -> the trial that builds it now"
+    "(target, fingerprint) -> the number of the trial that builds it now"
     _costs: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    "target -> what the best costs"
+    "target -> the costs of the best"
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def learn(self, trial: Trial, costs: tuple[float, ...] | None) -> None:
-        """Remember a trial that is over.
+        """Remember a finished trial.
 
         Parameters
         ----------
         costs
-            None for one that may not win.
+            None for a trial that may not win.
         """
         with self._lock:
             self._release(trial.number)
@@ -86,7 +86,7 @@ class BuildCache:
         Returns
         -------
         Trial, int or None
-            None if the claim holds. Else the result as `copy_result` gives it, or the number of the trial that builds it now.
+            None if the claim succeeds. Otherwise the result of `copy_result`, or the number of the trial that builds it now.
         """
         place = (trial.target, trial.fingerprint)
         with self._lock:
@@ -105,40 +105,40 @@ class BuildCache:
 
 
 WEIGHED = ("kernels", "traffic_bytes")
-"counts that pruning looks at"
+"counts that pruning compares"
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much to spend on a candidate."""
+    """The effort for one candidate."""
 
     each: float = 0.5
     "seconds of timing"
     prune: float | None = 1.5
-    """A candidate whose kernels and traffic are both at least so many times those of the best that was timed is not built.
+    """A candidate is not built if its kernels and traffic are both at least this multiple of those of the best timed one.
     None to build all."""
     check: bool = True
-    "whether a candidate's outputs must be those of the reference"
+    "whether a candidate's outputs must equal the reference's"
     timeout: float = 600.0
     memory: int | None = None
     seed: int = 0
     store: bool = True
-    "whether the measured rows go to wb.history too"
+    "whether the measured rows are also stored in wb.history"
     remote: Tracker | None = None
-    "whose devices run the candidates, as many at once as it has"
+    "tracker whose devices run the candidates, all at once"
     executor: Executor | None = None
-    "where they are compiled"
+    "executor that compiles them"
     progress: Progress = silent
 
     @property
     def of_a_run(self) -> dict[str, Any]:
-        """Arguments that a measurement and a race have in common."""
+        """Return the common arguments of a measurement and a race."""
         return {name: getattr(self, name) for name in ("timeout", "memory", "seed", "check", "remote")}
 
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Turns candidates into trials, several at once where several threads ask."""
+    """An evaluator of candidates, several at once if several threads call it."""
 
     workload: Workload
     objectives: tuple[str, ...]
@@ -148,7 +148,7 @@ class Evaluator:
 
     @property
     def needs_build(self) -> bool:
-        """Whether the objectives need a build; counts alone do not."""
+        """Return whether the objectives need a build; counts alone do not."""
         return any(name not in COUNTED for name in self.objectives)
 
     def learn(self, trial: Trial) -> None:
@@ -156,12 +156,12 @@ class Evaluator:
         self.cache.learn(trial, trial.costs(self.objectives))
 
     def is_enough(self, trial: Trial) -> bool:
-        """Return whether a trial of a log answers these objectives; if not it is tried again."""
+        """Return whether a trial of a log has values for these objectives; if not, it is tried again."""
         if trial.ok:
             return trial.costs(self.objectives) is not None and (
                 trial.checked or not (self.needs_build and self.effort.check)
             )
-        # what was pruned on the way to another objective may be good for this one
+        # a trial that was pruned for another objective may be good for this one
         return trial.status != PRUNED or (self.needs_build and self.effort.prune is not None)
 
     def trial(self, number: int, target: str, chosen: Assignment, config: Config) -> Trial:
@@ -170,13 +170,13 @@ class Evaluator:
         Raises
         ------
         WorkerLost
-            It was cancelled; there is no trial then.
+            It was cancelled, without a trial.
         NoDevice
             Nothing can be timed for this target here.
         NoServer
             The tracker lends no device now.
-        InFlight
-            Another candidate that is being built has the same final module; what is known of both is in that one's trial.
+        BuildInProgress
+            Another candidate under way has the same final module; the exception has this trial's counts.
         """
         clock = Clock()
         begun = Trial(number, target, config, dict(chosen))
@@ -197,7 +197,7 @@ class Evaluator:
         return clock.stamp(known or self.build(trial, clock))
 
     def _claim(self, trial: Trial, clock: Clock) -> Trial | None:
-        """Return the result that another thread has in the meantime; None where this thread builds."""
+        """Return the result that another thread has by now; None where this thread must build."""
         other = self.cache.claim(trial)
         if isinstance(other, int):
             raise BuildInProgress(clock.stamp(trial), other)
@@ -209,7 +209,7 @@ class Evaluator:
 
     def _prune(self, trial: Trial) -> Trial | None:
         best, factor = self.cache.best.get(trial.target), self.effort.prune
-        # the time of a build does not follow from its kernels
+        # the number of kernels does not predict the build time
         if best is None or factor is None or "build" in self.objectives:
             return None
         pairs = [(trial.values[name] or 0, best.values[name] or 0) for name in WEIGHED]
@@ -220,7 +220,7 @@ class Evaluator:
         return replace(trial, status=PRUNED, reason=reason)
 
     def build(self, trial: Trial, clock: Clock) -> Trial:
-        """Build, check and time a trial; return it with the results."""
+        """Build, check and time a trial, and return it with the results."""
         with clock:
             row = self._row(trial)
         if row["status"] == CANCELLED:
@@ -272,7 +272,7 @@ def counts_of(found: Final) -> dict[str, float | int | None]:
 
 
 class Clock:
-    """Seconds of a trial, and of these the seconds within `with clock`: what the child process takes."""
+    """A clock of a trial's seconds, and of the seconds within `with clock`, which the child process takes."""
 
     def __init__(self) -> None:
         self.working = 0.0

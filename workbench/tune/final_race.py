@@ -1,6 +1,6 @@
-"""The end of a search: check the winners, and race the fastest against the default.
+"""Final step of a search: check the winners, and race the fastest against the default.
 
-Of many medians the smallest is also the luckiest, so the candidate that measured best may lose its race. Then the next one
+The smallest of many medians is partly luck, so the candidate that measured best may lose its race. Then the next one
 is raced, and if all of them lose, the default stays. Each race has an interval of 95 %; of three, one is wrong about once in
 ten times.
 """
@@ -19,7 +19,7 @@ from workbench.tune.scheduler import SearchContext
 from workbench.tune.trial import Trial, front, key_of
 
 RACED = 3
-"candidates that are raced against the default at most, each after the one before it lost"
+"most candidates that are raced against the default; each is raced after the one before it lost"
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class Verdict:
     """The result of the races for one target."""
 
     races: tuple[tuple[int, Race], ...] = ()
-    "number of the trial that ran against the default, and their race; the last one decided"
+    "(number of the trial that ran against the default, its race); the last race decided"
     winner: int | None = None
-    "the trial that is the best; None where races decide nothing: time is not the first objective, or none was run"
+    "the number of the best trial; None where time is not the first objective, or no race was run"
     note: str = field(default="")
-    "why there was no race, or no other one"
+    "why there was no race, or no further race"
 
     @property
     def lost(self) -> frozenset[int]:
@@ -47,12 +47,12 @@ def decide(
     Parameters
     ----------
     run
-        It races the default against a trial.
+        Races the default against a trial.
 
     Returns
     -------
     Verdict or None
-        None where there is nothing to race: time is not an objective, nothing may win, or the default itself is the best.
+        None where there is no race: time is not an objective, no trial may win, or the default is the best.
     """
     default = next((trial for trial in trials if trial.key == key_of(target, Config())), None)
     challengers = _challengers(trials, target, objectives, default)
@@ -76,7 +76,7 @@ def decide(
 
 
 def _challengers(trials: Sequence[Trial], target: str, objectives: Sequence[str], default: Trial | None) -> list[Trial]:
-    """The best, then those that measured faster than the default, the fastest first; of equal programs one."""
+    """Return the best, then trials that measured faster than the default, the fastest first; one of equal programs."""
     mine = [trial for trial in trials if trial.target == target]
     first = next(iter(front(mine, objectives)), None)
     if "time" not in objectives or first is None or default is None or first.number == default.number:
@@ -91,7 +91,7 @@ def _challengers(trials: Sequence[Trial], target: str, objectives: Sequence[str]
 
 
 class FinalRace:
-    """Check the winners of each target, and race the best against the default.
+    """The check of the winners of each target, and the race of the best against the default.
 
     Parameters
     ----------
@@ -105,12 +105,12 @@ class FinalRace:
         self._evaluator, self._trials, self._budget = context.evaluator, context.trials, context.budget
         self._race_seconds, self._report = race, report
         self.seconds = 0.0
-        "that checking and racing took"
+        "seconds of checks and races"
         self.verdicts: dict[str, Verdict] = {}
-        "target -> result of its races"
+        "target -> the result of its races"
 
     def run(self, target: str) -> None:
-        """Check, and race.
+        """Check the winners of a target and race the best.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class FinalRace:
                 return
 
     def _check(self, doubtful: Trial) -> bool:
-        """Build a trial and check its outputs; return whether that could be done."""
+        """Build a trial and check its outputs; return whether that was possible."""
         self._report(f"Checking trial {doubtful.number}: {doubtful.config.label}")
         clock = Clock()
         try:

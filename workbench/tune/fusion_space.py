@@ -1,4 +1,4 @@
-"""A space of cuts and forces near the costly boundaries: what explain_fusion says that kernels hand over, most bytes first."""
+"""A space of cuts and forces near the costliest kernel boundaries of explain_fusion."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from workbench.pipeline.spec import PassStep, Pipeline
 
 
 def fusion(workload: Workload, most: int) -> tuple[Pipeline, list[str]]:
-    """Return the compiler's graph passes as a pipeline, and edits to choose one from.
+    """Return the compiler's graph passes as a pipeline, and the edits to choose from.
 
-    For each value that kernels hand over, most bytes first: the kernels at its ends made one, where that is legal; and each
-    edge within the kernels at its ends, cut, those that read it first. Then pairs of these cuts. Where kernels hand nothing
-    over, as when the whole program is one kernel, any edge within a kernel is cut, most bytes first. No edits are left where
-    no kernel has two operators.
+    For each value that kernels pass on, the largest first, there is a force of the kernels at its ends into one, where that is
+    legal, and a cut of each edge within these kernels, the readers' edges first. Pairs of these cuts follow. Where kernels
+    pass nothing on (the whole program is one kernel), there is a cut of each edge within a kernel, the largest first. There
+    are no edits where no kernel has two operators.
 
     Parameters
     ----------
     most
-        Edits to try, at most.
+        Most edits to return.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def fusion(workload: Workload, most: int) -> tuple[Pipeline, list[str]]:
 
 
 def edits(report: FusionReport, most: int) -> list[str]:
-    """Texts of passes, each one edit or a pair of cuts, those at the costliest boundary first."""
+    """Return passes as text, each one edit or a pair of cuts, those at the costliest boundary first."""
     found: dict[str, None] = {}
     edges: dict[tuple[int, int], None] = {}
     for handover in report.handovers:
@@ -63,12 +63,12 @@ def edits(report: FusionReport, most: int) -> list[str]:
 
 
 def _cuts(report: FusionReport, edges: Iterable[tuple[int, int]]) -> dict[tuple[int, int], str]:
-    """The edges that can be cut, and the text of each cut."""
+    """Return the edges that can be cut, with the text of each cut."""
     return {edge: text for edge in edges for text in _legal(lambda edge=edge: cut_step(report.graph, edge))}
 
 
 def _inside(report: FusionReport, ends: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """The edges between operators within the kernels of these nodes."""
+    """Yield the edges between operators within the kernels of these nodes."""
     graph: Graph = report.graph
     for end in ends:
         kernel = report.group_of(end)
@@ -77,13 +77,13 @@ def _inside(report: FusionReport, ends: Iterable[int]) -> Iterator[tuple[int, in
 
 
 def _heaviest_first(report: FusionReport) -> list[tuple[int, int]]:
-    """The edges within any kernel, those first that carry most bytes."""
+    """Return the edges within any kernel, those with most bytes first."""
     edges = _inside(report, (kernel.root for kernel in report.kernels))
     return sorted(edges, key=lambda edge: -nbytes(report.graph.nodes[edge[0]].type))
 
 
 def _legal(make: Callable[[], PassStep]) -> Iterator[str]:
-    """The text of an edit, if it can be made."""
+    """Yield the text of an edit if it can be made."""
     try:
         yield str(make())
     except WorkbenchError:

@@ -1,4 +1,4 @@
-"""What a search found: the best, all trials as a table, and the winner as a workload, as code and in a race."""
+"""The result of a search: the best trial, all trials as a table, and the winner as workload, code and race."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Result:
-    """Trials of one workload, for one target or several."""
+    """The trials of one workload, for one target or several."""
 
     workload: Workload
     targets: tuple[str, ...]
     objectives: tuple[str, ...]
     trials: tuple[Trial, ...]
     overhead: float = 0.0
-    "the part of the run that went neither into counting nor into building and measuring"
+    "the part of the run that was not spent on counting, building or measuring"
     verdicts: dict[str, Verdict] = field(default_factory=dict, repr=False)
-    "target -> what racing the best against the default says"
+    "target -> the result of the races of the best against the default"
 
     @property
     def races(self) -> dict[str, Race]:
-        """Target -> the race that decided: the default (a) against the last candidate that had its turn (b)."""
+        """Target -> the deciding race: the default (a) against the last candidate that was raced (b)."""
         return {target: verdict.races[-1][1] for target, verdict in self.verdicts.items() if verdict.races}
 
     @property
     def best(self) -> Trial:
-        """The best by the first objective, for the first target.
+        """The best trial by the first objective, for the first target.
 
-        Where that is time, a race has the last word: a candidate that lost one against the default is not the best, however
-        fast it measured; where all that were raced lost, it is the default. One that the race can't tell from the default
-        stays the best, and `race` and `str()` say so.
+        If that objective is time, races decide: a candidate that lost its race against the default is not the best; if all
+        raced candidates lost, the default is. A candidate whose race shows no difference from the default
+        stays the best, and `race` and `str()` report this.
 
         Raises
         ------
@@ -54,7 +54,7 @@ class Result:
         return self.best_for(self.targets[0])
 
     def best_for(self, target: TargetLike) -> Trial:
-        """The same for any target."""
+        """Return the best trial for a target, as `best`."""
         found = self.pareto_for(target)
         if not found:
             said = next((trial.reason for trial in self.trials if trial.target == target), "nothing was tried")
@@ -63,11 +63,11 @@ class Result:
 
     @property
     def pareto(self) -> list[Trial]:
-        """Those that no other beats in every objective, for the first target, the best by the first objective first."""
+        """The trials that no other dominates, for the first target, the best by the first objective first."""
         return self.pareto_for(self.targets[0])
 
     def pareto_for(self, target: TargetLike) -> list[Trial]:
-        """The same for any target. Where a race decided, its winner is the first, and those that lost are not in it."""
+        """Return the trials that no other dominates for a target; a race winner is first, race losers are left out."""
         target = target_text(target)
         found = front([trial for trial in self.trials if trial.target == target], self.objectives)
         verdict = self.verdicts.get(target)
@@ -78,31 +78,31 @@ class Result:
 
     @property
     def default(self) -> Trial | None:
-        """The compiler's own default, for the first target."""
+        """The trial of the compiler's default, for the first target."""
         key = key_of(self.targets[0], Config())
         return next((trial for trial in self.trials if trial.key == key), None)
 
     @property
     def race(self) -> Race | None:
-        """The race that decided for the first target; None where the default measured best or time was no objective."""
+        """The deciding race for the first target; None where the default measured best or time is not an objective."""
         return self.races.get(self.targets[0])
 
     def against_default(self, target: TargetLike | None = None, *, budget: float = 4.0, **how: Any) -> Race:
-        """Race the default against the best, now; `how` as `wb.race` takes it."""
+        """Race the default against the best now; `how` as for `wb.race`."""
         target = self.targets[0] if target is None else target
         return race(self.workload, Config(), self.best_for(target).config, target, budget=budget, **how)
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a trial, in the order in which they were tried; the knobs' choices are the last columns."""
+        """One row per trial, in the order of trial; the knobs' choices are the last columns."""
         import pandas as pd
 
         return pd.DataFrame([_row(trial) for trial in self.trials])
 
     def apply(self, workload: Workload | None = None, target: TargetLike | None = None) -> Workload:
-        """A workload with the winner's graph passes applied; the one that was tuned unless another is given.
+        """Return a workload (by default the tuned one) with the winner's graph passes applied.
 
-        `applied_config` compiles it to what was measured.
+        Compiled with `applied_config`, it is the measured program.
 
         Raises
         ------
@@ -113,19 +113,19 @@ class Result:
         return final_workload(workload or self.workload, self.best_for(target).config, target)
 
     def applied_config(self, target: TargetLike | None = None) -> Config:
-        """How to compile what `apply` gives: without any further optimisation."""
+        """Return the configuration for the result of `apply`, without any further optimisation."""
         return as_it_stands(self.workload, self.best_for(self.targets[0] if target is None else target).config)
 
     def code(self, target: TargetLike | None = None) -> str:
-        """Python that builds the winner, as the text of a module with `built(mod, params)`.
+        """Return Python code that builds the winner: a module with `built(mod, params)`.
 
-        It needs TVM alone, unless a boundary was moved: CutFusion and ForceFusion are passes of ours, which it imports.
+        It needs only TVM, except for CutFusion and ForceFusion, which it imports from this package.
         """
         target = self.targets[0] if target is None else target
         return build_code(self.workload, self.best_for(target).config, target)
 
     def __str__(self) -> str:
-        """A sentence a target."""
+        """Return one sentence per target."""
         return visible("\n".join(self._said(target) for target in self.targets))
 
     def _said(self, target: str) -> str:
@@ -139,7 +139,7 @@ class Result:
         return f"{counts}; the best is {found[0].config.label} ({values}){self._raced(target, found[0])}"
 
     def _raced(self, target: str, best: Trial) -> str:
-        """What the races say, all of them where one was lost."""
+        """Return the outcome of the races, of all of them where one was lost."""
         verdict = self.verdicts.get(target, Verdict())
         said = [str(race) for _, race in verdict.races]
         if best.number == verdict.winner and best.key == key_of(target, Config()):

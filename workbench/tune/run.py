@@ -44,12 +44,12 @@ class TuneRequest:
 
 
 class Run(BackgroundRun[Result]):
-    """One search, in this thread (`run`) or in one of its own (`start`); any thread may call the rest.
+    """One search, in this thread (`run`) or in its own (`start`); any thread may call the other methods.
 
     Parameters
     ----------
     log
-        An open log, with its trials; None to keep none.
+        An open log and its trials; None for no log.
     """
 
     def __init__(self, request: TuneRequest, log: tuple[Log, list[Trial]] | None = None) -> None:
@@ -65,7 +65,7 @@ class Run(BackgroundRun[Result]):
             Budget(request.limit, request.targets, self._control),
         )
         self.resumed = len(self.trials)
-        "trials that came from the log"
+        "number of trials from the log"
         self._final = FinalRace(self._context, request.race, self._at)
 
     @property
@@ -75,21 +75,21 @@ class Run(BackgroundRun[Result]):
 
     @property
     def best_so_far(self) -> tuple[Best, ...]:
-        """Each time that the first objective became better, for the first target."""
+        """The improvements of the first objective, for the first target."""
         return self.best_of(self.targets[0])
 
     def best_of(self, target: str) -> tuple[Best, ...]:
-        """The same for any target."""
+        """Return the improvements of the first objective for a target."""
         return best_of(self.trials, target, self.objectives)
 
     @property
     def failures(self) -> dict[str, int]:
-        """How many trials may not win, by status and reason, the most frequent first."""
+        """The number of trials that may not win, by status and reason, the most frequent first."""
         return failures(self.trials)
 
     @property
     def left(self) -> float | None:
-        """Seconds that are probably left; None before the first trial of this run, 0 when it is over."""
+        """The estimated seconds left; None before the first trial of this run, 0 when it is over."""
         if self._status not in ("ready", "running"):
             return 0.0
         trials, budget = self.trials, self._context.budget
@@ -110,12 +110,12 @@ class Run(BackgroundRun[Result]):
 
     @property
     def overhead(self) -> float:
-        """The part of the run so far in which the search chose and kept trials; the rest went into child processes."""
+        """The part of the run so far spent on choosing and keeping trials; the rest was spent in child processes."""
         elapsed = self._context.budget.elapsed
         return max(0.0, elapsed - self._context.runner.waited - self._final.seconds) / elapsed if elapsed else 0.0
 
     def result(self) -> Result:
-        """Return the result so far, while the run goes on too.
+        """Return the result so far, also during the run.
 
         Raises
         ------
@@ -128,7 +128,7 @@ class Run(BackgroundRun[Result]):
 
     @property
     def known(self) -> Result:
-        """The same, of a run that failed too."""
+        """Return the result so far, even of a run that failed."""
         return Result(
             self.workload, self.targets, self.objectives, self.trials, self.overhead, dict(self._final.verdicts)
         )
@@ -144,7 +144,7 @@ class Run(BackgroundRun[Result]):
             self._context.budget.end()
 
     def _tune(self, target: str) -> bool:
-        """Search and race for a target; return whether that ended by itself and was not stopped."""
+        """Search and race for a target; return whether that finished and was not stopped."""
         try:
             self._search(target)
             self._final.run(target)
@@ -163,7 +163,7 @@ class Run(BackgroundRun[Result]):
         try:
             Scheduler(target, self.space, chooser, self._context, self._show).run()
         except BaseException:
-            # other candidates under way end too, and none of them is kept
+            # other candidates under way also end, and none of them is kept
             self._control.stop()
             raise
         finally:
@@ -239,41 +239,41 @@ def prepared(
     Parameters
     ----------
     space
-        The choices; by default `Space.of(workload)`: all passes that a PassContext can switch, and FuseOps' depth.
+        The search space; by default `Space.of(workload)`: all passes that a PassContext can switch, and FuseOps' depth.
     targets
         As TVM writes them; each gets an equal part of the budget.
     budget
-        Seconds for the search; a candidate that is begun is finished, and the checks and races of the best come on top.
+        Seconds for the search; a candidate under way is finished, and the checks and races of the best are additional.
     trials
-        Candidates for each target, at most, those of the log counted.
+        Most candidates for each target, including those of the log.
     objective
-        The value to make small: `time` (median of a run), `kernels`, `bytes` (that kernels hand to kernels), `build` (seconds); or
-        several, for a front of candidates that none beats in all.
+        The value to minimise: `time` (median of a run), `kernels`, `bytes` (that kernels pass to each other), `build` (seconds); or
+        several, for a Pareto front.
     method
         `auto`, `exhaustive` or `guided` (workbench/tune/search.py).
     seed
-        Of the search and of the inputs. One seed gives one order of candidates where the objective is counted.
+        Seed of the search and of the inputs. The order of candidates is reproducible where the objective is counted.
     log
-        A file to which each candidate is written as it ends, and from which a later run goes on; True for one in the folder of
+        A file to which each candidate is written as it ends, and from which a later run continues; True for one in the folder of
         the measurements; None for none.
     each
-        Seconds of timing a candidate.
+        Seconds of timing per candidate.
     prune
-        A candidate with so many times the kernels and the traffic of the best is not built; None to build all. It is a
-        guess: many small kernels can be faster than few.
+        A candidate with this multiple of the kernels and traffic of the best is not built; None to build all. It is a
+        heuristic: many small kernels can be faster than few.
     check
-        Whether a candidate's outputs must be those of the reference. Where the objective is counted, those that would win are
+        Whether a candidate's outputs must equal the reference's. Where the objective is counted, candidates that would win are
         built and checked at the end.
     race
         Seconds of the final race of the best against the default, where time is an objective; 0 for none. If the best loses,
         up to two others are raced; if all lose, the default is the best.
     remote
-        A tracker: as many candidates are tried at once as it has servers, those too that join meanwhile. A server that goes
-        away costs no candidate. What the tracker asks for has the Tracker's priority.
+        A tracker: candidates run on all its servers at once, including servers that join later. A candidate whose server goes
+        away is tried again. Requests to the tracker have the Tracker's priority.
     timeout, memory, store, executor
-        As `wb.measure` takes them.
+        As for `wb.measure`.
     progress
-        Called for each candidate, with words and the part of the budget that is spent.
+        Called for each candidate, with a text and the part of the budget that is spent.
 
     Raises
     ------

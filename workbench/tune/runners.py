@@ -1,4 +1,4 @@
-"""Where candidates are tried: one at a time in this process's thread, or on the devices of a tracker, a thread each."""
+"""Runners of candidates: one at a time in the run's thread, or on the devices of a tracker, one thread each."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from workbench.measurement.remote.tracker import Tracker
 from workbench.tune.trial import Trial
 
 LOOK_SECONDS = 1.0
-"how often the tracker is asked for its servers while candidates are under way: one may have joined"
+"interval of requests for the tracker's servers while candidates are under way, since one may have joined"
 Job = Callable[[], Trial]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The trial or the error that one job ended with."""
+    """The trial or the error of one job."""
 
     number: int
-    "that it was submitted with"
+    "the number with which it was submitted"
     trial: Trial | None
     error: BaseException | None = None
 
 
 class Runner(Protocol):
-    """Runs jobs. One thread submits them and takes the outcomes."""
+    """A runner of jobs. One thread submits them and takes the outcomes."""
 
     waited: float
-    "seconds in which the thread that takes the outcomes only waited"
+    "seconds that the thread which takes the outcomes only waited"
     capacity: int
-    "as `find_capacity` returned it last"
+    "the latest result of `find_capacity`"
 
     def find_capacity(self) -> int:
-        """Return how many jobs may be under way now; 0 where there is no device."""
+        """Return the number of jobs that may be under way now; 0 where there is no device."""
         ...
 
     def submit(self, number: int, job: Job) -> None:
-        """Have a job run."""
+        """Submit a job."""
         ...
 
     def next_outcome(self) -> Outcome | None:
@@ -50,11 +50,11 @@ class Runner(Protocol):
         ...
 
     def count_again(self) -> None:
-        """Have `find_capacity` ask anew, because a device went away."""
+        """Make `find_capacity` count again, because a device went away."""
         ...
 
     def close(self) -> None:
-        """Wait for jobs under way, which are cancelled, and drop their outcomes."""
+        """Wait for jobs under way, which are cancelled, and discard their outcomes."""
         ...
 
 
@@ -72,21 +72,21 @@ class LocalRunner:
         self._submitted.append((number, job))
 
     def next_outcome(self) -> Outcome | None:
-        # in the run's own thread, where Ctrl-C reaches it
+        # runs in the run's own thread, where Ctrl-C reaches it
         number, job = self._submitted.pop(0)
         outcome = attempt(number, job)
         self.waited += 0.0 if outcome.trial is None else outcome.trial.working
         return outcome
 
     def count_again(self) -> None:
-        """Do nothing: this process is still here."""
+        """Do nothing, because this process cannot go away."""
 
     def close(self) -> None:
         self._submitted.clear()
 
 
 class RPCRunner:
-    """As many jobs at once as a tracker has servers, those that join later too."""
+    """One job at a time on each server of a tracker, including servers that join later."""
 
     def __init__(self, tracker: Tracker) -> None:
         self.waited, self.capacity = 0.0, 0
@@ -104,7 +104,7 @@ class RPCRunner:
         try:
             return min(MOST_DEVICES, len(self._tracker.servers()))
         except NoServer:
-            return 0  # a tracker that is started again is as good as before
+            return 0  # a restarted tracker can be used again
 
     def submit(self, number: int, job: Job) -> None:
         def run() -> None:
@@ -133,8 +133,8 @@ class RPCRunner:
 
 
 def attempt(number: int, job: Job) -> Outcome:
-    """Run a job, and return its trial or its error."""
+    """Run a job and return its trial or its error."""
     try:
         return Outcome(number, job())
-    except Exception as error:  # noqa: BLE001  the thread that takes the outcomes raises it, or tries again
+    except Exception as error:  # noqa: BLE001  the thread that takes the outcomes raises it or retries
         return Outcome(number, None, error)

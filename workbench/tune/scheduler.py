@@ -1,6 +1,6 @@
-"""The search of one target, with several candidates under way at once: none is dropped, and none is tried twice.
+"""The scheduler of one target's candidates, several at once: none is dropped, and none is tried twice.
 
-The run's thread takes all decisions; other threads only try the candidates that they are given. A candidate is in one place
+The run's thread takes all decisions; other threads only evaluate candidates. A candidate is in one place
 at a time: queued, under way, waiting for another candidate with the same final module, or kept as a trial.
 """
 
@@ -25,7 +25,7 @@ from workbench.tune.trial_log import Trials
 
 @dataclass(frozen=True)
 class SearchContext:
-    """Parts of a run that the searches of all its targets share."""
+    """The parts of a run that the searches of all its targets share."""
 
     evaluator: Evaluator
     runner: Runner
@@ -35,24 +35,24 @@ class SearchContext:
 
 @dataclass
 class Candidate:
-    """A configuration that has a number and no trial yet."""
+    """A configuration with a number but without a trial yet."""
 
     number: int
     chosen: Assignment
     config: Config
     lost: int = 0
-    "how often a device went away while it ran this candidate"
+    "number of devices that went away while they ran this candidate"
     also: list[Assignment] = field(default_factory=list)
-    "other choices that give the same configuration"
+    "other choices with the same configuration"
 
 
 class Scheduler:
-    """Hand the candidates of one target to a runner.
+    """The scheduler that submits the candidates of one target to a runner.
 
     Parameters
     ----------
     report
-        Called with the candidates under way before another one begins, and after each that was kept.
+        Called with the candidates under way before another one begins, and after each kept one.
     """
 
     def __init__(
@@ -67,13 +67,13 @@ class Scheduler:
         self._evaluator, self._runner = context.evaluator, context.runner
         self._trials, self._budget = context.trials, context.budget
         self._queue: deque[Candidate] = deque()
-        "to be begun, before any new one"
+        "candidates to begin before any new one"
         self._underway: dict[int, Candidate] = {}
         self._twins: dict[int, list[tuple[Candidate, Trial]]] = {}
-        "number of a candidate under way -> candidates with the same final module, and what is known of each"
+        "number of a candidate under way -> candidates with the same final module, and the counts of each"
         self._exhausted = False
         self._known = len(self._trials.of(target))
-        "trials of the target"
+        "number of trials of the target"
 
     def run(self) -> None:
         """Try candidates until the space is exhausted, the budget is spent, or the user stops the run.
@@ -86,7 +86,7 @@ class Scheduler:
             Nothing can be timed for the target.
         """
         if not self._trials.find(self._target, Config()):
-            # the compiler's own default, whatever the space: the best is compared with it
+            # the compiler's default is tried in any space, because the best is compared with it
             self._queue.append(Candidate(self._trials.next_number(), {}, Config()))
         while True:
             self._submit()
@@ -123,7 +123,7 @@ class Scheduler:
         return job
 
     def _choose(self) -> Candidate | None:
-        """Return the next candidate of the search that is new; None where there is none, or no budget for it."""
+        """Return the next new candidate of the search; None where there is none, or no budget for it."""
         begun = self._known + len(self._underway) + sum(map(len, self._twins.values()))
         while self._budget.has_room(self._target, begun):
             chosen = self._search.ask()
@@ -141,7 +141,7 @@ class Scheduler:
         return None
 
     def _find_begun(self, config: Config) -> Candidate | None:
-        """Return a candidate that is begun and has the same configuration."""
+        """Return the candidate under way that has the same configuration, if any."""
         key = key_of(self._target, config)
         begun = [*self._underway.values(), *(twin for twins in self._twins.values() for twin, _ in twins)]
         return next((each for each in begun if key_of(self._target, each.config) == key), None)
@@ -180,7 +180,7 @@ class Scheduler:
             self._settle(candidate, found.trial)
 
     def _retry(self, candidate: Candidate, error: NoServer) -> None:
-        """Queue a candidate again after its device went away; it has failed after SERVERS devices."""
+        """Queue a candidate again after its device went away; it fails after SERVERS devices."""
         self._evaluator.cache.release(candidate.number)
         self._runner.count_again()
         candidate.lost += 1

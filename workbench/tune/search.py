@@ -1,4 +1,4 @@
-"""Choose the next candidate: every one of a small space, or the suggestions of Optuna. A candidate is only its choices here."""
+"""Strategies that choose the next candidate: all of a small space, or Optuna's suggestions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from workbench.tune.space import Assignment, Space
 
 
 def load_in_background() -> None:
-    """Begin to load Optuna in a thread: that takes as long as some candidates do, and the first candidates do not need it.
+    """Begin to import Optuna in a thread, since that takes long and the first candidates do not need it.
 
     Raises
     ------
     WorkbenchError
-        It is not installed.
+        Optuna is not installed.
     """
     if importlib.util.find_spec("optuna") is None:
         raise WorkbenchError(
@@ -30,14 +30,14 @@ def load_in_background() -> None:
 
 
 def optuna() -> Any:
-    """The module."""
+    """Return the module `optuna`."""
     import optuna
 
     return optuna
 
 
 def choice_of(count: int) -> Any:
-    """A choice of so many places, which Optuna copies with every trial: this one is never changed, so it is its own copy."""
+    """Return a categorical choice of `count` indexes; it is its own copy, since Optuna copies it with every trial."""
     return _kind()(tuple(range(count)))
 
 
@@ -57,30 +57,30 @@ def _kind() -> type:
 
 
 SMALL = 64
-"spaces of up to so many candidates are tried as a whole"
+"size of the largest space that is tried completely"
 STUDY_TRIALS = 96
-"""Trials that the estimator looks at, since a suggestion takes time in proportion to them: with more, it goes on with the best quarter and
+"""Most trials in the estimator, since the time of a suggestion is proportional to them: with more, it continues with the best quarter and
 the newest quarter."""
 NEIGHBOURS = 4
-"neighbours of the best that are tried when the estimator suggests what was tried before: it would say so again"
+"neighbours of the best that are tried after the estimator repeats a suggestion, since it would repeat it again"
 Costs = tuple[float, ...]
 Point = tuple[int, ...]
-"places of the choices, knob by knob"
+"index of the choice for each knob"
 
 
 class Search(Protocol):
     """A strategy that chooses candidates.
 
-    `tell` reports the candidates that it gave and those that others tried. Several may be asked for before the first is
-    reported; each is given once.
+    `tell` records results, of candidates from `ask` and of others. `ask` may be called several times before the first
+    result, and returns each candidate once.
     """
 
     def ask(self) -> dict[str, Any] | None:
-        """Return the next candidate, never one that it gave or that was reported; None when there is no other."""
+        """Return the next candidate that was neither returned nor recorded before; None when there is none."""
         ...
 
     def tell(self, chosen: Assignment, costs: Costs | None) -> None:
-        """Report a candidate: the values to make small, or None where it may not win."""
+        """Record the result of a candidate: the values to minimise, or None where it may not win."""
         ...
 
 
@@ -90,9 +90,9 @@ def search(space: Space, objectives: int, seed: int, method: str = "auto") -> Se
     Parameters
     ----------
     objectives
-        How many values are to be made small.
+        The number of values to minimise.
     method
-        `auto`: all of a space of up to 64 candidates, a guided search of a larger one. `exhaustive` or `guided` to say which.
+        `auto`: all of a space of up to 64 candidates, a guided search of a larger one. Or `exhaustive` or `guided`.
 
     Raises
     ------
@@ -107,14 +107,14 @@ def search(space: Space, objectives: int, seed: int, method: str = "auto") -> Se
 
 
 class Points:
-    """Choices as small whole numbers, and back."""
+    """The conversion between choices and points."""
 
     def __init__(self, space: Space) -> None:
         self.knobs = space.knobs
         self.default: Point = tuple(0 for _ in self.knobs)
 
     def point(self, chosen: Assignment) -> Point | None:
-        """None for what is not in this space."""
+        """Return the point of a choice; None if it is not in this space."""
         if set(chosen) != {knob.name for knob in self.knobs}:
             return None
         if any(chosen[knob.name] not in knob.choices for knob in self.knobs):
@@ -125,7 +125,7 @@ class Points:
         return {knob.name: knob.choices[place] for knob, place in zip(self.knobs, point, strict=True)}
 
     def neighbours(self, point: Point) -> Iterator[Point]:
-        """Those that differ in one knob."""
+        """Iterate over the points that differ in one knob."""
         for place, knob in enumerate(self.knobs):
             for choice in range(len(knob.choices)):
                 if choice != point[place]:
@@ -133,7 +133,7 @@ class Points:
 
 
 class Exhaustive:
-    """Every candidate, those with the fewest changes first."""
+    """The strategy that tries every candidate, those with the fewest changes first."""
 
     def __init__(self, space: Space) -> None:
         self._points = Points(space)
@@ -141,7 +141,7 @@ class Exhaustive:
         self._waiting = self._ordered()
 
     def _ordered(self) -> Iterator[Point]:
-        """From the default outwards, without holding all of them in order: a heap of what is next to those given."""
+        """Iterate over all points from the default outwards, with a heap of neighbours instead of a sorted list."""
         seen, heap = {self._points.default}, [(0, self._points.default)]
         while heap:
             _, point = heapq.heappop(heap)
@@ -155,16 +155,16 @@ class Exhaustive:
         found = next((point for point in self._waiting if point not in self._told), None)
         return None if found is None else self._points.chosen(found)
 
-    def tell(self, chosen: Assignment, costs: Costs | None) -> None:  # noqa: ARG002  what came of it changes nothing
+    def tell(self, chosen: Assignment, costs: Costs | None) -> None:  # noqa: ARG002  results do not change the order
         point = self._points.point(chosen)
         if point is not None:
             self._told.add(point)
 
 
 class Guided:
-    """Optuna's tree-structured Parzen estimator, begun at the default and at each single change of it.
+    """Optuna's tree-structured Parzen estimator, started at the default and each single change of it.
 
-    Where it suggests what was tried before, new neighbours of the best are tried instead, so the search never stands still
+    If it repeats a suggestion, new neighbours of the best are tried instead, so the search does not stop
     before the space is empty.
     """
 
@@ -175,14 +175,14 @@ class Guided:
         load_in_background()
         self._objectives = objectives
         self._near = 0
-        "how many of the next candidates are neighbours of the best"
+        "number of next candidates that are neighbours of the best"
         self._known = 0
-        "trials that the study holds"
+        "number of trials in the study"
         self._told: dict[Point, Costs | None] = {}
         self._given: set[Point] = set()
-        "and not told of yet"
+        "points returned by `ask` without a result yet"
         self._untaught: list[Point] = []
-        "told of, and the study does not know it"
+        "points with a result that is not in the study yet"
         self._asked: dict[Point, Any] = {}
         self._first = [self._points.default, *self._shuffled(self._points.default)] if begin else []
 
@@ -199,10 +199,10 @@ class Guided:
         return self._create_study()
 
     def _create_study(self) -> Any:
-        # another study draws other numbers, and the same ones each time the search is repeated
+        # each study draws different numbers, the same ones if the search is repeated
         seed = self._random.randrange(1 << 32)
         sampler = self._optuna.samplers.TPESampler(seed=seed, multivariate=True)
-        # Optuna logs that it made a study; the run has a progress of its own
+        # Optuna logs each new study; the run reports its own progress
         logging, before = self._optuna.logging, self._optuna.logging.get_verbosity()
         logging.set_verbosity(logging.WARNING)
         try:
@@ -230,7 +230,7 @@ class Guided:
         return point not in self._told and point not in self._given
 
     def _suggest(self) -> Point | None:
-        """What the estimator suggests, if it is new."""
+        """Return the estimator's suggestion if it is new."""
         self._teach_new()
         trial = self._study.ask(self._choices)
         point = tuple(trial.params[knob.name] for knob in self._points.knobs)
@@ -242,12 +242,12 @@ class Guided:
         return point
 
     def _good(self) -> list[Point]:
-        """The points that may win, the best first."""
+        """Return the points that may win, the best first."""
         good = [(costs, point) for point, costs in self._told.items() if costs is not None]
         return [point for _, point in sorted(good, key=lambda each: each[0])]
 
     def _unseen(self) -> Point:
-        """A new point as near to the best as there is one."""
+        """Return the new point that is nearest to the best."""
         here = next(iter(self._good()), self._points.default)
         seen, ring = {here}, [here]
         while ring:
@@ -272,7 +272,7 @@ class Guided:
         self._untaught.append(point)
 
     def _teach_new(self) -> None:
-        """Report new trials to the study. It costs time, so it is done only before the study is asked."""
+        """Add new trials to the study. This takes time, so it is done only before the study is asked."""
         untaught, self._untaught = self._untaught, []
         if self._known + len(untaught) > STUDY_TRIALS:
             self._forget()
@@ -304,6 +304,6 @@ class Guided:
 
     def _state(self, costs: Costs | None) -> Any:
         states = self._optuna.trial.TrialState
-        # pruned ones teach the estimator what to keep away from; with several objectives Optuna knows failed ones only
+        # pruned trials show the estimator what to avoid; with several objectives Optuna supports only failed ones
         alone = self._objectives == 1
         return states.COMPLETE if costs is not None else states.PRUNED if alone else states.FAIL

@@ -1,4 +1,4 @@
-"""A Space: what may be switched and set, and the Config that each choice stands for."""
+"""A Space: passes and settings that may vary, and the Config of each choice."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from workbench.pipeline.config import Config
 from workbench.pipeline.spec import PassStep, Pipeline
 
 Assignment = Mapping[str, Any]
-"name of a knob -> the choice taken"
+"name of a knob -> the choice"
 
 
 @dataclass(frozen=True)
 class Knob:
-    """One thing to decide."""
+    """One variable of a space, with its choices."""
 
     name: str
     "`FoldConstant`, `FuseOps.fuse_opt_level`, `opt_level`, `relay.FuseOps.max_depth`, or `edit`"
     kind: str
     "pass, option, level, config or edit"
     choices: tuple[Any, ...]
-    "the default first; None leaves a setting at TVM's own"
+    "the default first; None keeps TVM's own setting"
 
     @property
     def default(self) -> Any:
@@ -36,9 +36,9 @@ class Knob:
 
 @dataclass(frozen=True)
 class Space:
-    """Configurations to choose from: the product of its knobs. Each is a Config, so it can be rerun by itself.
+    """A set of configurations: the product of its knobs. Each is a Config, so it can be rerun alone.
 
-    A pass that stands in a pipeline twice is switched, and gets its options, in both places.
+    A pass that is twice in a pipeline is switched, and gets its options, in both places.
 
     Examples
     --------
@@ -48,14 +48,14 @@ class Space:
     """
 
     toggles: tuple[str, ...] = ()
-    "passes that may be switched off: of the compiler's own pipeline, or of `pipeline`"
+    "passes of the compiler's own pipeline, or of `pipeline`, that may be switched off"
     extras: tuple[str, ...] = ()
     "passes of the compiler's own pipeline that its opt level leaves out and that may be required"
     opt_levels: tuple[int, ...] = (3,)
     config: Mapping[str, Sequence[Any]] = field(default_factory=dict, hash=False)
     "PassContext config -> values to try, the default first; None for TVM's own"
     pipeline: str = ""
-    "whose result is compiled as it stands; empty for the compiler's own pipeline"
+    "a pipeline whose result is compiled unchanged; empty for the compiler's own pipeline"
     options: Mapping[str, Sequence[Any]] = field(default_factory=dict, hash=False)
     "`Pass.option` of the pipeline -> values to try, the default first"
     edits: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class Space:
 
     @property
     def knobs(self) -> tuple[Knob, ...]:
-        """What there is to decide."""
+        """The knobs of the space."""
         return (
             *(Knob(name, "pass", (True, False)) for name in self.toggles),
             *(Knob(name, "pass", (False, True)) for name in self.extras),
@@ -100,22 +100,22 @@ class Space:
 
     @property
     def size(self) -> int:
-        """How many choices there are, before any of them is found to be like another."""
+        """The number of choices, including equivalent ones."""
         return math.prod(len(knob.choices) for knob in self.knobs)
 
     @property
     def default(self) -> dict[str, Any]:
-        """The choice with nothing changed."""
+        """The choice without any change."""
         return {knob.name: knob.default for knob in self.knobs}
 
     def assignments(self) -> Iterator[dict[str, Any]]:
-        """Every choice, each once."""
+        """Iterate over all choices, each once."""
         knobs = self.knobs
         for values in itertools.product(*(knob.choices for knob in knobs)):
             yield {knob.name: value for knob, value in zip(knobs, values, strict=True)}
 
     def config_for(self, chosen: Assignment) -> Config:
-        """The configuration that a choice stands for."""
+        """Return the configuration of a choice."""
         level = chosen.get("opt_level", self.opt_levels[0])
         settings = {name: chosen[name] for name in self.config if chosen[name] is not None}
         if self.pipeline:
@@ -142,14 +142,14 @@ class Space:
 
     @staticmethod
     def switches(workload: Workload, opt_level: int = 3) -> Space:
-        """The passes of the compiler's own pipeline that run at that opt level and can be switched off, and nothing else."""
+        """Return the space of passes of the compiler's own pipeline that run at that opt level and can be switched off."""
         from workbench.measurement.switches import switches
 
         return Space(toggles=switches(workload, None, opt_level).names, opt_levels=(opt_level,))
 
     @staticmethod
     def of(workload: Workload) -> Space:
-        """What `wb.tune` searches unless told otherwise: all passes a PassContext can switch off or on, and FuseOps' depth."""
+        """Return the default space of `wb.tune`: all passes that a PassContext can switch off or on, and FuseOps' depth."""
         running = Space.switches(workload).toggles
         here = dialect_of(workload)
         infos = {info.name: info for info in here.passes.catalog()}
@@ -161,7 +161,7 @@ class Space:
 
     @staticmethod
     def fusion(workload: Workload, most: int = 8) -> Space:
-        """Cuts and forces near what kernels hand over; see workbench.tune.fusion_space."""
+        """Return the space of cuts and forces near costly kernel boundaries; see workbench.tune.fusion_space."""
         from workbench.tune.fusion_space import fusion
 
         pipeline, edits = fusion(workload, most)

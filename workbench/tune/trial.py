@@ -1,4 +1,4 @@
-"""A Trial: one candidate and all that was found out about it; and the objectives that are read from it."""
+"""A Trial: one candidate with all its results, and the objectives that are read from it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OBJECTIVES = {
     "bytes": "handover_bytes",
     "build": "build_seconds",
 }
-"objective -> the value that is made small"
+"objective -> the value to minimise"
 COUNTED = ("kernels", "bytes")
 "objectives that need no build"
 ILLEGAL, PRUNED = "illegal", "pruned"
@@ -33,21 +33,21 @@ class Trial:
     "in the order in which they were tried, from 0"
     target: str
     config: Config
-    "with which it can be rerun"
+    "the configuration to rerun it with"
     chosen: Mapping[str, Any] = field(hash=False)
     "name of a knob -> the choice; empty for the compiler's default"
     status: str = OK
-    "as of a row of wb.measure, or `illegal` (refused before anything ran) or `pruned` (its counts are too bad to build it)"
+    "a status of wb.measure, or `illegal` (refused before anything ran) or `pruned` (its counts are too bad to build it)"
     reason: str = ""
     "why it cannot win"
     values: Mapping[str, float | int | None] = field(default_factory=dict, hash=False)
     "kernels, handover_bytes, traffic_bytes; median_us, q1_us, q3_us, build_seconds where it was built"
     fingerprint: str = ""
-    "of its final module (measurement/count.py)"
+    "hash of its final module (measurement/count.py)"
     like: int | None = None
-    "the trial that has the same final module and was measured in its place"
+    "the trial with the same final module that was measured instead"
     seconds: float = 0.0
-    "that it took, and of these, in the child process: counting, building, running"
+    "its duration; and the part in the child process: counting, building, running"
     working: float = 0.0
     checked: bool = False
     "whether its outputs were compared with the reference's"
@@ -58,23 +58,23 @@ class Trial:
 
     @property
     def key(self) -> str:
-        """What makes another trial the same."""
+        """The identity of its target and configuration, see `key_of`."""
         return key_of(self.target, self.config)
 
     def costs(self, objectives: Sequence[str]) -> tuple[float, ...] | None:
-        """The values to make small, in that order; None where it may not win or one of them is not known."""
+        """Return the values to minimise, in that order; None where it may not win or one of them is not known."""
         found = [self.values.get(OBJECTIVES[name]) for name in objectives]
         if not self.ok or any(value is None for value in found):
             return None
         return tuple(float(value) for value in found if value is not None)
 
     def to_data(self) -> dict[str, Any]:
-        """Plain JSON values."""
+        """Return plain JSON values."""
         return asdict(self)
 
     @staticmethod
     def from_data(data: Any) -> Trial:
-        """A Trial from what `to_data` gave.
+        """Return the Trial of which `to_data` made this data.
 
         Raises
         ------
@@ -112,12 +112,12 @@ def _value(value: Any, name: str) -> float | int | None:
 
 
 def key_of(target: str, config: Config) -> str:
-    """What makes two candidates the same before anything is run: the target and all of the configuration but its name."""
+    """Return a key that equal candidates share before they run: the target and the configuration without its name."""
     return repr((target, sorted((config.to_data() | {"name": ""}).items(), key=lambda item: item[0])))
 
 
 def objectives_of(given: str | Sequence[str]) -> tuple[str, ...]:
-    """The names of objectives, checked.
+    """Return the names of objectives, checked.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def objectives_of(given: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def dominates(first: Sequence[float], second: Sequence[float]) -> bool:
-    """Whether the first is nowhere worse and somewhere better.
+    """Return whether the first is not worse in any value and better in at least one.
 
     >>> dominates((1, 2), (1, 3)), dominates((1, 3), (2, 2))
     (True, False)
@@ -143,7 +143,7 @@ def dominates(first: Sequence[float], second: Sequence[float]) -> bool:
 
 
 def front(trials: Sequence[Trial], objectives: Sequence[str]) -> list[Trial]:
-    """The trials that no other dominates, the best by the first objective first; of equal ones the first that was tried."""
+    """Return the trials that no other dominates, the best by the first objective first; of equal ones the first tried."""
     costs = {trial.number: cost for trial in trials if (cost := trial.costs(objectives)) is not None}
     first: dict[tuple[float, ...], Trial] = {}
     for trial in trials:
@@ -154,17 +154,17 @@ def front(trials: Sequence[Trial], objectives: Sequence[str]) -> list[Trial]:
 
 @dataclass(frozen=True)
 class Best:
-    """The best so far after a trial."""
+    """The best value so far, after a trial."""
 
     seconds: float
-    "that all trials up to it took"
+    "duration of all trials up to it"
     trial: int
     value: float
-    "of the first objective"
+    "value of the first objective"
 
 
 def best_of(trials: Sequence[Trial], target: str, objectives: Sequence[str]) -> tuple[Best, ...]:
-    """Each time that the first objective became better for a target."""
+    """Return the improvements of the first objective for a target."""
     found: list[Best] = []
     spent = 0.0
     for trial in trials:
@@ -176,7 +176,7 @@ def best_of(trials: Sequence[Trial], target: str, objectives: Sequence[str]) -> 
 
 
 def failures(trials: Sequence[Trial]) -> dict[str, int]:
-    """How many trials may not win, by status and reason, the most frequent first."""
+    """Return the number of trials that may not win, by status and reason, the most frequent first."""
     reasons = Counter(
         trial.status if trial.status == PRUNED else f"{trial.status}: {trial.reason}"
         for trial in trials

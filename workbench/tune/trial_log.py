@@ -1,8 +1,8 @@
-"""The trial log: a text file with a line a trial, each written before the next candidate is begun.
+"""The trial log: a text file with one line per trial, each written before the next candidate begins.
 
-The first line says what was tuned, and where. A run that is killed loses the trial in flight and nothing else: a last line
+The first line identifies the workload and the machine. A killed run loses only the trial under way: a last line
 that was cut short is left out when the log is opened again, and cut off before anything is appended. A machine that goes down
-may lose trials too that cost less than writing them through to the disk.
+may also lose trials that took less time than a flush to the disk.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ from workbench.tune.trial import Trial, key_of
 
 FORMAT = 1
 WORTH_SECONDS = 0.2
-"a trial that took so long is on the disk, and not only with the operating system, before the next one begins"
+"duration from which a trial is flushed to the disk before the next one begins"
 SAME = {
     "workload_hash": "another workload",
     "dialect": "a workload of the other dialect",
     "tvm": "another version of TVM",
     "machine": "another machine, whose times mean nothing here",
 }
-"what a log must have in common with those who go on with it, and what it is otherwise of"
+"field that must match to continue a log -> what a log with another value is of, in words"
 
 
 @dataclass(frozen=True)
 class Log:
-    """Trials in one file."""
+    """A log file of trials."""
 
     path: Path
 
     @staticmethod
     def opened(path: str | Path, workload: Workload) -> tuple[Log, list[Trial]]:
-        """The log of a workload on this machine, made where there is none, and the trials in it, each once.
+        """Return the log of a workload on this machine, created if there is none, and its trials, each once.
 
         Raises
         ------
         StoreError
-            The file is no such log, or is of another workload, TVM or machine; or it cannot be read or written.
+            The file is not such a log, or is of another workload, TVM or machine; or it cannot be read or written.
         """
         log, head = Log(Path(path).expanduser()), header(workload)
         try:
@@ -65,7 +65,7 @@ class Log:
             ) from error
 
     def append(self, trial: Trial) -> None:
-        """Write a trial. A later line of the same number stands in its place."""
+        """Write a trial. A later line with the same number replaces it."""
         self._append(trial.to_data(), through=trial.seconds > WORTH_SECONDS)
 
     def _append(self, data: Mapping[str, Any], through: bool = True) -> None:
@@ -78,7 +78,7 @@ class Log:
     def _read(self, head: Mapping[str, Any]) -> list[Trial]:
         text = self.path.read_bytes()
         if _line(head).startswith(text):
-            # nothing was written after the first line, or a run was killed while it wrote that
+            # there is nothing after the first line, or a run was killed while it wrote that line
             os.truncate(self.path, 0)
             self._append(head)
             return []
@@ -105,7 +105,7 @@ class Log:
 
 
 def header(workload: Workload) -> dict[str, Any]:
-    """The first line."""
+    """Return the data of the first line."""
     now = conditions(workload.dialect)
     kept = {name: now[name] for name in ("tvm", "machine", "cpu", "gpu", "cores", "threads")}
     who = {"workload": workload.name, "workload_hash": workload_hash(workload), "dialect": workload.dialect}
@@ -113,12 +113,12 @@ def header(workload: Workload) -> dict[str, Any]:
 
 
 def default_log_path(workload: Workload) -> Path:
-    """Where a workload's log is kept unless it is named: beside the file of measurements.
+    """Return the default path of a workload's log, next to the file of measurements.
 
     Raises
     ------
     StoreError
-        That file is switched off, so there is no such place.
+        That file is switched off, so there is no default path.
     """
     store = place()
     if store is None:
@@ -138,16 +138,16 @@ def _plain(value: Any) -> Any:
 
 
 class Trials:
-    """The trials of a run, written to the log first. The run's thread writes; any thread reads.
+    """The trials of a run, which are first written to the log. The run's thread writes; any thread reads.
 
     Parameters
     ----------
     log
         None to keep trials in memory only.
     trials
-        Those of the log.
+        The trials of the log.
     evaluator
-        It learns of each trial.
+        Its `learn` is called with each trial.
     """
 
     def __init__(self, log: Log | None, trials: Sequence[Trial], evaluator: Evaluator) -> None:
@@ -161,7 +161,7 @@ class Trials:
 
     @property
     def all(self) -> tuple[Trial, ...]:
-        """All trials so far, in the order in which they were begun."""
+        """All trials so far, in the order in which they began."""
         with self._lock:
             return tuple(self._trials[number] for number in sorted(self._trials))
 

@@ -1,4 +1,4 @@
-"""Parallel branches that could be one: those that a pass combines, its conditions for the others, and the cost."""
+"""Parallel branches that a pass combines or nearly combines, with its conditions and the cost."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ _FINDERS = {"relay": relay_branches, "relax": relax_branches}
 
 
 def parallel_branches(source: Graph | HasGraph, min_branches: int = 2) -> list[BranchGroup]:
-    """Return sibling branches that are equal, that a pass would combine, or that nearly are; in this order.
+    """Return sibling branches: equal ones, then those that a pass would combine, then near misses.
 
-    The conditions are those of TVM's passes, checked against them. The cost of combining, and on Relax the products that are
-    combined, come from the pass itself, which runs on the module; of a graph without a module they are "not tried: needs TVM". Relay: EliminateCommonSubexpr, CombineParallelConv2D,
-    CombineParallelDense in both modes, CombineParallelBatchMatmul; CombineParallelOps and
-    MergeIdenticalKernels, which are ours. Relax: EliminateCommonSubexpr, CombineParallelMatmul, and CombineParallelConv2D,
-    which is ours. Each group is for one run of its pass; a pass run on a hazard crashes, raises, or gives other values, and
-    then helps no other group either. Scalar constants and attributes are compared as the text has them, with six digits.
+    The conditions are those of TVM's passes, and tests compare them. The cost of combining, and on Relax the products that
+    are combined, come from the pass itself, which runs on the module; for a graph without a module they are "not tried:
+    needs TVM". Relay: EliminateCommonSubexpr, CombineParallelConv2D, CombineParallelDense in both modes,
+    CombineParallelBatchMatmul; CombineParallelOps and MergeIdenticalKernels, which are ours. Relax: EliminateCommonSubexpr,
+    CombineParallelMatmul, and CombineParallelConv2D, which is ours. Each group is for one run of its pass; a pass run on a
+    hazard crashes, raises, or gives other values, and then helps no other group either. Scalar constants and attributes are
+    compared as printed, with six digits.
 
     Parameters
     ----------
     source
         A Graph or a Workload.
     min_branches
-        The least number of branches that is combined (`min_num_branches`); equal ones are merged whatever it is.
+        The least number of branches that is combined (`min_num_branches`); it does not apply to equal branches.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Which sibling branches CombineParallelOps, a pass of ours, makes one: any operator that has a batched form.
+"""Sibling branches that CombineParallelOps, a pass of ours, combines: any operator with a batched form.
 
-Branches are stacked on a new axis in front. An argument that all share is left as it is, since it broadcasts; the others
-get the dimensions they lack, so that none is taken for another's. Attributes are kept. Whatever the stacking could change
-is refused: operators that count their axes from the front, other shapes, values that are used elsewhere too.
+Branches are stacked on a new first axis. An argument that all share is left as it is, since it broadcasts; the others
+get the dimensions they lack, so that axes correspond. Attributes are kept. Cases that stacking could change
+are refused: operators that count their axes from the front, other shapes, values that are used elsewhere too.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from workbench.graph.model import Graph, Node
 MATMULS = {"nn.dense": "nn.batch_matmul", "nn.matmul": "nn.batch_matmul"}
 "operators whose batched form has another name; an element-wise one is its own"
 WITH_AXIS = ("nn.softmax", "nn.log_softmax")
-"operators that work along one axis: their axis moves by one"
+"operators that work along one axis, whose axis moves by one"
 _AXES = ("axis", "axes", "layout", "data_layout", "newaxis", "shape", "newshape", "exclude", "ndim")
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Sibling branches that become one."""
+    """Sibling branches that are combined."""
 
     branches: Branches
     equal: bool
-    "whether the first calls are equal, so that one of them will do and nothing is stacked"
+    "whether the first calls are equal, so that one of them is enough and nothing is stacked"
 
 
 def batch_form(op: str, pattern: int | None) -> str | None:
-    """Return the batched form of an operator, None if there is none that is always right."""
+    """Return the batched form of an operator; None if there is none that is always right."""
     if op in MATMULS:
         return MATMULS[op]
     if op in WITH_AXIS:
@@ -44,7 +44,7 @@ def batch_form(op: str, pattern: int | None) -> str | None:
 
 
 def batches(graph: Graph, op: str, least: int = 2) -> tuple[list[Batch], list[Reason]]:
-    """Return the groups of `op` that can be combined together, and why others can not."""
+    """Return the groups of `op` that can be combined, and the reasons for the others."""
     calls = Calls(graph)
     refused: list[Reason] = []
     found: list[Batch] = []
@@ -62,7 +62,7 @@ def batches(graph: Graph, op: str, least: int = 2) -> tuple[list[Batch], list[Re
 
 
 def _siblings(calls: Calls, op: str) -> list[list[int]]:
-    """Return calls of the operator on one first argument that differ in their other arguments' values at most."""
+    """Return sets of calls with one first argument that differ at most in the values of their other arguments."""
     groups: dict[tuple, list[int]] = {}
     for node in calls.graph.nodes:
         if node.kind == "op" and node.op == op and calls.graph.inputs[node.id] and _takes(calls, node):
@@ -73,7 +73,7 @@ def _siblings(calls: Calls, op: str) -> list[list[int]]:
 
 
 def _form(calls: Calls, node: Node) -> tuple:
-    """Return a key that siblings share."""
+    """Return the key that siblings share."""
     types = tuple(str(type_of(calls, source)) for source in calls.graph.inputs[node.id])
     return frozen(node.attrs), types, node.type
 
@@ -91,7 +91,7 @@ def _takes(calls: Calls, node: Node) -> bool:
 
 
 def _batch(calls: Calls, heads: list[int]) -> Batch:
-    """Return the branches that start at these calls, as far down as all go alike."""
+    """Return the branches that start at these calls, as far as all have the same operators."""
     graph = calls.graph
     equal = len({calls.arguments(head) for head in heads}) == 1
     branches = [[head] for head in heads]
@@ -144,7 +144,7 @@ def _follows(calls: Calls, first: Node, first_parent: int, node: Node, parent: i
 
 
 def _needs(graph: Graph, node: int, inside: set[int]) -> bool:
-    """Return whether a value is made from any of these."""
+    """Return whether a value is computed from any of these."""
     least, seen, stack = min(inside), set(), [node]
     while stack:
         current = stack.pop()

@@ -1,8 +1,8 @@
-"""A graph's calls as TVM's passes see them: by object, function by function.
+"""The calls of a graph as TVM's passes see them: by object, function by function.
 
 The graph draws a called function in place, so that its arguments flow straight into its body. A pass that looks at
-expressions sees a variable there, and outside it one call of a function. A value that `let` binds is used through its
-variable. A tensor constant is one object wherever its text is the same, a scalar is not.
+expressions sees a variable in the body and one call of a function outside. A value that `let` binds is used through its
+variable. Tensor constants with the same text are one object, scalars are not.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from workbench.graph.model import Graph
 
 Key = Hashable
 CLOSURE = "fn"
-"the name of a function's group that is a value and is not called where it stands"
+"the group name of a function that is a value and is not called where it is written"
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Use:
     node: int
     "the calling node; any node of the called function, where a function is called in place"
     is_function: bool
-    "whether what is called is a function and no operator"
+    "whether the callee is a function and not an operator"
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Calls:
     def functions(self) -> tuple[int | None, ...]:
         """For each group, the innermost function at or around it that has parameters of its own.
 
-        Closures and branches have none in this sense: they use what is around them as it is.
+        Closures and branches count as part of the function around them: they use its values directly.
         """
         found: list[int | None] = [None] * len(self.graph.groups)
         for group in self.graph.outside_in:
@@ -49,12 +49,12 @@ class Calls:
 
     @cached_property
     def scopes(self) -> tuple[int | None, ...]:
-        """That function for each node."""
+        """For each node, the innermost function around it (see `functions`)."""
         return tuple(None if node.group is None else self.functions[node.group] for node in self.graph.nodes)
 
     @cached_property
     def _arms(self) -> tuple[int | None, ...]:
-        """For each group the innermost branch or closure at or around it."""
+        """For each group, the innermost branch or closure at or around it."""
         found: list[int | None] = [None] * len(self.graph.groups)
         for group in self.graph.outside_in:
             around = None if group.parent is None else found[group.parent]
@@ -63,14 +63,14 @@ class Calls:
 
     @cached_property
     def stretches(self) -> tuple[Hashable, ...]:
-        """For each node the stretch of bindings that a pass looks at together; all of Relay is one."""
+        """For each node, the stretch of bindings that a pass looks at together; all of Relay is one."""
         if self.graph.dialect != "relax":
             return (None,) * len(self.graph.nodes)
         turn: dict[Hashable, int] = {}
         found: list[Hashable] = []
         for node in self.graph.nodes:
             here = self.scopes[node.id], None if node.group is None else self._arms[node.group]
-            # a stretch ends at an `if`, and at a call that may do more than compute
+            # a stretch ends at an `if`, and at a call that may have an effect
             if node.kind == "if" or (node.kind == "call" and not node.op.startswith("@")):
                 turn[here] = turn.get(here, 0) + 1
             found.append((*here, turn.get(here, 0)))
@@ -97,7 +97,7 @@ class Calls:
         return ("let", source) if self.is_let(source) else source
 
     def is_let(self, source: int) -> bool:
-        """Return whether a let binds the value, so that its uses are uses of a variable; in Relax every value is bound so."""
+        """Return whether a let binds the value, so that its uses are uses of a variable; always true in Relax."""
         node = self.graph.nodes[source]
         return bool(node.name) and node.kind != "param" and self.graph.dialect != "relax"
 

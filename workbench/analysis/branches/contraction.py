@@ -1,4 +1,4 @@
-"""A graph in which the branches of a group are one: which groups can be, what is still computed, and the graph of equal ones."""
+"""Graphs with branches combined: the groups that allow it, the remaining work, and merged equal nodes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Value = TypeVar("Value")
 
 
 class Circular(ValueError):
-    """A branch needs the value that its siblings make together: TVM's substitution never ends on it."""
+    """A branch needs the combined value of its siblings: TVM's substitution never ends on it."""
 
 
 def remaining(graph: Graph, groups: Sequence[Branches]) -> list[tuple[int, int]]:
-    """Return what is computed, producers first: (-1, node) for a node, (group, 0) for branches that are computed together.
+    """Return the remaining work, producers first: (-1, node) for a node, (group, 0) for combined branches.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def remaining(graph: Graph, groups: Sequence[Branches]) -> list[tuple[int, int]]
 
 
 def circular(graph: Graph, groups: Sequence[Branches]) -> set[int]:
-    """Return the groups that cannot be combined together with those before them, by their place."""
+    """Return the indexes of groups that cannot be combined together with those before them."""
     try:
         remaining(graph, groups)
     except Circular:
@@ -61,7 +61,7 @@ def circular(graph: Graph, groups: Sequence[Branches]) -> set[int]:
 
 
 def merged(graph: Graph, instead: Mapping[int, int]) -> Graph:
-    """Return the graph with equal nodes replaced, each by the one in `instead`; what nothing uses any more is gone."""
+    """Return the graph with each node in `instead` replaced by its equal, and without nodes that become unused."""
 
     def value(node: int) -> int:
         while node in instead:
@@ -80,9 +80,9 @@ def merged(graph: Graph, instead: Mapping[int, int]) -> Graph:
 
 
 def _kept(graph: Graph) -> list[int]:
-    """Return the nodes that no combiner drops: parameters first, then results and what nothing uses."""
+    """Return the nodes that no combiner drops: parameters first, then results and unused nodes."""
     kept = {*graph.outputs, *(g.output for g in graph.groups if g.output is not None)}
-    # what nothing used before: an effect, or dead code, which most passes leave
+    # a node that was unused before is an effect, or dead code, which most passes leave
     kept |= {node.id for node in graph.nodes if node.kind == "param" or not graph.consumers[node.id]}
     return sorted(kept, key=lambda node: (graph.nodes[node].kind != "param", node))
 
@@ -101,13 +101,13 @@ def _producers_first(starts: Iterable[Value], inputs: Callable[[Value], Iterable
         elif key not in order:
             open.add(key)
             stack.append((key, True))
-            # a producer that is open is an ancestor in this walk: it waits for itself
+            # an open producer is an ancestor in this walk, so the value depends on itself
             stack.extend((producer, False) for producer in reversed(list(inputs(key))))
     return list(order)
 
 
 def folded(graph: Graph, weights: Iterable[int] = ()) -> Graph:
-    """Return the graph with everything that constants alone decide made a constant, as FoldConstant leaves it.
+    """Return the graph as FoldConstant leaves it: every value of constants alone is a constant.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Nodes that EliminateCommonSubexpr merges, its near misses, and kernels that are equal after fusion.
+"""Nodes that EliminateCommonSubexpr merges, near misses, and kernels that are equal after fusion.
 
 The rules are those of src/relay/transforms/eliminate_common_subexpr.cc (TVM 0.17). Two calls are equal when their operator,
 attributes and arguments are; arguments are equal when they are one value, constants of rank 0 with one value, or literal
 tuples whose fields are. Larger constants are equal only when they are one object, and the order of arguments counts.
-Of Relax's pass a Graph has the answer (`Graph.answers`); here are only the reasons.
+For Relax, `Graph.answers` has the pass's result; this module only gives the reasons.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COMMUTATIVE = (
 
 
 def representatives(calls: Calls) -> list[int]:
-    """For each node, the first node that is equal to it for EliminateCommonSubexpr."""
+    """Return, for each node, the first node that EliminateCommonSubexpr takes as equal to it."""
     found: list[int] = []
     if calls.graph.dialect == "relax":
         merged = calls.graph.answers.merged or {}
@@ -54,7 +54,7 @@ def _is_stateful(op: str) -> bool:
 
 
 def _key(calls: Calls, node: Node, known: Sequence[int]) -> Hashable | None:
-    """Return a key that equal nodes share; None for a node that is merged with none."""
+    """Return the key that equal nodes share; None for a node that is never merged."""
     inputs = calls.graph.inputs[node.id]
     if node.kind == "get_item" and len(inputs) == 1:
         return ("get_item", node.op, _same(calls, inputs[0], node.id, known))
@@ -83,7 +83,7 @@ def _same(calls: Calls, source: int, target: int, known: Sequence[int]) -> Hasha
 
 
 def _value(graph: Graph, node: Node) -> Hashable | None:
-    """Return the value that a constant is compared by, None where it is compared as an object."""
+    """Return the value by which a constant is compared; None where it is compared as an object."""
     if graph.dialect == "relax" and node.kind in VALUES:
         return node.kind, node.type, node.attrs.get("digest", node.op)
     return scalar(node)
@@ -98,7 +98,7 @@ def scalar(node: Node) -> Hashable | None:
 
 
 def equal_branches(calls: Calls) -> Iterator[tuple[tuple[int, ...], ...]]:
-    """Yield branches whose nodes, level by level, become one; each node that is merged is in exactly one of them."""
+    """Yield branches whose nodes are merged level by level; each merged node is in exactly one of them."""
     classes: dict[int, list[int]] = {}
     for id, first in enumerate(representatives(calls)):
         if calls.graph.nodes[id].kind in ("op", "call"):
@@ -123,7 +123,7 @@ def equal_branches(calls: Calls) -> Iterator[tuple[tuple[int, ...], ...]]:
 
 
 def _going_on(calls: Calls, chains: list[list[int]], members: list[int]) -> list[int] | None:
-    """Return the nodes in the order of the branches that each of them goes on from; None if they do not match."""
+    """Return the nodes in the order of the branches that they continue; None if they do not match."""
     if len(chains) != len(members):
         return None
     users = [[m for m in members if chain[-1] in calls.graph.inputs[m]] for chain in chains]
@@ -132,7 +132,7 @@ def _going_on(calls: Calls, chains: list[list[int]], members: list[int]) -> list
 
 
 def nearly_equal(calls: Calls) -> Iterator[tuple[tuple[int, ...], tuple[Reason, ...]]]:
-    """Yield calls of one operator on the same values that are not merged, each set with what keeps it from being."""
+    """Yield sets of calls of one operator on the same values that are not merged, each with the reasons."""
     known = representatives(calls)
     alike: dict[Hashable, dict[int, None]] = {}
     for node in calls.graph.ops:
@@ -207,7 +207,7 @@ def _kept_apart(calls: Calls, a: int, b: int) -> Reason:
 
 
 def _cast(graph: Graph, node: int) -> str:
-    """Return the type of the match_cast whose binding computes the node, empty where none does."""
+    """Return the type of the match_cast whose binding computes the node; empty where none does."""
     users = (graph.nodes[user] for user, _ in graph.consumers[node])
     return next((u.type for u in users if u.kind == "match" and u.name == graph.nodes[node].name), "")
 
@@ -224,7 +224,7 @@ def _equal_values(graph: Graph, a: int, b: int) -> bool:
 
 
 def equal_kernels(graph: Graph) -> list[tuple[int, ...]]:
-    """Return fused kernels, as groups of the graph, that compute the same from the same arguments; one tuple a set."""
+    """Return sets of fused kernels (groups of the graph) that compute the same from the same arguments."""
     numbers: dict[Hashable, int] = {}
     of_node: dict[int, Hashable] = {}
     outputs = {
@@ -266,7 +266,7 @@ def _constant(node: Node) -> Hashable:
 
 
 def _structure(graph: Graph, nodes: Sequence[int], of_node: dict[int, Hashable]) -> tuple[Hashable, ...]:
-    """Return the computation of a kernel, node by node, and the values it is given."""
+    """Return the computation of a kernel, node by node, and its arguments."""
     inside: dict[int, int] = {}
     arguments: dict[int, int] = {}
     rows: list[Hashable] = []

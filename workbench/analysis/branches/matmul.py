@@ -1,4 +1,4 @@
-"""Products of one value side by side: those that CombineParallelMatmul joins, and the reasons for the others.
+"""Products that share a factor: those that CombineParallelMatmul joins, and the reasons for the others.
 
 TVM runs the pass (`Graph.products`). `matmul_reasons.py` has its conditions, which only explain the answer.
 """
@@ -42,11 +42,11 @@ class SharedProducts:
 
 @dataclass
 class JoinedProducts:
-    """Products that the pass makes one of, over all its rounds."""
+    """Products that the pass joins into one, over all its rounds."""
 
     left: int
     chains: list[tuple[int, ...]]
-    "of each the product, the sum if a bias is taken along, and the activation if it is"
+    "for each, the product, the sum if the pass includes a bias, and the activation if it includes one"
     right: list[int]
     bias: list[int]
 
@@ -57,7 +57,7 @@ class JoinedProducts:
 
     @property
     def branches(self) -> tuple[tuple[int, ...], ...]:
-        """The chains, as far as all of them go."""
+        """The chains, cut to the length of the shortest."""
         depth = min(map(len, self.chains))
         return tuple(chain[:depth] for chain in self.chains)
 
@@ -132,7 +132,7 @@ class Verdicts:
         return [r for heads, reasons in self.dangers.items() if not set(heads).isdisjoint(products) for r in reasons]
 
     def _left_alone(self, each: SharedProducts, elsewhere: list[Reason]) -> BranchGroup:
-        """Return the group of products of which none is joined."""
+        """Return the group of products that are not joined."""
         own = self._own(each.products)
         reasons = factor_reasons(self.calls, each.products)
         hazards = own or (elsewhere if self.answer.failure and (self._constant_left or not reasons) else [])
@@ -143,7 +143,7 @@ class Verdicts:
 
     @cached_property
     def sets(self) -> list[JoinedProducts]:
-        """The sets that the pass joins, those of later rounds together with those that they were made of."""
+        """Return the sets that the pass joins, those of later rounds merged with the sets they are made of."""
         made: list[JoinedProducts] = []
         for joined in self.answer.joined:
             earlier = [each for each in made if each.left == joined.left and set(each.right) & set(joined.right)]
@@ -168,7 +168,7 @@ class Verdicts:
         for place, right in enumerate(joined.right):
             products = [] if right in known else [p for p in self._users(joined.left, MATMUL, right) if p not in taken]
             begun = [[p, *(self._users(p, ADD, joined.bias[place])[:1] if biased else ())] for p in products]
-            # of two equal products the pass takes the one with the bias
+            # the pass takes the equal product that has the bias
             chains += [max(begun, key=len)] if begun else []
             taken.update(chain[0] for chain in chains)
         after = [{graph.nodes[u].op: u for u, _ in reversed(graph.consumers[chain[-1]])} for chain in chains]
@@ -197,7 +197,7 @@ class Verdicts:
 
     @cached_property
     def dangers(self) -> dict[tuple[int, ...], list[Reason]]:
-        """The hazards of the pass, by the products that they are about."""
+        """Return the hazards of the pass, by the products that they are about."""
         found = {each.heads: hazards(self.calls, each) for each in self.sets}
         if not self.answer.failure:
             found = {heads: [reason for reason in each if reason.code in WRONG] for heads, each in found.items()}
@@ -226,7 +226,7 @@ class Verdicts:
     def _dependent(self) -> dict[tuple[int, ...], list[Reason]]:
         said = "one branch needs what another one gives, and there is no order in which they could be computed together: the pass raises"
         graph = self.calls.graph
-        # where the pass takes no activations along, a product alone is the branch; it makes equal products one before a later round
+        # where the pass includes no activations, the branch is the product alone; equal products are merged before a later round
         equal = [[p for right in each.right for p in self._users(each.left, MATMUL, right)] for each in self.sets]
         tries = ([s.branches for s in self.sets], [_alone(s.heads) for s in self.sets], list(map(_alone, equal)))
         places = next((found for branches in tries if (found := circular(graph, branches))), set[int]())
@@ -234,7 +234,7 @@ class Verdicts:
         return {each: [Reason("sibling-dependency", said, each)] for each in heads}
 
     def _with_symbols(self) -> dict[tuple[int, ...], list[Reason]]:
-        """Return the siblings of which TVM takes a symbol in a shape for the variable of a constant."""
+        """Return the siblings where TVM takes a symbol in a shape for the variable of a constant."""
         graph = self.calls.graph
         said = (
             "one factor or bias is a constant and the shape has a symbol, which TVM then takes for the missing variable: the "
@@ -257,7 +257,7 @@ class Verdicts:
     # -- reasons
 
     def _notes(self, each: JoinedProducts) -> Iterator[Reason]:
-        """Yield why no more of the branches is combined, and what is computed twice."""
+        """Yield the reasons why no more of the branches is combined, and for values computed twice."""
         graph = self.calls.graph
         inside = each.heads
         siblings = next(
@@ -288,7 +288,7 @@ class Verdicts:
             yield Reason("order-by-address", said, inside)
 
     def _form(self, each: SharedProducts) -> tuple[object, ...]:
-        """Return the number of products, and what follows all of them."""
+        """Return the number of products, and the operators that follow all of them."""
         graph = self.calls.graph
         after = [{graph.nodes[user].op for user, _ in graph.consumers[product]} for product in each.products]
         sums = [u for p in each.products for u, _ in graph.consumers[p] if graph.nodes[u].op == ADD]
@@ -298,7 +298,7 @@ class Verdicts:
         return len(each.products), each.scope, *map(tuple, common)
 
     def _unmatched(self, each: SharedProducts) -> Reason:
-        """Return why branches that could be joined were not even looked at together."""
+        """Return why the pass did not consider branches together that could be joined."""
         graph = self.calls.graph
         products = each.products
         adds = [user for p in products for user, _ in graph.consumers[p] if graph.nodes[user].op == ADD]

@@ -33,7 +33,7 @@ def bias_reason(calls: Calls, products: Sequence[int], adds: Sequence[int], bias
 
 
 def stop_reason(calls: Calls, ends: Sequence[int], following: tuple[int, ...]) -> Reason:
-    """Return why an operator that follows in all branches is not combined."""
+    """Return why an operator that follows all branches is not combined."""
     graph = calls.graph
     op = graph.nodes[following[0]].op
     if op not in (ADD, *ACTIVATIONS):
@@ -47,7 +47,7 @@ def stop_reason(calls: Calls, ends: Sequence[int], following: tuple[int, ...]) -
 
 
 def factor_reasons(calls: Calls, products: Sequence[int]) -> list[Reason]:
-    """Return the reasons in their second factors why products of one value are not combined."""
+    """Return the reasons, found in their second factors, why products of one value are not combined."""
     graph = calls.graph
     left = graph.inputs[products[0]][0]
     right = [graph.inputs[product][1] for product in products]
@@ -69,7 +69,7 @@ def factor_reasons(calls: Calls, products: Sequence[int]) -> list[Reason]:
 
 
 def join_reasons(calls: Calls, products: Sequence[int]) -> list[Reason]:
-    """Return why the pass joins no more of the products that it matched."""
+    """Return why the pass does not join more of the products that it matched."""
     right = tuple(calls.graph.inputs[product][1] for product in products)
     kinds = [type_of(calls, node) for node in right]
     if any("?" in kind.shape for kind in kinds):
@@ -89,7 +89,7 @@ def join_reasons(calls: Calls, products: Sequence[int]) -> list[Reason]:
 
 
 def hazards(calls: Calls, each: JoinedProducts) -> list[Reason]:
-    """Return what goes wrong when these branches are combined; the pass checks none of it."""
+    """Return the hazards of combining these branches; the pass checks none of them."""
     heads = each.heads
     right = [type_of(calls, node) for node in each.right]
     found = []

@@ -1,4 +1,4 @@
-"""Sibling branches in Relax: equal values, products, and convolutions that our CombineParallelConv2D makes one."""
+"""Sibling branches in Relax: equal values, products, and convolutions that our CombineParallelConv2D combines."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _siblings(calls: Calls) -> list[list[int]]:
 
 
 def _grouped(calls: Calls, siblings: Sequence[int]) -> tuple[list[list[int]], list[Reason]]:
-    """Return convolutions that fit together, and why others do not."""
+    """Return groups of convolutions that can be combined, and the reasons for the others."""
     groups: list[list[int]] = []
     refused: list[Reason] = []
     for node in siblings:
@@ -102,7 +102,7 @@ def _grouped(calls: Calls, siblings: Sequence[int]) -> tuple[list[list[int]], li
 
 
 def _alone(calls: Calls, node: Node) -> Reason | None:
-    """Return why a convolution is combined with none."""
+    """Return why a convolution is never combined; None where it may be."""
     filters = type_of(calls, calls.graph.inputs[node.id][1])
     kernel, out = str(attr(node, "kernel_layout", "OIHW")), _out(node)
     if not filters.known:
@@ -137,7 +137,7 @@ def _differ(calls: Calls, first: int, other: int) -> Reason | None:
 
 
 def _needs(calls: Calls, node: int, group: Sequence[int]) -> bool:
-    """Return whether a node is made from one of these."""
+    """Return whether a node is computed from one of these."""
     seen, stack = set(), list(calls.graph.inputs[node])
     while stack:
         current = stack.pop()

@@ -49,7 +49,7 @@ def _equal(calls: Calls) -> Iterator[BranchGroup]:
 
 
 def _beside(graph: Graph, kernels: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Return these kernels and those that feed them or read them."""
+    """Return these kernels and those that feed or read them."""
     inside = {node for nodes in kernels for node in nodes}
     touched = {s for n in inside for s in graph.inputs[n]} | {user for n in inside for user, _ in graph.consumers[n]}
     found = {graph.kernel_of(node) for node in inside | touched}
@@ -112,7 +112,7 @@ def _unknown(calls: Calls, branches: Sequence[Sequence[int]]) -> Iterator[Reason
 def _notes(
     calls: Calls, group: SiblingGroup, branches: Sequence[Sequence[int]], stop: Reason | None
 ) -> tuple[Reason, ...]:
-    """Return why no more of the branches is combined, and what is computed twice."""
+    """Return the reasons why no more of the branches is combined, and for values computed twice."""
     notes = [stop] if stop else []
     shortest = len(branches[0])
     notes += [
@@ -136,7 +136,7 @@ def _notes(
 
 
 def _near(calls: Calls, rules: Rules, found: list[SiblingGroup], least: int) -> Iterator[BranchGroup]:
-    """Yield sibling calls that are not combined: too few, or unlike the others of their producer."""
+    """Yield sibling calls that are not combined: too few, or not compatible with their siblings."""
     by_root: dict[tuple[int, int | None], list[SiblingGroup]] = {}
     for group in found:
         by_root.setdefault((group.root, calls.scopes[group.chains[0][0]]), []).append(group)
@@ -164,7 +164,7 @@ def _near(calls: Calls, rules: Rules, found: list[SiblingGroup], least: int) -> 
 
 
 def _other_argument(calls: Calls, rules: Rules) -> Iterator[BranchGroup]:
-    """Yield calls that share another argument than the first, which the combiners do not look at."""
+    """Yield calls that share an argument other than the first, which the combiners do not look at."""
     if rules.passes.endswith("to_batch=False}}"):
         return
     shared: dict[object, list[int]] = {}

@@ -1,4 +1,4 @@
-"""A group of sibling branches, and the cost of merging them: operators, kernels, and bytes that kernels read and write."""
+"""A group of sibling branches, and the cost of merging them in operators, kernels and bytes."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ class BranchGroup:
     """Sibling branches, with the pass that merges them, its reasons and hazards."""
 
     kind: str
-    """identical: they compute the same, one will do. combinable: a pass makes one wider computation of them. hazard: a pass
+    """identical: they compute the same, one is enough. combinable: a pass makes one wider computation of them. hazard: a pass
     would take them, and crashes, raises or computes something else. near: no pass takes them"""
     producer: int | None
     "the node whose value the branches share; None if there is none"
     branches: tuple[tuple[int, ...], ...]
-    "for each branch the nodes that are merged, from the producer on; those at one place become one"
+    "for each branch the nodes that are merged, from the producer on; those at one position become one"
     passes: str
-    "the pass that merges them, as a Pipeline's text; of a near miss, the one that does not"
+    "the pass that merges them, as a Pipeline's text; for a near miss, the one that does not"
     opt_level: int = 4
     "the level from which TVM's Sequential runs the pass"
     reasons: tuple[Reason, ...] = ()
-    "why no more is merged, or nothing; each with a code and a sentence"
+    "why no more is merged, or nothing at all; each with a code and a sentence"
     hazards: tuple[Reason, ...] = ()
     "what goes wrong when the pass runs"
     graph: Graph = field(default_factory=Graph, repr=False, compare=False)
     instead: Mapping[int, int] = field(default_factory=dict, repr=False, compare=False)
-    "of identical branches, each node that goes and the equal node that stays"
+    "for identical branches, removed node -> the equal node that stays"
     together: int = field(default=1, compare=False)
     "the groups that one run of the pass combines, this one included"
     apart: tuple[int, ...] = field(default=(), repr=False, compare=False)
-    "kernels that the pass takes apart to fuse them again"
+    "kernels that the pass splits and fuses again"
 
     @cached_property
     def change(self) -> Change | None:
-        """Operators, kernels and bytes after less before, worked out when first asked for.
+        """Difference in operators, kernels and bytes (after minus before), computed on first use.
 
-        Of combinable branches TVM runs the pass, so this is the change of all groups that the pass combines. None for a near miss or
+        For combinable branches TVM runs the pass, so this is the change of all groups that the pass combines. None for a near miss or
         a hazard, and where there is no module to run the pass on.
         """
         if self.kind == "identical":
@@ -60,14 +60,14 @@ class BranchGroup:
 
     @property
     def _weights(self) -> list[int]:
-        """The parameters that only enter the branches beside the producer's value, as they are or transposed and the like."""
+        """Return the parameters that enter only the branches, directly or through a transpose and the like."""
         inside = {node for branch in self.branches for node in branch}
         beside = {s for node in inside for s in self.graph.inputs[node]} - inside - {self.producer}
         found = {source for s in beside if (source := self._start(s)) not in inside | {self.producer}}
         return sorted(s for s in found if self.graph.nodes[s].kind == "param")
 
     def _start(self, node: int) -> int:
-        """Return the source of a value that operators with one argument made."""
+        """Return the source of a value, past operators with one argument."""
         nodes, inputs = self.graph.nodes, self.graph.inputs
         while nodes[node].kind == "op":
             values = [s for s in inputs[node] if nodes[s].kind not in ("constant", "shape")]
@@ -78,7 +78,7 @@ class BranchGroup:
 
     @property
     def cost(self) -> str:
-        """The operators, kernels and bytes that the merge costs or saves, in a sentence; empty for a near miss or a hazard."""
+        """The cost of the merge in operators, kernels and bytes, as a sentence; empty for a near miss or a hazard."""
         if self.kind in ("near", "hazard"):
             return ""
         found = self.change
@@ -131,7 +131,7 @@ def producer(graph: Graph, branches: Sequence[Sequence[int]]) -> int | None:
 
 @dataclass(frozen=True)
 class Change:
-    """After less before."""
+    """The difference that a pass makes: after minus before."""
 
     ops: int
     "operator calls"
@@ -151,7 +151,7 @@ def change(graph: Graph, after: Graph, weights: Sequence[int], apart: Sequence[i
     weights
         Parameters that are constants once they are bound.
     apart
-        Kernels of `after`, as groups, that are taken apart and fused again.
+        Kernels of `after`, as groups, that are split and fused again.
     """
     ops = len(after.ops) - len(graph.ops)
     params = [[node.id for node in each.nodes if node.kind == "param"] for each in (graph, after)]
@@ -164,7 +164,7 @@ def change(graph: Graph, after: Graph, weights: Sequence[int], apart: Sequence[i
 
 
 def _fused(graph: Graph) -> tuple[int, int] | None:
-    """Return kernels and their traffic in bytes; None where FuseOps fails, or where it is not known what it would see."""
+    """Return kernels and their traffic in bytes; None where FuseOps fails, or where its input is not known."""
     lowered = with_kinds(graph) if graph.dialect == "relax" else graph
     if lowered is None:
         return None
@@ -181,7 +181,7 @@ def _fused(graph: Graph) -> tuple[int, int] | None:
 
 
 def _without(graph: Graph, groups: Sequence[int]) -> Graph:
-    """Return the graph with some boxes opened: their nodes are in the box around."""
+    """Return the graph without these groups; their nodes move to the group around."""
     if not groups:
         return graph
     opened = set(groups)
@@ -193,14 +193,14 @@ def _without(graph: Graph, groups: Sequence[int]) -> Graph:
 
     nodes = tuple(replace(node, group=around(node.group)) for node in graph.nodes)
     boxes = tuple(
-        # an opened box has no nodes, and must not look like a call either
+        # a removed group has no nodes, and must not look like a call either
         replace(g, kind="scope", output=None, inputs=()) if g.id in opened else replace(g, parent=around(g.parent))
         for g in graph.groups
     )
     return replace(graph, nodes=nodes, groups=boxes)
 
 
-# The kinds that AnnotateTIROpPattern finds in the PrimFuncs of Relax's operators: FuseOps sees them after LegalizeOps.
+# The kinds that AnnotateTIROpPattern finds in the PrimFuncs of Relax's operators. FuseOps sees them after LegalizeOps.
 _KINDS = {
     0: (
         "abs acos asin atan ceil cos cosh erf exp floor log negative round rsqrt sigmoid sign sin sinh sqrt square tan tanh "
@@ -220,13 +220,13 @@ _KINDS = {
 
 
 FUSION_KINDS = {f"relax.{op}": kind for kind, ops in _KINDS.items() for op in ops.split()}
-"operator -> kind, as TVM 0.27 finds it; a test asks TVM"
+"operator -> kind, as TVM 0.27 finds it; a test compares it with TVM"
 
 
 def with_kinds(graph: Graph) -> Graph | None:
     """Return the graph as FuseOps sees it; None if an operator is not in the table.
 
-    The fields of a tuple among the arguments of an operator are arguments of its PrimFunc.
+    The fields of a tuple argument of an operator are arguments of its PrimFunc.
     """
     if any(node.kind == "op" and node.pattern is None and node.op not in FUSION_KINDS for node in graph.nodes):
         return None
@@ -238,7 +238,7 @@ def with_kinds(graph: Graph) -> Graph | None:
 
 
 def _flat(graph: Graph) -> Iterator[Edge]:
-    """Yield the edges, with those of tuples that only operators read replaced by their fields' own."""
+    """Yield the edges; an edge from a tuple that only operators read becomes the edges of its fields."""
     nodes = graph.nodes
     opened = {
         node.id

@@ -16,13 +16,13 @@ from workbench.errors import WorkbenchError
 from workbench.graph.model import Node
 
 MOVES_AXES = ("expand_dims", "repeat", "tile", "broadcast_to", "broadcast_to_like")
-"Element-wise by their pattern kind, and yet the axis along which branches are joined may not stay where it was."
+"Operators that are element-wise by pattern kind but may move the axis along which branches are joined."
 PER_AXIS = ("nn.bias_add", "nn.prelu")
 Branches = tuple[tuple[int, ...], ...]
 
 
 def type_of(calls: Calls, node: int) -> Tensor:
-    """Return the tensor type of a node; of no dimension known where it is no tensor."""
+    """Return the tensor type of a node; a type without known dimensions where it is not a tensor."""
     return tensor(calls.graph.nodes[node].type) or Tensor(("?",), "")
 
 
@@ -45,7 +45,7 @@ def argument_type(calls: Calls, node: int, index: int) -> Tensor:
 
 
 def attr(node: Node, name: str, default: object = None) -> object:
-    """Return an attribute, whose default the graph leaves out."""
+    """Return an attribute, or its default, which the graph leaves out."""
     found = node.attrs.get(name, default)
     return default if found is None else found
 
@@ -58,7 +58,7 @@ class _Combiner:
         return node.op == self.op
 
     def differs(self, calls: Calls, first: int, other: int, names: tuple[str, ...]) -> Reason | None:
-        """Return the first of these attributes that two calls differ in."""
+        """Return the first of these attributes in which two calls differ."""
         a, b = calls.graph.nodes[first], calls.graph.nodes[other]
         for name in names:
             ours, theirs = a.attrs.get(name), b.attrs.get(name)
@@ -75,7 +75,7 @@ class _Combiner:
         return None
 
     def level_nodes(self, branches: Branches) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """(parent's node, the operator's nodes) of each level after the first."""
+        """Yield (parent's node, the operator's nodes) of each level after the first."""
         for level in range(1, len(branches[0])):
             yield branches[0][level - 1], tuple(branch[level] for branch in branches)
 
@@ -89,7 +89,7 @@ def _said(value: object) -> str:
 
 
 def others(calls: Calls, branches: Branches, level: int) -> Iterator[tuple[int, int]]:
-    """(branch, argument position) of everything a level takes beside the branches' own values."""
+    """Yield (branch, argument position) of each argument of a level other than the branches' own values."""
     for number, branch in enumerate(branches):
         for index, source in enumerate(calls.graph.inputs[branch[level]]):
             if source != branch[level - 1]:

@@ -20,7 +20,7 @@ BROADCAST = 1
 
 @dataclass(frozen=True)
 class Reason:
-    """Why something merges, stops merging, or is dangerous."""
+    """A reason why branches merge, stop merging, or are hazardous to merge."""
 
     code: str
     "short and stable: `below-min`, `attr:strides`, ..."
@@ -31,7 +31,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Pair:
-    """An argument of two operators that stand at the same level of two branches."""
+    """An argument of two operators at the same level of two branches."""
 
     head: int
     "the call that the first branch starts with"
@@ -40,7 +40,7 @@ class Pair:
     other: int
     "the operator of the other"
     index: int
-    "which argument"
+    "position of the argument"
 
 
 class Rules(Protocol):
@@ -83,15 +83,15 @@ class SiblingGroup:
     chains: list[list[int]] = field(default_factory=list)
     "each call with the operators that follow it, as far as the combiner looks"
     stops: list[Reason | None] = field(default_factory=list)
-    "what ended each chain, where something other than an ordinary end did"
+    "why each chain ended; None for an ordinary end"
     crashes: list[Reason] = field(default_factory=list)
-    "what makes the combiner fail while it looks"
+    "why the combiner fails during its search"
     refused: list[Reason] = field(default_factory=list)
-    "why it is not in the group before it, for the same root"
+    "why it is not in the previous group of the same root"
 
 
 def find_siblings(calls: Calls, rules: Rules) -> list[SiblingGroup]:
-    """Return the groups of one combiner, small ones too, by root and then in the order of their calls."""
+    """Return the groups of one combiner, including small ones, by root and then in the order of their calls."""
     roots, children = _children(calls, rules)
     found: list[SiblingGroup] = []
     for root in roots:
@@ -137,7 +137,7 @@ def _children(calls: Calls, rules: Rules) -> tuple[list[Key], dict[Key, list[Use
 
 
 def _chain(calls: Calls, children: dict[Key, list[Use]], start: int) -> tuple[list[int], Reason | None, Reason | None]:
-    """Return the operators that follow `start`, what ended them, and what makes TVM fail there."""
+    """Return the operators that follow `start`, the reason for the end, and the reason why TVM fails there."""
     graph, chain = calls.graph, [start]
     while True:
         last = graph.nodes[chain[-1]]
@@ -186,7 +186,7 @@ def _chain(calls: Calls, children: dict[Key, list[Use]], start: int) -> tuple[li
 
 
 def common_levels(calls: Calls, found: SiblingGroup) -> tuple[int, Reason | None]:
-    """Return how many levels of the group are combined, and why no more."""
+    """Return the number of levels of the group that are combined, and why not more."""
     chains = found.chains
     shortest = min(map(len, chains))
     for level in range(1, shortest):
@@ -230,7 +230,7 @@ def _level(calls: Calls, rules: Rules, first: list[int], other: list[int], level
 
 
 def attribute(a: Node, b: Node) -> str:
-    """Return the first attribute in which two nodes differ, empty if none does."""
+    """Return the first attribute in which two nodes differ; empty if there is none."""
     for name in sorted({*a.attrs, *b.attrs}):
         if frozen(a.attrs.get(name)) != frozen(b.attrs.get(name)) or (name in a.attrs) != (name in b.attrs):
             return name

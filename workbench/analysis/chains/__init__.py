@@ -1,4 +1,4 @@
-"""`wb.constant_chains`: operators with constants that follow each other, and the passes that fold them into fewer."""
+"""`wb.constant_chains`: consecutive operators with constants, and the passes that fold them into fewer."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from workbench.graph.model import Graph, HasGraph, graph_of
 
 
 def constant_chains(source: Graph | HasGraph) -> list[ConstantChain]:
-    """Return chains of operators with constants, those that fold first.
+    """Return the chains of operators with constants; chains that fold come first.
 
-    Weights, that is parameters that only ever stand beside the data, count as constants: the passes then begin with
+    Weights (parameters that are never the data argument) count as constants: the passes then begin with
     BindParams. A chain of one operator is listed if it does nothing. Relax has no SimplifyExpr: most of its chains are listed
-    with the reason `no-pass`. TVM runs the two passes of Relax that shorten chains on the module; of a graph without a module such
+    with the reason `no-pass`. TVM runs the two passes of Relax that shorten chains on the module; for a graph without a module such
     chains have the reason `not-tried`.
 
     Parameters

@@ -1,9 +1,9 @@
-"""Chains of constants in a Relax graph, which only two passes shorten: most of the passes that fold them were Relay's.
+"""Chains of constants in a Relax graph, which only two passes shorten.
 
 Every pass that TVM 0.27 lists was run on every kind of chain. RemoveRedundantReshape shortens reshapes, and
-OptimizeLayoutTransform drops layouts that lead back to the shape before: TVM runs these two on the module, and the difference shows
-the operators that are left. Nothing shortens arithmetic, casts, transposes or clips, and nothing moves a factor or a pad into a
-convolution.
+OptimizeLayoutTransform drops layouts that restore the shape before: TVM runs these two on the module, and the difference
+shows the operators that are left. Nothing shortens arithmetic, casts, transposes or clips, and nothing moves a factor or a
+pad into a convolution.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RELAY_NAMES: Mapping[str, str] = {
     "relax.permute_dims": "transpose",
     "relax.matmul": "nn.dense",
 }
-"operators of the same meaning, so that runs are found by one search"
+"Relax operator -> Relay's equivalent, so that one search finds runs in both dialects"
 
 
 PASSES = {"reshape": "RemoveRedundantReshape", "layout": "OptimizeLayoutTransform"}
@@ -40,13 +40,13 @@ _PERMUTATION = re.compile(r"lambda ([^:()]*): \(([^()]*)\)")
 
 
 class RelaxChains(RelayChains):
-    """A Relax graph, searched by Relay's names."""
+    """The chains of a Relax graph, searched by Relay's names."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(as_relay(graph))
         self.given = graph
         self._mappings: dict[str, dict[int, tuple[int, ...]] | None] = {}
-        "for each pass that was run, the nodes after it of each node that is still there; None where it raises"
+        "pass -> node before it -> nodes after it, for each remaining node; None where the pass raises"
 
     def chain(self, run: list[Node]) -> ConstantChain | None:
         family, start = self.family(run[-1]), self.data(run[0])
@@ -92,7 +92,7 @@ class RelaxChains(RelayChains):
         return replace(super()._made(run, left, passes, reasons), graph=self.given)
 
     def padded(self, node: Node) -> ConstantChain | None:
-        """Return a pad before a convolution, which its own padding could do."""
+        """Return the chain of a pad that the padding of the next convolution could replace."""
         if node.op != "nn.conv2d":
             return None
         earlier = self.graph.nodes[self.graph.inputs[node.id][0]]
@@ -102,7 +102,7 @@ class RelaxChains(RelayChains):
         return self._made([earlier, node], 2, "", [Reason("no-pass", said, (earlier.id, node.id))])
 
     def scaled(self, node: Node) -> ConstantChain | None:
-        """Return a multiply by a constant right behind a convolution or a product, which the weights could take."""
+        """Return the chain of a multiply by a constant that the weights of the product before it could absorb."""
         found = super().scaled(node)
         if found is None:
             return None
@@ -125,7 +125,7 @@ def _lead_back(run: Sequence[Node]) -> bool:
 
 
 def as_relay(graph: Graph) -> Graph:
-    """Return the graph with Relay's names for what chains are made of; a shape among the arguments counts as a constant."""
+    """Return the graph with Relay's names for operators of chains; a shape argument counts as a constant."""
     nodes = (
         replace(
             node,
@@ -139,13 +139,13 @@ def as_relay(graph: Graph) -> Graph:
 
 
 def _plain(attrs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return attributes without the layout of a result that is the data's own, which Relax writes out."""
+    """Return attributes without a result layout that equals the data's, which Relax writes out."""
     same = attrs.get("out_layout") == attrs.get("data_layout", "NCHW")
     return {name: value for name, value in attrs.items() if name != "out_layout"} if same else attrs
 
 
 def unfolded(run: Sequence[Node], family: str) -> Reason:
-    """Return why a run stays as it is, or is not folded any further."""
+    """Return why a run is not folded, or not folded further."""
     ids = tuple(node.id for node in run)
     names = " and ".join(dict.fromkeys(node.op for node in run))
     if family == "reshape":

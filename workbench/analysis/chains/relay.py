@@ -1,4 +1,4 @@
-"""Chains of operators with constants in a Relay graph: the runs that a rule of TVM's could apply to, and the operators left of each."""
+"""Chains of operators with constants in a Relay graph, and the number of operators that TVM's rules leave of each."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ BOUNDS = ("nn.relu", "clip")
 
 @dataclass(frozen=True)
 class ConstantChain:
-    """Operators that follow each other, each with a constant or with nothing but its attributes."""
+    """Consecutive operators, each with a constant or with attributes only."""
 
     nodes: tuple[int, ...]
     "the operators, in order"
     start: int
     "the node whose value the first of them takes"
     constants: tuple[int | None, ...]
-    "the constant, or the weight, that each takes; None for one that has attributes only"
+    "the constant or weight of each operator; None for one that has attributes only"
     shapes: tuple[str, ...]
-    "the types of these constants, empty where there is none"
+    "the types of these constants; empty where there is none"
     left: int
     "operators left after `passes`; as many as before if nothing folds them"
     passes: str
-    "the passes that fold them, in the order that works, as a Pipeline's text; empty if none do"
+    "the passes that fold them, in the order that works, as a Pipeline's text; empty if there are none"
     reasons: tuple[Reason, ...] = ()
-    "why no more is folded, or nothing, or not safely"
+    "why not more is folded, or nothing, or not safely"
     graph: Graph = field(default_factory=Graph, repr=False, compare=False)
 
     @property
     def folds(self) -> bool:
-        """Whether the passes leave fewer operators."""
+        """Return whether the passes leave fewer operators."""
         return self.left < len(self.nodes)
 
     @property
     def safe(self) -> bool:
-        """Whether the passes keep the values, rounding of floats apart."""
+        """Return whether the passes keep the values, except for float rounding."""
         return not any(reason.code.startswith("unsafe-") for reason in self.reasons)
 
     def __str__(self) -> str:
@@ -67,7 +67,7 @@ class RelayChains:
                 self.constant.add(node.id)
 
     def _is_weight(self, node: int) -> bool:
-        """Return whether a parameter only stands beside the data: never first, and in arithmetic smaller than the result."""
+        """Return whether a parameter is never the data: never the first argument, and in arithmetic smaller than the result."""
         users = self.graph.consumers[node]
         return bool(users) and all(self._is_beside(node, user, index) for user, index in users)
 
@@ -80,7 +80,7 @@ class RelayChains:
     # -- runs
 
     def runs(self) -> Iterator[list[Node]]:
-        """Yield longest runs of operators that rules could be about; a value with several users ends none of them."""
+        """Yield the longest runs of operators that rules could apply to; a value with several users does not end a run."""
         before: dict[int, int] = {}
         for node in self.graph.ops:
             source = self.data(node)
@@ -96,7 +96,7 @@ class RelayChains:
             if node.id not in before and self.data(node) is not None and self.family(node):
                 run = [node]
                 while followed.get(run[-1].id):
-                    # where several follow, the first is shown, and the others are runs of their own
+                    # where several operators follow, the first continues the run, and the others begin runs
                     first, *others = followed[run[-1].id]
                     for other in others:
                         yield [run[-1], *self._along(other, followed)]
@@ -120,14 +120,14 @@ class RelayChains:
         )
 
     def data(self, node: Node) -> int | None:
-        """Return the one argument that is not constant; None if there are more or none."""
+        """Return the only argument that is not constant; None if there are several or none."""
         values = [s for s in self.graph.inputs[node.id] if s not in self.constant]
         return values[0] if node.kind == "op" and len(values) == 1 else None
 
     # -- chains
 
     def chain(self, run: list[Node]) -> ConstantChain | None:
-        """Return the chain of a run, with the operators left of it; None where there is nothing to fold or to explain."""
+        """Return the chain of a run, with the number of operators left; None where there is nothing to fold or explain."""
         steps = [self.step(node, run) for node in run]
         family, source = self.family(run[-1]), self.graph.nodes[self.data(run[0]) or 0]
         alone = [Step(s.op, s.dtype, False, s.identity, s.low, s.high, s.axes) for s in steps]
@@ -155,7 +155,7 @@ class RelayChains:
                     )
                 )
         if left == len(run):
-            # a value that is clipped and cast once is nothing to fold
+            # one clip and one cast cannot be folded further
             if len(run) == 1 or [node.op for node in run] == ["clip", "cast"]:
                 return None
             reasons += self._unfolded(run, family) if not reasons else []
@@ -195,7 +195,7 @@ class RelayChains:
         )
 
     def _is_identity(self, node: Node) -> bool:
-        """Return whether it is x + 0, 0 + x, x - 0, x * 1, x / 1 with a scalar of rank 0."""
+        """Return whether the node is x + 0, 0 + x, x - 0, x * 1 or x / 1 with a scalar of rank 0."""
         place, constant = self._constant(node)
         if constant is None or constant not in self.literal:
             return False
@@ -207,7 +207,7 @@ class RelayChains:
         return number is not None and _number(found.op) == number and (place == 1 or node.op in ("add", "multiply"))
 
     def _constant(self, node: Node) -> tuple[int, int | None]:
-        """Return where an operator's constant stands, and which it is."""
+        """Return the argument position of an operator's constant, and its node."""
         for place, source in enumerate(self.graph.inputs[node.id]):
             if source in self.constant:
                 return place, source
@@ -220,7 +220,7 @@ class RelayChains:
         if family != "arithmetic":
             return "SimplifyExpr"
         if any(node.op == "nn.bias_add" for node in run):
-            # bias_add has no rule; as an add its constant is an expand_dims until it is folded
+            # bias_add has no rule; after it becomes an add, its constant is an expand_dims until that is folded
             return f"{bind}CanonicalizeOps,FoldConstant,SimplifyExpr,FoldConstant"
         first = "" if all(c in self.literal | self.weights for c in constants) else "FoldConstant,"
         return f"{bind}{first}SimplifyExpr,FoldConstant"
@@ -237,7 +237,7 @@ class RelayChains:
         return False
 
     def _unfolded(self, run: Sequence[Node], family: str) -> list[Reason]:
-        """Return why a run stays as it is."""
+        """Return why a run is not folded."""
         ids = tuple(node.id for node in run)
         names = " and ".join(dict.fromkeys(node.op for node in run))
         if family == "arithmetic" and any(node.op in rules.WITHOUT_RULE for node in run):
@@ -268,7 +268,7 @@ class RelayChains:
     # -- chains that end in another operator
 
     def padded(self, node: Node) -> ConstantChain | None:
-        """Return pads of zeros before a convolution: its own padding does it."""
+        """Return the chain of a zero pad before a convolution, which the convolution's own padding replaces."""
         if node.op != "nn.conv2d" or node.attrs.get("data_layout", "NCHW") != "NCHW":
             return None
         run, current = [node], self.graph.inputs[node.id][0]
@@ -278,7 +278,7 @@ class RelayChains:
         return self._made(run, 1, "FoldExplicitPadding", ()) if len(run) > 1 else None
 
     def _pads(self, node: Node) -> bool:
-        """Return whether it pads height and width with zeros, for one user."""
+        """Return whether the node pads height and width with zeros and has one user."""
         if node.op != "nn.pad" or len(self.graph.inputs[node.id]) != 2 or len(self.graph.consumers[node.id]) != 1:
             return False
         value = self.graph.nodes[self.graph.inputs[node.id][1]]
@@ -292,7 +292,7 @@ class RelayChains:
         )
 
     def scaled(self, node: Node) -> ConstantChain | None:
-        """Return a multiply by a constant right behind a convolution or a dense: the weights can take it."""
+        """Return the chain of a multiply by a constant right after a convolution or dense, which the weights absorb."""
         _, constant = self._constant(node)
         source = self.data(node)
         if node.op != "multiply" or constant is None or source is None:
@@ -326,19 +326,19 @@ class RelayChains:
 
 
 def _linked(first: str, second: str) -> bool:
-    """Return whether a rule could be about operators of these families in a row."""
+    """Return whether a rule could apply to consecutive operators of these families."""
     if first == second:
         return bool(first)
     return (first in CASTS and second == "cast") or (first in BOUNDS and second in BOUNDS)
 
 
 def _casts(steps: Sequence[Step]) -> bool:
-    """Return whether a run is what the rules for casts are about: casts, behind one clip or none."""
+    """Return whether the rules for casts apply to a run: casts, after at most one clip."""
     return all(step.op == "cast" for step in steps[1:]) and steps[0].op in CASTS
 
 
 def _permutation(axes: object, rank: int) -> tuple[int, ...]:
-    """Return the axes of a transpose, counted from the front; reversed where there are none."""
+    """Return the axes of a transpose, counted from the front; in reverse order where none are given."""
     given = [axis % rank for axis in axes if isinstance(axis, int)] if isinstance(axes, (list, tuple)) and rank else []
     return tuple(given) if sorted(given) == list(range(rank)) else tuple(reversed(range(rank)))
 

@@ -1,7 +1,7 @@
-"""Rules of TVM's SimplifyExpr, FoldConstant and their like: the operators that they leave of a run.
+"""Rules of TVM's SimplifyExpr, FoldConstant and similar passes: the number of operators they leave of a run.
 
-Tried case by case on TVM 0.17 (src/relay/transforms/simplify_expr.cc): a rule applies only where what it takes away has no
-other user; there is none for subtract, divide, relu, clip with clip, squeeze.
+Tried case by case on TVM 0.17 (src/relay/transforms/simplify_expr.cc): a rule applies only where the nodes it removes have no
+other user; subtract, divide, relu, clip with clip, and squeeze have no rule.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LIMITS |= {
 }
 _FLOATS = {"float16": 65504.0, "float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
 _EXACT = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-"bits of an integer that a float of this type holds"
+"bits of an integer that a float of this type holds exactly"
 _DTYPE = re.compile(r"(bool|int|uint|bfloat|float)(\d*)")
 _ORDER = {"int": 0, "bool": 1, "uint": 1, "float": 2, "bfloat": 3}
 
@@ -36,7 +36,7 @@ class Step:
     dtype: str
     "of its result"
     shared: bool = False
-    "whether something beside the next operator uses its value"
+    "whether a node other than the next operator uses its value"
     identity: bool = False
     "whether its constant is a scalar that changes nothing, such as + 0"
     low: float = 0.0
@@ -47,7 +47,7 @@ class Step:
 
 
 def arithmetic_left(steps: Sequence[Step]) -> int:
-    """Return operators left of adds, multiplies and the like with constants: one multiply and one add of each stretch.
+    """Return the operators left of arithmetic with constants: one multiply and one add of each stretch.
 
     >>> arithmetic_left([Step("add", "float32"), Step("multiply", "float32"), Step("add", "float32")])
     2
@@ -66,13 +66,13 @@ def arithmetic_left(steps: Sequence[Step]) -> int:
 
 
 def canonical(run: Sequence[Node]) -> bool:
-    """Return whether adds and multiplies, and what undoes them, are in no shorter form: one of each at most."""
+    """Return whether adds and multiplies (and their inverses) are in the shortest form: at most one of each."""
     adds = sum(node.op in (*ADDS, "subtract") for node in run)
     return adds <= 1 and len(run) - adds <= 1
 
 
 def casts_left(source: str, steps: Sequence[Step]) -> tuple[int, bool]:
-    """Return operators left of a clip and casts, and whether what is left computes the same for every value.
+    """Return the operators left of a clip and casts, and whether they compute the same for every value.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def casts_left(source: str, steps: Sequence[Step]) -> tuple[int, bool]:
 
 
 def _stretch_of_casts(source: str, steps: Sequence[Step]) -> tuple[int, bool]:
-    """Return the rules in the order in which SimplifyExpr tries them, until none changes anything."""
+    """Return the operators left when SimplifyExpr's rules change nothing more, and whether values are kept."""
     clip = steps[0] if steps[0].op == "clip" else None
     kinds, safe, before = [step.dtype for step in steps if step.op == "cast"], True, None
     while before != (kinds, clip):
@@ -105,7 +105,7 @@ def _stretch_of_casts(source: str, steps: Sequence[Step]) -> tuple[int, bool]:
 
 
 def _shorter(source: str, kinds: list[str]) -> tuple[list[str], bool]:
-    """Return casts in a row: those to the type that is there go, then pairs from the last cast on, each cast in one pair."""
+    """Return consecutive casts without those to the current type, and with pairs joined from the last cast on."""
     kinds = [kind for kind, earlier in zip(kinds, [source, *kinds], strict=False) if kind != earlier]
     safe, place = True, len(kinds) - 1
     while place > 0:
@@ -118,7 +118,7 @@ def _shorter(source: str, kinds: list[str]) -> tuple[list[str], bool]:
 
 
 def _behind_clip(source: str, clip: Step, kinds: list[str]) -> tuple[list[str], bool]:
-    """Return casts behind a clip: those to types that hold its range go, the last type stays."""
+    """Return the casts after a clip: casts to types that hold its range are dropped, the last type stays."""
     kept = [kind for kind in kinds if not _holds(kind, clip.low, clip.high)]
     end = kept[-1] if kept else clip.dtype
     left = kept if end == kinds[-1] else [*kept, kinds[-1]]
@@ -126,14 +126,14 @@ def _behind_clip(source: str, clip: Step, kinds: list[str]) -> tuple[list[str], 
         return kinds, True
     gone = [kind for kind in kinds if _holds(kind, clip.low, clip.high)]
     if source in _EXACT:
-        # a cast of a float to an integer rounds, unless the next one to an integer does the same
+        # a cast from float to integer rounds, unless the next cast to an integer does the same
         return left, not any(kind in _LIMITS for kind in gone) or bool(left and left[0] in _LIMITS)
     largest = max(abs(clip.low), abs(clip.high))
     return left, all(kind not in _EXACT or largest <= 2 ** _EXACT[kind] for kind in gone)
 
 
 def _covers(clip: Step) -> bool:
-    """Return whether a clip lets every value of its type through."""
+    """Return whether the range of a clip covers every value of its type."""
     if clip.dtype not in _LIMITS:
         return False
     low, high = _LIMITS[clip.dtype]
@@ -147,7 +147,7 @@ def _holds(dtype: str, low: float, high: float) -> bool:
 
 
 def widens(a: str, b: str) -> bool:
-    """Return whether SimplifyExpr takes a cast from `a` to `b` for one that loses nothing."""
+    """Return whether SimplifyExpr treats a cast from `a` to `b` as lossless."""
     first, other = _DTYPE.fullmatch(a), _DTYPE.fullmatch(b)
     if first is None or other is None:
         return False
@@ -160,7 +160,7 @@ def widens(a: str, b: str) -> bool:
 
 
 def keeps(a: str, b: str) -> bool:
-    """Return whether every value of `a` is one of `b` too."""
+    """Return whether `b` holds every value of `a`."""
     if a == b:
         return True
     if a in _LIMITS and b in _LIMITS:
@@ -173,7 +173,7 @@ def keeps(a: str, b: str) -> bool:
 
 
 def transposes_left(steps: Sequence[Step]) -> int:
-    """Return transposes left of a run: at most one of each stretch, none where they cancel."""
+    """Return the transposes left of a run: at most one of each stretch, none where they cancel."""
     left, axes = 0, None
     if len({len(step.axes) for step in steps}) > 1:
         return len(steps)
@@ -186,5 +186,5 @@ def transposes_left(steps: Sequence[Step]) -> int:
 
 
 def reshapes_left(steps: Sequence[Step]) -> int:
-    """Return reshapes left of a run: one of each stretch, also where they lead back."""
+    """Return the reshapes left of a run: one of each stretch, also where they restore the first shape."""
     return 1 + sum(step.shared for step in steps[:-1]) if all(step.op == "reshape" for step in steps) else len(steps)

@@ -1,4 +1,4 @@
-"""Operator fusion with its reasons: what FuseOps does to a graph, why, why not, and what would change it."""
+"""Operator fusion with its reasons: the kernels FuseOps makes, each decision, and changes that would alter it."""
 
 from workbench.analysis.fusion.report import FusionReport as FusionReport
 from workbench.analysis.fusion.report import explain_fusion as explain_fusion

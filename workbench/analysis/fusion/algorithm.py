@@ -1,9 +1,9 @@
-"""The fusion algorithm itself, exactly as TVM runs it, keeping each verdict (src/relay/analysis/graph_partitioner.cc).
+"""The fusion algorithm as TVM runs it, with a reason for each verdict (src/relay/analysis/graph_partitioner.cc).
 
-Every node starts as a kernel of its own. In three phases, each over all nodes in the order TVM's passes meet them, a node
-is merged with all that lies between it and its immediate post-dominator, if the tests of the phase hold. A node's own
-record (kind, anchor, count, parameters) and that of the kernel it is in are different things, and which of the two a test
-reads is part of the rule.
+Every node starts as a kernel of its own. In three phases, each over all nodes in the order of TVM's visitor, a node
+is merged with all nodes between it and its immediate post-dominator, if the tests of the phase hold. A node has its own
+record (kind, anchor, count, parameters), and its kernel has another one; each rule specifies which of the two a test
+reads.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Settings:
     opt_level: int = 2
     "0 merges nothing; 1 and more are the same"
     max_depth: int = 256
-    "most nodes a kernel may count"
+    "most nodes in a kernel"
     max_function_args: int = 0
-    "most parameters a kernel may take; 0 for no limit. TVM reads it from the target: 128 for opencl, 31 for metal"
+    "most parameters of a kernel; 0 for no limit. TVM reads it from the target: 128 for opencl, 31 for metal"
 
 
 class Verdict(NamedTuple):
-    """One outcome of one node in one phase."""
+    """The outcome for one node in one phase."""
 
     phase: int
     node: int
@@ -49,13 +49,13 @@ class Verdict(NamedTuple):
     code: str
     "a key of reasons.REASONS"
     data: Any
-    "what the test saw"
+    "the operands of the test"
     kinds: tuple[tuple[int, int], ...]
     "(node, kind of its kernel at that time) for each node that the test looked at"
 
 
 class TwoAnchors(Exception):
-    """TVM ends here with a failed check: a merge that was put off would join two kernels with an anchor each."""
+    """TVM fails a check here: a postponed merge would join two kernels with an anchor each."""
 
     def __init__(self, node: int, dominator: int) -> None:
         super().__init__()
@@ -85,11 +85,11 @@ class Partition:
             self.arguments = forward.arguments()
             self.parameters = list(self.arguments.own)
             extra = len(self.parameters) - size
-            # records of calls: they are never merged, and only read for their parameters
+            # records of calls are never merged; only their parameters are read
             self.above += range(size, size + extra)
 
     def run(self) -> None:
-        """Merge what can be merged.
+        """Merge nodes in all phases.
 
         Raises
         ------
@@ -105,7 +105,7 @@ class Partition:
                 self._visit(node, phase)
 
     def root(self, node: int) -> int:
-        """Return the node that everything in the kernel was merged into."""
+        """Return the node into which the whole kernel was merged."""
         above = self.above
         while above[node] != node:
             above[node] = above[above[node]]
@@ -128,14 +128,14 @@ class Partition:
             self._between[node] = known
         return known
 
-    # -- post-dominators, with the largest kind met on the way
+    # -- post-dominators, with the largest kind on the path
 
     def _find_dominators(self) -> None:
         users, held, kinds = self.forward.users, self.forward.held, self.forward.kinds
         depth = [1] * len(kinds)
         produced = {user for uses in users for user, _ in uses}
         for node in range(len(kinds) - 1, -1, -1):
-            # no test reads the dominator of what is Opaque and computed from nothing
+            # no test reads the dominator of an Opaque node without inputs
             if held[node] or not users[node] or (kinds[node] == OPAQUE and node not in produced):
                 continue
             (parent, kind), *rest = users[node]
@@ -149,7 +149,7 @@ class Partition:
                 depth[node] = depth[parent] + 1
 
     def _meet(self, a: int, b: int, kind: int, depth: list[int]) -> tuple[int, int]:
-        """Return the lowest common ancestor, and the largest of `kind` and the kinds climbed over."""
+        """Return the lowest common ancestor, and the largest of `kind` and the kinds on the paths to it."""
         parents, kinds = self.dominator, self.dominator_kind
         while a != b:
             if depth[a] < depth[b]:
@@ -180,7 +180,7 @@ class Partition:
         self.verdicts.append(Verdict(phase, node, dominator, code, data, kinds))
 
     def _judge(self, node: int, dominator: int, phase: int) -> tuple[str, Any, tuple[tuple[int, int], ...]]:
-        """Return the verdict, what it depends on, and the kinds that were looked at."""
+        """Return the verdict, its operands, and the kinds that were read."""
         kind, root = self.kind[node], self.root(dominator)
         if self.root(node) == root:
             return "together", None, ()
@@ -212,7 +212,7 @@ class Partition:
         return self._along(node, dominator, INJECTIVE, (INJECTIVE,))
 
     def _judge_tuple(self, node: int, dominator: int, kind: int, root: int) -> tuple[str, Any, Any]:
-        """Phase 2: what feeds a tuple that a kernel took in, such as a concatenate's, may follow it."""
+        """Return the verdict on an input of a kernel's tuple, such as a concatenate's, which may join in phase 2."""
         if self.kind[dominator] != TUPLE:
             return "phase", (0 if kind == OUT_ELEMWISE else 1), ()
         if kind > INJECTIVE:
@@ -260,20 +260,20 @@ class Partition:
     # -- max_function_args
 
     def _limit(self, node: int) -> int:
-        """Return the number of parameters that is left when each use of the node passes its result."""
+        """Return the limit of parameters, less those that each use of the node takes for its result."""
         assert self.arguments
         return max(0, self.settings.max_function_args - self.arguments.uses[node])
 
     def _entered_first(self, node: int) -> list[int]:
-        """Return the consumers in the order TVM keeps them; the last that is not known well enough is what a merge waits for."""
+        """Return the consumers in TVM's order; a merge waits for the last one that is not known well enough."""
         assert self.arguments
         return sorted((user for user, _ in self.forward.users[node]), key=self.arguments.entered.__getitem__)
 
     def _needs(self, node: int, *, put_off: bool) -> int:
-        """Return how many parameters a kernel with this node and what feeds it would take.
+        """Return the number of parameters of a kernel with this node and its producers.
 
-        A producer whose kernel has none yet is not known well enough: the merge is put off until the node is visited,
-        or, then, its own producers are counted.
+        If a producer's kernel has no parameters yet, its number is not known. With `put_off` the merge is postponed until this
+        node is visited; without it, the producers of that producer are counted.
         """
         assert self.arguments
         needs, seen = self.parameters[node], {self.root(node)}
@@ -291,7 +291,7 @@ class Partition:
         return needs
 
     def _merge_what_waited(self, node: int, phase: int) -> None:
-        """Do the merges that were put off until this node, the last first; paths and depth are not tested again."""
+        """Do the merges that were postponed until this node, the last first; paths and depth are not tested again."""
         for source in reversed(self.waiting.pop(node)):
             dominator = self.dominator[source]
             needs, limit = self._needs(node, put_off=False), self._limit(node)
@@ -305,7 +305,7 @@ class Partition:
 
     @cached_property
     def anchors(self) -> dict[int, int]:
-        """The complex operator in each kernel that has one, by the kernel's root, once the algorithm has run."""
+        """Return the complex operator of each kernel that has one, by the kernel's root, once the algorithm has run."""
         return {self.root(n): n for n, kind in enumerate(self.forward.kinds) if kind == OUT_ELEMWISE}
 
     def kernels(self) -> Iterator[list[int]]:

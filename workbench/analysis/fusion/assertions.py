@@ -1,4 +1,4 @@
-"""Assertions for people's own tests: which operators must share a kernel, and how many kernels there may be."""
+"""Assertions for the user's tests: operators that must share a kernel, and the largest number of kernels."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from workbench.graph.model import Graph
 
 
 def assert_fused(source: Any, ops: Sequence[str], **settings: Any) -> None:
-    """Fail unless somewhere these operators, each using the one before, are in one kernel.
+    """Fail unless one kernel has a chain of these operators, each using the one before.
 
     Parameters
     ----------
     source
-        A Graph or a Workload. Where FuseOps ran already, its kernels count; otherwise what it would make
+        A Graph or a Workload. Where FuseOps ran already, its kernels count; otherwise those that it would make
         (`wb.trace(w, "SimplifyInference").result` runs other passes first).
     ops
         Names of operators in order, `["nn.conv2d", "add", "nn.relu"]`. Fields of tuples and tuples between them are
@@ -28,7 +28,7 @@ def assert_fused(source: Any, ops: Sequence[str], **settings: Any) -> None:
     Raises
     ------
     AssertionError
-        They are not; the message says where the longest start of the chain ends, and why.
+        There is none; the message gives the point where the longest matching prefix of the chain ends, and why.
     WorkbenchError
         `ops` is empty, or FuseOps fails on this graph.
     """
@@ -51,7 +51,7 @@ def assert_fused(source: Any, ops: Sequence[str], **settings: Any) -> None:
 
 
 def assert_kernels(source: Any, *, at_most: int, **settings: Any) -> None:
-    """Fail if there are more kernels than that.
+    """Fail if there are more than `at_most` kernels.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def assert_kernels(source: Any, *, at_most: int, **settings: Any) -> None:
     Raises
     ------
     AssertionError
-        There are more; the message lists them, each with the reason why it ends where it does.
+        There are more; the message lists them, each with the reason why it ends there.
     WorkbenchError
         FuseOps fails on this graph.
     """
@@ -78,7 +78,7 @@ def assert_kernels(source: Any, *, at_most: int, **settings: Any) -> None:
 
 
 def as_test(report: FusionReport, node: int) -> str:
-    """Return the `wb.assert_fused` that holds for the kernel of a node: its longest chain of operators.
+    """Return a `wb.assert_fused` call for the longest chain of operators in the kernel of a node.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def as_test(report: FusionReport, node: int) -> str:
 
 
 LISTED = 40
-"Kernels that a message lists."
+"Most kernels that a message lists."
 
 
 def _report(source: Any, settings: dict[str, Any]) -> FusionReport:
@@ -111,7 +111,7 @@ def _report(source: Any, settings: dict[str, Any]) -> FusionReport:
 
 
 def _chains(graph: Graph, ops: Sequence[str]) -> Iterator[tuple[int, ...]]:
-    """Yield the chains of uses that begin as `ops` does, each as long as it goes."""
+    """Yield the chains of uses that match a prefix of `ops`, each as long as possible."""
     for first in graph.nodes:
         if first.kind == "op" and first.op == ops[0]:
             yield from _longest(graph, first.id, ops)
@@ -129,7 +129,7 @@ def _longest(graph: Graph, first: int, ops: Sequence[str]) -> Iterator[tuple[int
 
 
 def _users(graph: Graph, node: int, op: str) -> list[int]:
-    """Return the operators of that name that use the node, through tuples and their fields too."""
+    """Return the operators of that name that use the node, directly or through tuples and their fields."""
     found: list[int] = []
     waiting = [node]
     while waiting:
@@ -143,7 +143,7 @@ def _users(graph: Graph, node: int, op: str) -> list[int]:
 
 
 def _together(report: FusionReport, chain: Sequence[int]) -> int:
-    """Return how many nodes at the start of the chain are in one kernel."""
+    """Return the number of nodes at the start of the chain that are in one kernel."""
     group = report.group_of(chain[0])
     return next((place for place, node in enumerate(chain) if node not in group.nodes), len(chain))
 

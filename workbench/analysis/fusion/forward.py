@@ -1,4 +1,4 @@
-"""The forward graph of the fusion algorithm: kinds of nodes and of edges, and whose value is used from outside."""
+"""The forward graph of the fusion algorithm: kinds of nodes and edges, and values used from outside."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 ELEMWISE, BROADCAST, INJECTIVE, COMM_REDUCE, OUT_ELEMWISE, TUPLE, OPAQUE = 0, 1, 2, 3, 4, 7, 8
-"Pattern kinds, as TVM numbers them; a kernel's kind is the largest it holds, and most tests compare with <=."
+"Pattern kinds, as TVM numbers them. A kernel has the largest kind of its nodes, and most tests compare with <=."
 
 
 @dataclass(slots=True)
 class Arguments:
-    """The counts against max_function_args."""
+    """The counts that are compared with max_function_args."""
 
     own: list[int]
     "parameters that each node's record starts with"
     reads: list[tuple[int, ...]]
     "for each call and tuple, its arguments that are not variables"
     uses: list[int]
-    "what each node's uses take: one each, and one for each dynamic dimension of a call's result"
+    "parameters that each node's uses take: one each, and one for each dynamic dimension of a call's result"
     entered: list[int]
-    "when TVM's visitor first comes to each node, which is before it comes to what the node uses"
+    "when TVM's visitor first enters each node, which is before it enters the inputs of the node"
 
 
 @dataclass(slots=True)
 class Forward:
-    """The forward graph, node ids as in the Graph. Lists, because the algorithm reads each of them thousands of times."""
+    """The forward graph, with the Graph's node ids, as plain lists for speed."""
 
     kinds: list[int]
     "pattern kind of each node"
     users: list[list[tuple[int, int]]]
     "(consumer, kind of the edge) pairs of each node, an argument used twice twice"
     held: list[str]
-    "why the algorithm cannot look past a node's value, a key of HELD; empty if it can"
+    "why the algorithm cannot follow a node's value, a key of HELD; empty if it can"
     computes: list[bool]
     "whether a node that ends up alone, or at the end of its kernel, is made into a kernel"
     lacking: list[int] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Forward:
     frozen: list[int] = field(default_factory=list)
     "nodes in functions that the pass leaves as they are: kernels already made, offloaded regions"
     arguments: Callable[[], Arguments] | None = None
-    "makes what max_function_args needs; None where the dialect has no such limit"
+    "computes the counts for max_function_args; None where the dialect has no such limit"
 
 
 HELD = {
@@ -58,4 +58,4 @@ HELD = {
     "local": "is in an arm of an `if` or in a local function, where FuseOps merges nothing",
     "kernel": "is in a function that the pass leaves as it is",
 }
-"What FuseOps calls extern: a value that something other than an operator takes."
+"Reasons for which FuseOps treats a value as extern: something other than an operator takes it."

@@ -1,4 +1,4 @@
-"""The result of FuseOps as a graph with its kernels as boxes, and the bytes that kernels pass to each other."""
+"""The result of FuseOps as a graph with kernels as groups, and the bytes that kernels pass to each other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def kernel_graph(report: FusionReport) -> Graph:
-    """Return the graph before fusion with a group around each kernel to be; node ids stay what they are.
+    """Return the graph before fusion with a group around each future kernel; node ids do not change.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def kernel_graph(report: FusionReport) -> Graph:
     for kernel in report.kernels:
         if kernel.given:
             continue
-        # a kernel stands where its result is: what a branch alone uses is computed in the branch
+        # a kernel is in the group of its result: a value that only a branch uses is computed in the branch
         box = Group(len(groups), "primitive", called(kernel), graph.nodes[kernel.root].group, output=kernel.root)
         groups.append(box)
         home |= dict.fromkeys(kernel.nodes, box.id)
@@ -40,14 +40,14 @@ def kernel_graph(report: FusionReport) -> Graph:
 
 
 def called(kernel: FusedGroup) -> str:
-    """Return the name that TVM gives a kernel, without the number that tells equal ones apart."""
+    """Return the name that TVM gives a kernel, without the number that makes it unique."""
     return "_".join(["fused", *(op.replace(".", "_") for op in kernel.ops)])
 
 
 def boundaries(report: FusionReport) -> tuple[tuple[int, int], ...]:
-    """(producer, consumer) pairs of different kernels, the first's value read by the second, tuples and cuts passed over."""
+    """Return (producer, consumer) pairs across kernels, where the second reads the first, also through tuples and cuts."""
     graph, place = report.graph, {n: at for at, kernel in enumerate(report.kernels) for n in kernel.nodes}
-    # what stands between kernels and is none hands on what it is made of
+    # a node between kernels that is not in one passes on its inputs
     given: dict[int, tuple[int, ...]] = {}
     found: dict[tuple[int, int], None] = {}
     for node in graph.nodes:
@@ -65,15 +65,15 @@ class Handover:
     """A value that one kernel writes to memory and others read."""
 
     source: int
-    "the node that makes it"
+    "the node that computes it"
     targets: tuple[int, ...]
     "the nodes of other kernels that read it, ascending"
     bytes: int
-    "of the value, once; 0 where its shape is not known"
+    "size of the value, counted once; 0 where its shape is not known"
 
 
 def handovers(report: FusionReport) -> tuple[Handover, ...]:
-    """Return the values that kernels pass to kernels, the most bytes first."""
+    """Return the values that kernels pass to other kernels, the largest first."""
     read: dict[int, list[int]] = {}
     for source, target in boundaries(report):
         read.setdefault(source, []).append(target)
@@ -85,5 +85,5 @@ def handovers(report: FusionReport) -> tuple[Handover, ...]:
 
 
 def handed_bytes(report: FusionReport) -> int:
-    """Return the bytes that kernels pass to kernels: each value that one writes and another reads, once; unknown shapes count 0."""
+    """Return the bytes that kernels pass to other kernels; each value counts once, unknown shapes count 0."""
     return sum(each.bytes for each in handovers(report))

@@ -1,4 +1,4 @@
-"""One verdict of the fusion algorithm, and its sentence: words first, TVM's names for kinds in brackets."""
+"""One verdict of the fusion algorithm, and its sentence, with TVM's names for kinds in brackets."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether one node joined its post-dominator, in one phase."""
+    """The decision whether one node joins its post-dominator, in one phase."""
 
     phase: int | None
-    "0, 1 or 2; None for what no phase looks at"
+    "0, 1 or 2; None for a node that no phase looks at"
     node: int
     "the producer"
     dominator: int | None
-    "its immediate post-dominator, where all that uses its value leads"
+    "its immediate post-dominator, where all paths from its value meet"
     code: str
     "a key of reasons.REASONS"
     data: Any
     "the operands of the test: a size, a node and its kind, (parameters, limit)"
     kinds: tuple[tuple[int, int], ...]
-    "(node, pattern kind of its kernel then) for each node that the test looked at"
+    "(node, pattern kind of its kernel at that time) for each node that the test looked at"
     _run: Partition = field(repr=False, compare=False)
     _nodes: tuple[Node, ...] = field(repr=False, compare=False)
 
@@ -47,12 +47,12 @@ class Decision:
 
     @property
     def reason(self) -> str:
-        """The reason in short."""
+        """The short form of the reason."""
         return REASONS[self.code]
 
     @property
     def sentence(self) -> str:
-        """The reason in words, with the nodes' names."""
+        """The reason as a sentence, with the names of the nodes."""
         return sentence(self)
 
     @property
@@ -62,7 +62,7 @@ class Decision:
 
     @property
     def path(self) -> tuple[tuple[int, int], ...]:
-        """(node, own pattern kind) for the node, what lies between, and the post-dominator."""
+        """(node, own pattern kind) for the node, the nodes between, and the post-dominator."""
         end = [] if self.dominator is None else [self.dominator]
         return tuple((n, self._run.forward.kinds[n]) for n in (self.node, *sorted(self.between), *end))
 
@@ -77,22 +77,22 @@ class Decision:
 
     @property
     def own_kind(self) -> int:
-        """The pattern kind of the node's own record: an operator that took in a complex one counts as complex."""
+        """The pattern kind of the node's own record: an operator merged with a complex one counts as complex."""
         return self._run.kind[self.node]
 
     @property
     def strongest_use(self) -> tuple[int, int, int]:
-        """The (producer, consumer, kind) on the ways to the post-dominator with the largest kind, the nearest such."""
+        """The nearest (producer, consumer, kind) with the largest kind on the paths to the post-dominator."""
         users, between = self._run.forward.users, self.between
         uses = [(n, user, kind) for n in (self.node, *between) for user, kind in users[n]]
         return max(uses, key=lambda use: use[2])
 
     def complex_in_kernel_of(self, node: int) -> int | None:
-        """Return the complex operator in the kernel that the node ended up in, if there is one."""
+        """Return the complex operator in the final kernel of the node, if there is one."""
         return self._run.anchors.get(self._run.root(node))
 
     def named(self, node: int | None) -> str:
-        """Return the name of a node in sentences."""
+        """Return the name of a node as sentences use it."""
         if node is None:
             return "its consumers"
         found = self._nodes[node]
@@ -100,7 +100,7 @@ class Decision:
         return f"{what} (node {node})"
 
     def to_data(self) -> dict[str, Any]:
-        """Plain values, for a page or a file."""
+        """Return plain values, for a page or a file."""
         return {
             "phase": self.phase,
             "node": self.node,
@@ -135,7 +135,7 @@ REASONS = {
     "path_kind": "a kernel on the way is of a kind that cannot be taken in",
     "late_anchor": "the other kernel got a complex operator meanwhile",
 }
-"Reason codes, each with its short form."
+"Reason code -> its short form."
 
 WORDS = {
     ELEMWISE: "elementwise (ElemWise)",
@@ -149,7 +149,7 @@ WORDS = {
 
 
 def sentence(decision: Decision) -> str:
-    """Return the decision in words."""
+    """Return the decision as a sentence."""
     return _SENTENCES[decision.code](decision)
 
 
@@ -325,4 +325,4 @@ _SENTENCES: dict[str, Callable[[Decision], str]] = {
     "path_kind": _path_kind,
     "late_anchor": _late_anchor,
 }
-"The sentence for each reason code."
+"Reason code -> the function that makes its sentence."

@@ -1,8 +1,8 @@
 """The forward graph of a Relax program (src/relax/transform/fuse_ops.cc, TVM 0.27).
 
-All functions that are not kernels themselves are in one graph. Only `call_tir` and `call_tir_inplace` have a kind, the one
+All functions that are not kernels are in one graph. Only `call_tir` and `call_tir_inplace` have a kind, the one
 that AnnotateTIROpPattern found; a value that leaves its dataflow block is used from outside; fields of a tuple argument are
-arguments of their own, so tuples play no part. In an arm of an `if` and in a local function nothing merges.
+separate arguments, so tuples have no effect. Nothing merges in an arm of an `if` or in a local function.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from workbench.analysis.fusion.forward import INJECTIVE, OPAQUE, Forward
 from workbench.graph.model import Graph, Node
 
 _INPLACE = "relax.call_tir_inplace"
-"the one caller besides `call_tir` that FuseOps knows; any other, such as `call_tir_with_grad`, is opaque to it"
+"the only call besides `call_tir` that FuseOps knows; any other, such as `call_tir_with_grad`, is opaque to it"
 
 
 def forward(graph: Graph) -> Forward:
@@ -40,10 +40,10 @@ def forward(graph: Graph) -> Forward:
 
 
 def blocked_by(graph: Graph, root: Callable[[int], int]) -> str:
-    """Return the name of a local function after which FuseOps loses the kernels of a dataflow block, and so raises; or "".
+    """Return the name of a local function that makes FuseOps lose kernels and raise; or "".
 
-    The pass forgets the kernels when it visits a dataflow block inside the function, and fails at the next one that it has not
-    put down.
+    The pass drops its kernels when it visits a dataflow block inside the function, and fails at the next kernel that it has not
+    emitted.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def _has_dataflow(graph: Graph, function: Node) -> bool:
 
 
 def _after(graph: Graph, rows: Sequence[int], function: int, root: Callable[[int], int]) -> bool:
-    """Return whether a kernel of several nodes among these is put down after the function."""
+    """Return whether a kernel of several nodes among these is emitted after the function."""
     needs: dict[int, set[int]] = {}
     sizes = Counter(root(row) for row in rows)
     for row in rows:
@@ -85,7 +85,7 @@ def _after(graph: Graph, rows: Sequence[int], function: int, root: Callable[[int
 
 
 def _local(graph: Graph) -> set[int | None]:
-    """Return the groups inside an arm of an `if` or a local function, and these themselves."""
+    """Return the groups that are, or are inside, an arm of an `if` or a local function."""
     found: set[int | None] = set()
     for group in graph.outside_in:
         if group.parent in found or group.kind == "branch" or (group.kind == "function" and group.parent is not None):
@@ -94,7 +94,7 @@ def _local(graph: Graph) -> set[int | None]:
 
 
 def _freeze(graph: Graph, seen: Forward) -> None:
-    """Mark what functions return and are given, and what is in kernels already."""
+    """Mark results and parameters of functions, and nodes that are already in kernels."""
     leaves = [False] * len(graph.groups)
     for group in graph.groups:
         if group.output is not None:

@@ -1,7 +1,7 @@
 """The forward graph of a Relay program (src/relay/transforms/fuse_ops.cc, TVM 0.17).
 
-Each function's parameters, bodies of functions, branches and values of lets are used from outside; the inside of a branch
-or a closure is in the same graph as the outside, and may take it in.
+The parameters and bodies of functions, the branches, and the values of lets are used from outside; the inside of a branch
+or a closure is in the same graph as the outside, and they may merge.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FOLDED = ("int32", "int64", "float32", "float64", "bool")
 
 
 UNWRAPPED = re.compile(r"on_device|vm\..*|memory\..*|call_lowered|annotation\.stop_fusion")
-"Operators that compute nothing, which no kernel is made of."
+"Operators that compute nothing and never become a kernel."
 
 
 _TAKEN_BY = {"if": "condition", "match": "match", "ref": "reference"}
@@ -75,14 +75,14 @@ def forward(graph: Graph) -> Forward:
     _hold_boundaries(graph, seen)
     for id, how in enumerate(held):
         if how in ("let", "body"):
-            # the variable is used, or the let, and not the value
+            # the use is of the variable or of the let, and not of the value
             users[id].clear()
     seen.arguments = lambda: arguments(graph)
     return seen
 
 
 def _hold_boundaries(graph: Graph, seen: Forward) -> None:
-    """Mark what functions return and are given, and freeze the functions that the pass leaves alone."""
+    """Mark results and parameters of functions, and freeze the functions that the pass does not change."""
     held = seen.held
     for output in graph.outputs:
         held[output] = "result"
@@ -106,7 +106,7 @@ def _hold_boundaries(graph: Graph, seen: Forward) -> None:
 
 
 def arguments(graph: Graph) -> Arguments:
-    """Return the counts against max_function_args: variables and fields of tuples, and the dimensions of dynamic ones."""
+    """Return the counts for max_function_args: variables, fields of tuples, and dynamic dimensions."""
     counting = _Counting(graph)
     for node, inputs in zip(graph.nodes, graph.inputs, strict=True):
         if node.kind in ("op", "call", "tuple"):
@@ -122,7 +122,7 @@ def arguments(graph: Graph) -> Arguments:
 
 
 def _entered(graph: Graph, counting: _Counting) -> list[int]:
-    """Return the place of each node in the order in which TVM's visitor enters them: values of lets, then what is returned."""
+    """Return each node's place in the order in which TVM's visitor enters them: values of lets, then results."""
     returned: dict[int, list[int]] = {}
     for group in graph.groups:
         if group.inputs and group.output is not None:
@@ -138,25 +138,25 @@ def _entered(graph: Graph, counting: _Counting) -> list[int]:
             continue
         place[id], count = count, count + 1
         node = graph.nodes[id]
-        # a function's body comes before the arguments that its call passes
+        # the body of a function comes before the arguments of its call
         waiting += reversed(returned.get(id, ()))
         waiting += [n for n in reversed(graph.inputs[id]) if not counting.is_parameter(graph.nodes[n], node.group)]
     return place
 
 
 def _cost(type: str) -> int:
-    """Return the parameters that a value takes: a dynamic tensor is passed with its unknown dimensions and its strides."""
+    """Return the number of parameters of a value: a dynamic tensor adds its unknown dimensions and its strides."""
     unknown = dynamic(type)
     return 1 + (unknown + (shape(type) or "").count(",") + 1 if unknown else 0)
 
 
 class _Counting:
-    """Records of the nodes, and behind them of what a program has and its Graph does not draw.
+    """Records of the nodes, followed by records of expressions that the Graph does not draw.
 
-    That is calls of functions that are drawn in place, and lets that are used as values. What the Graph cannot say, and
-    the count then differs from TVM's: that a value is both passed to a function drawn in place and captured by it, that
-    two drawings of one function capture it once, that a value bound by a let is used beside it too, and that a
-    parameter's type is wider than its argument's.
+    These are calls of functions that are drawn in place, and lets that are used as values. The count differs from TVM's in
+    cases that the Graph does not show: a value is both passed to a function drawn in place and captured by it; two
+    drawings of one function capture it once; a value bound by a let is also used directly; a parameter's type is wider
+    than its argument's.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -182,7 +182,7 @@ class _Counting:
         return count, tuple(others)
 
     def use(self, sources: tuple[int, ...], around: int | None, unknown: int) -> None:
-        """Add a use of each source; a use of a variable is none of its value."""
+        """Add a use of each source; a use of a variable is not a use of its value."""
         for source in sources:
             node = self.graph.nodes[source]
             if not self.is_variable(node, around) and self.record(node, around) == source:
@@ -198,7 +198,7 @@ class _Counting:
         return self.in_place and any(node.id in group.inputs for group in self.left(around, node.group))
 
     def record(self, node: Node, around: int | None) -> int:
-        """Return the record of what the use reads: the node's, or that of a call or a let that gives its value."""
+        """Return the record that the use reads: the node's, or that of a call or a let that returns its value."""
         if self.in_place:
             for group in reversed(self.left(node.group, around)):
                 if group.output == node.id and group.kind not in ("branch", "scope"):
@@ -212,7 +212,7 @@ class _Counting:
         return self.undrawn["call", group.id]
 
     def extra(self, kind: str, id: int) -> int:
-        """Return a further record, without parameters of its own."""
+        """Return an additional record without parameters of its own."""
         if (kind, id) not in self.undrawn:
             self.undrawn[kind, id] = len(self.own)
             self.own.append(0)
@@ -230,7 +230,7 @@ _SCALAR = re.compile(r"(u?int|b?float|bfloat|custom)[0-9]\w*|bool")
 
 @cache
 def shape(type: str) -> str | None:
-    """Return a tensor type's shape as text; None for what is no tensor.
+    """Return the shape of a tensor type as text; None for other types.
 
     >>> shape("Tensor[(1, ?), float32]"), shape("float32"), shape("(bool, bool)")
     ('1, ?', '', None)
@@ -241,7 +241,7 @@ def shape(type: str) -> str | None:
 
 
 def is_tensor(type: str) -> bool:
-    """Return whether it is a tensor's type, a scalar's included."""
+    """Return whether the type is a tensor's or a scalar's."""
     return shape(type) is not None
 
 

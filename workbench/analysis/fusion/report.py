@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FORWARD = {"relay": relay.forward, "relax": relax.forward}
 LIMITS = {"opencl": 128, "metal": 31}
-"Target kinds that have a limit of parameters by default."
+"Target kind -> its default limit of parameters."
 
 
 def explain_fusion(
@@ -42,16 +42,16 @@ def explain_fusion(
     opt_level
         0 merges nothing; 1 and more are the same.
     max_depth
-        Most nodes a kernel may count; `relay.FuseOps.max_depth` of a PassContext.
+        Most nodes in a kernel; `relay.FuseOps.max_depth` of a PassContext.
     max_function_args
-        Most parameters a kernel may take, 0 for no limit; by default what the target says.
+        Most parameters of a kernel, 0 for no limit; by default the target's limit.
     target
         The target, or its kind; `opencl` (128) and `metal` (31) limit the parameters. Relax has no such limit.
 
     Raises
     ------
     WorkbenchError
-        The source is no graph of a known dialect, or a setting is out of range.
+        The source is not a graph of a known dialect, or a setting is out of range.
     """
     graph = graph_of(source, "explain_fusion")
     if graph.dialect not in FORWARD:
@@ -68,7 +68,7 @@ def explain_fusion(
 
 @dataclass(frozen=True)
 class FusedGroup:
-    """Nodes that became one kernel, or a node that stays outside of all."""
+    """Nodes that became one kernel, or a node outside all kernels."""
 
     root: int
     "the node whose value it returns"
@@ -77,15 +77,15 @@ class FusedGroup:
     ops: tuple[str, ...]
     "names of its operators, in order"
     is_kernel: bool
-    """whether TVM makes a function of it; parameters, constants and tuples alone are none, and Relax's FuseOps drops operators
-    that it merged and that nothing uses"""
+    """whether TVM makes a function of it; not for parameters, constants and tuples alone, nor for operators that Relax's FuseOps
+    merged and dropped because nothing uses them"""
     given: bool = False
-    "whether it was a kernel before"
+    "whether it was a kernel before FuseOps"
 
 
 @dataclass(frozen=True, eq=False)
 class FusionReport:
-    """The outcome of the fusion algorithm on one graph. Everything is made when it is first asked for."""
+    """The outcome of the fusion algorithm on one graph, computed on first use."""
 
     graph: Graph
     settings: Settings
@@ -107,7 +107,7 @@ class FusionReport:
 
     @cached_property
     def failure(self) -> str:
-        """Why the real pass fails on this graph; empty if it runs."""
+        """The reason why the real pass fails on this graph; empty if it runs."""
         return self._ran[1]
 
     @property
@@ -142,7 +142,7 @@ class FusionReport:
 
     @cached_property
     def groups(self) -> tuple[FusedGroup, ...]:
-        """Every node in one group, in the order of their last nodes."""
+        """The groups, by their last nodes; every node is in exactly one."""
         frozen = set(self.forward.frozen)
         made = [self._group(tuple(nodes)) for nodes in self.run.kernels() if nodes[-1] not in frozen]
         if frozen:
@@ -152,13 +152,13 @@ class FusionReport:
 
     @cached_property
     def kernels(self) -> tuple[FusedGroup, ...]:
-        """The groups that TVM makes kernels of."""
+        """The groups that TVM makes into kernels."""
         return tuple(group for group in self.groups if group.is_kernel)
 
     @cached_property
     def handovers(self) -> tuple[Handover, ...]:
-        """The values that kernels pass to kernels, the most bytes first: the boundaries that cost most."""
-        # kernel_graph.py draws what is here
+        """The values that kernels pass to other kernels, the largest first: the boundaries that cost most."""
+        # kernel_graph.py imports this module
         from workbench.analysis.fusion.kernel_graph import handovers
 
         return handovers(self)
@@ -192,7 +192,7 @@ class FusionReport:
         for group, nodes in held.items():
             ops = tuple(self.graph.nodes[n].op for n in nodes if self.graph.nodes[n].kind == "op")
             if group is None:
-                # a function that says SkipOptimization
+                # a function with the attribute SkipOptimization
                 yield from (FusedGroup(n, (n,), (), False, given=True) for n in nodes)
                 continue
             output = self.graph.groups[group].output
@@ -202,18 +202,18 @@ class FusionReport:
 
     @cached_property
     def decisions(self) -> tuple[Decision, ...]:
-        """Every decision in the order it was made: first what no phase looks at, then the phases."""
+        """Every decision in order: first for nodes that no phase looks at, then phase by phase."""
         nodes, run = self.graph.nodes, self.run
         still = [Decision(None, n, None, code, data, (), run, nodes) for n, code, data in self._still()]
         return (*still, *(Decision(*verdict, run, nodes) for verdict in run.verdicts))
 
     @property
     def frames(self) -> tuple[Decision, ...]:
-        """The decisions that a player shows: without those that only wait for another phase or find things done."""
+        """The decisions that a player shows: not those that wait for another phase or find a merge already done."""
         return tuple(d for d in self.decisions if d.code not in ("phase", "together"))
 
     def find(self, code: str = "", op: str = "", fused: bool | None = None) -> tuple[Decision, ...]:
-        """Return the frames with this reason code, about this operator (as producer or post-dominator), or merges only, or none."""
+        """Return the frames with this reason code and operator (producer or post-dominator), merged or not."""
 
         def concerns(d: Decision) -> bool:
             ends = (self.graph.nodes[d.node].op, "" if d.dominator is None else self.graph.nodes[d.dominator].op)
@@ -222,7 +222,7 @@ class FusionReport:
         return tuple(filter(concerns, self.frames))
 
     def roots_after(self, count: int) -> tuple[int, ...]:
-        """For each node the one that its kernel was merged into, after so many of the decisions: a frame of the player."""
+        """Return, for each node, the root of its kernel after `count` decisions: a frame of the player."""
         above = list(range(len(self.graph.nodes)))
 
         def root(node: int) -> int:
@@ -239,7 +239,7 @@ class FusionReport:
         return tuple(map(root, above))
 
     def _still(self) -> Iterator[tuple[int, str, Any]]:
-        """Return the decisions on operators that no phase looks at; parameters, constants and variables need no reason."""
+        """Yield the decisions on operators that no phase looks at; parameters, constants and variables need no reason."""
         seen, run, lacking = self.forward, self.run, set(self.forward.lacking)
         for node in self.graph.nodes:
             if node.kind in ("param", "constant", "function", "shape", "global"):
@@ -261,7 +261,7 @@ class FusionReport:
 
     @cached_property
     def _decisive(self) -> dict[int, Decision]:
-        """For each node the decision that settled it."""
+        """The decisive decision for each node."""
         found: dict[int, Decision] = {}
         for decision in self.decisions:
             known = found.get(decision.node)
@@ -270,7 +270,7 @@ class FusionReport:
         return found
 
     def decided(self, node: int) -> Decision | None:
-        """Return the decision that settled whether a node joins what follows; None for parameters and constants alone.
+        """Return the decision that settled whether a node joins its users; None for parameters and constants alone.
 
         Raises
         ------
@@ -280,7 +280,7 @@ class FusionReport:
         return self._decisive.get(known_node(self.graph, node))
 
     def why(self, a: int, b: int | None = None) -> Why:
-        """Return why two nodes are in one kernel or are not; of one node, why its kernel is as large as it is.
+        """Return why two nodes share a kernel or not; for one node, why its kernel ends where it does.
 
         Raises
         ------
@@ -292,5 +292,5 @@ class FusionReport:
 
 
 def _weight(decision: Decision) -> int:
-    """Return how much a decision settles: a merge, then finding it done, then a refusal, then waiting for a turn."""
+    """Return the rank of a decision: a merge, then a merge already done, then a refusal, then waiting for a phase."""
     return {"fused": 3, "together": 2, "phase": 0, "postponed": 0}.get(decision.code, 1)

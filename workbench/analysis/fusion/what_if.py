@@ -1,6 +1,6 @@
-"""Two nodes: the boundaries between their kernels, the decision behind each, and the changes that put both into one kernel.
+"""The boundaries between the kernels of two nodes, their decisions, and changes that join both in one kernel.
 
-A change is found by running the algorithm again with it.
+Each change is verified by running the algorithm again with it.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ class Why:
     headline: str
     "the answer in one sentence"
     decisions: tuple[Decision, ...]
-    "what drew the boundaries between the two, the first boundary first; or what made the kernel"
+    "the decisions that set the boundaries between the two, in order; or those that made the kernel"
     _report: FusionReport = field(repr=False)
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
-        """The changes that put both into one kernel, the smallest first; each was tried by running the algorithm again."""
+        """The changes that put both into one kernel, the smallest first; each verified by running the algorithm again."""
         if self.together or len(self.nodes) < 2:
             return ()
         return changes(self._report, self.nodes[0], self.nodes[1], [d.node for d in self.decisions])
 
     @property
     def text(self) -> str:
-        """The card as text."""
+        """Return the card as text."""
         lines = [self.headline, *(f"  {d.sentence}" for d in self.decisions[:6])]
         if len(self.decisions) > 6:
             lines.append(f"  and {len(self.decisions) - 6} more")
@@ -54,7 +54,7 @@ class Why:
         return visible(self.text)
 
     def to_data(self) -> dict[str, Any]:
-        """Plain values, for a page or a file."""
+        """Return plain values, for a page or a file."""
         return {
             "nodes": list(self.nodes),
             "together": self.together,
@@ -91,7 +91,7 @@ def _settled(report: FusionReport, nodes: list[int]) -> tuple[Decision, ...]:
 
 
 def _made(report: FusionReport, group: FusedGroup) -> tuple[Decision, ...]:
-    """Return the merges that made a kernel, and why it went no further."""
+    """Return the merges that made a kernel, and the decisions that ended it."""
     merges = [d for d in report.decisions if d.fused and d.node in group.nodes]
     end = report.decided(group.root)
     return (*merges, end) if end is not None and not end.fused else tuple(merges)
@@ -112,7 +112,7 @@ def _name(report: FusionReport, node: int) -> str:
 
 
 def _way(report: FusionReport, a: int, b: int) -> Sequence[int]:
-    """Return a shortest path along uses from one node to another, both included; empty if there is none."""
+    """Return a shortest path along uses from one node to another, including both; empty if there is none."""
     users = report.graph.consumers
     came: dict[int, int] = {a: a}
     waiting = deque([a])
@@ -140,7 +140,7 @@ MOST_DEPTH = 4096
 
 
 MOST_ARGUMENTS = 1 << 16
-"The largest max_function_args that is tried, beside none."
+"The largest max_function_args that is tried, besides no limit."
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class Change:
     value: Any
     "the new setting; for a copy, the consumer that gets one of its own"
     sentence: str
-    "to follow `if`"
+    "a clause that follows `if`"
 
     def to_data(self) -> dict[str, Any]:
         return {"kind": self.kind, "node": self.node, "value": self.value, "sentence": self.sentence}
@@ -170,7 +170,7 @@ def changes(report: FusionReport, a: int, b: int, boundaries: list[int]) -> tupl
     """
     found = list(_settings(report, a, b))
     if not report.settings.max_function_args:
-        # what a changed program's kernels take as parameters is not worked out here
+        # parameters of the kernels of a changed program are not computed here
         found += [
             *_cuts(report, a, b, boundaries),
             *_copies(report, a, b, boundaries),
@@ -214,7 +214,7 @@ def _settings(report: FusionReport, a: int, b: int) -> Iterator[Change]:
 
 
 def _least(fails: int, works: int, test: Callable[[int], bool]) -> int:
-    """Return a value that works while the one below it does not."""
+    """Return a value that works, where the value below it does not."""
     while works - fails > 1:
         middle = (fails + works) // 2
         if test(middle):
@@ -228,7 +228,7 @@ def _least(fails: int, works: int, test: Callable[[int], bool]) -> int:
 
 
 def _copies(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iterator[Change]:
-    """Yield copies, for nodes that other uses keep apart: the consumer on the way gets its own producer."""
+    """Yield copies, for nodes that other uses keep apart: the consumer on the path gets its own producer."""
     nodes = report.graph.nodes
     for node in boundaries:
         users = list(dict.fromkeys(user for user, _ in report.forward.users[node]))
@@ -236,14 +236,14 @@ def _copies(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iter
         if not shared or nodes[node].kind != "op":
             continue
         for user in users:
-            # the outcome can depend on when the algorithm comes to the copy: right after the first, or just before its use
+            # the outcome can depend on the copy's place in the order: right after the first, or just before its use
             if all(_works_copied(report, a, b, node, user, place) for place in {node, user - 1}):
                 used = f"{nodes[node].op} (node {node}) were used only by {nodes[user].op} (node {user})"
                 yield Change("copy", node, user, f"{used}, for instance computed twice")
 
 
 def _cuts(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iterator[Change]:
-    """Yield cuts, where another complex operator joined first: stop_fusion behind it makes room."""
+    """Yield cuts, where another complex operator joined first: stop_fusion after it prevents that."""
     for node in boundaries:
         decision = report.decided(node)
         if decision is None or decision.code != "path_kind":
@@ -258,7 +258,7 @@ def _cuts(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iterat
 
 
 def _shapes(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iterator[Change]:
-    """Yield shapes, for stretched operands: with the result's shape the use would be elementwise."""
+    """Yield shapes, for broadcast operands: with the result's shape the use would be element-wise."""
     for node in boundaries:
         forward = report.forward
         if report.run.kind[node] != OUT_ELEMWISE or not any(kind == BROADCAST for _, kind in forward.users[node]):
@@ -278,7 +278,7 @@ def _works_copied(report: FusionReport, a: int, b: int, node: int, user: int, pl
 
 
 def copied(forward: Forward, node: int, user: int, place: int) -> Forward:
-    """Return the forward graph with a copy of `node` right behind `place`, which `user` reads; others keep the first."""
+    """Return the forward graph with a copy of `node` right after `place`, which `user` reads; others keep the first."""
     grown = _with_one_more(forward, place, forward.kinds[node])
     copy, mine, uses = place + 1, _moved(user, place), grown.users[node]
     grown.users[copy] = [use for use in uses if use[0] == mine]
@@ -289,7 +289,7 @@ def copied(forward: Forward, node: int, user: int, place: int) -> Forward:
 
 
 def cut(forward: Forward, node: int) -> Forward:
-    """Return the forward graph with stop_fusion right behind `node`."""
+    """Return the forward graph with stop_fusion right after `node`."""
     grown = _with_one_more(forward, node, OPAQUE)
     grown.users[node], grown.users[node + 1] = [(node + 1, OPAQUE)], grown.users[node]
     grown.held[node], grown.held[node + 1] = "", grown.held[node]
@@ -301,7 +301,7 @@ def _moved(node: int, after: int) -> int:
 
 
 def _with_one_more(forward: Forward, after: int, kind: int) -> Forward:
-    """Return all nodes behind `after` moved by one, and a new one in the gap."""
+    """Return the forward graph with a new node after `after`, and all later nodes moved by one."""
     place = after + 1
     users = [[(_moved(user, after), edge) for user, edge in uses] for uses in forward.users]
     return Forward(

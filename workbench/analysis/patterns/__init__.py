@@ -1,4 +1,4 @@
-"""Patterns: read, written, matched as TVM's DFPatternMatcher does, and, for a near miss, what stopped it."""
+"""Patterns: read, written, and matched as TVM's DFPatternMatcher does, with the reason for each near miss."""
 
 from workbench.analysis.patterns.pattern import Pattern, PatternBuilder, PatternNode
 

@@ -1,4 +1,4 @@
-"""Which matches TVM takes, of those that there are: what `partition`, `rewrite` and MergeComposite do with a pattern.
+"""The matches of a pattern that `partition`, `rewrite` and MergeComposite use.
 
 They go through the expressions from the last to the first, take each match that shares no computed value with one taken
 before, and refuse one whose inner values are used outside (PatternGrouper in src/relay/ir/dataflow_matcher.cc).
@@ -16,15 +16,15 @@ from workbench.analysis.patterns.program import Program, Row
 
 @dataclass(frozen=True)
 class Attempt:
-    """The pattern tried at one expression."""
+    """One attempt to match the pattern at an expression."""
 
     row: int
     held: Bindings | None
-    "what each sub-pattern holds; None where it does not match"
+    "the rows that each sub-pattern holds; None where the pattern does not match"
     failure: Failure | None
-    "the furthest that the attempt came, where it does not match"
+    "the furthest failure, where the pattern does not match"
     inside: frozenset[int] = frozenset()
-    "the expressions that a function made of the match would hold"
+    "the expressions of a function that is made of the match"
     taken: bool = False
     "whether partition, rewrite and MergeComposite use it"
     refused: tuple[str, int] | None = None
@@ -54,7 +54,7 @@ def attempts(program: Program, pattern: Pattern) -> tuple[list[Attempt], Matcher
 
 
 def _inputs(program: Program, matcher: Matcher, pattern: Pattern, held: Bindings) -> set[int]:
-    """Return the arguments of the function: the rows that the leaves of the pattern hold, embedded constants apart."""
+    """Return the arguments of the function: the rows that the leaves of the pattern hold, without embedded constants."""
     fuzzy, found = _fuzzy(program, pattern, held), set[int]()
 
     def add(row: int, id: int) -> None:
@@ -79,7 +79,7 @@ def _inputs(program: Program, matcher: Matcher, pattern: Pattern, held: Bindings
 
 
 def _fuzzy(program: Program, pattern: Pattern, held: Bindings) -> set[int]:
-    """Return the rows in a dominated region, or in a function that the pattern describes: never an argument."""
+    """Return the rows in a dominated region or in a function that the pattern describes; they are never arguments."""
     found: set[int] = set()
     for node in pattern.nodes:
         if node.kind == "dominates":
@@ -93,7 +93,7 @@ def _fuzzy(program: Program, pattern: Pattern, held: Bindings) -> set[int]:
 
 
 def _embedded(program: Program, matcher: Matcher, row: int, id: int) -> bool:
-    """Return whether a constant stays in the function: it was asked for as one."""
+    """Return whether a constant stays in the function, because the pattern asks for a constant."""
     node = matcher.nodes[id]
     if program.rows[row].kind != "constant":
         return False
@@ -132,5 +132,5 @@ def _comes_back(program: Program, user: int, root: int) -> bool:
 
 
 def computes(row: Row) -> bool:
-    """Return whether an expression is more than a name: a call, a tuple or a field of one."""
+    """Return whether an expression is a call, a tuple or a field of one."""
     return row.kind not in ("op", "var", "constant", "global")

@@ -1,4 +1,4 @@
-"""The names of TVM's pattern language, each with the pattern that it makes of its arguments."""
+"""The names of TVM's pattern language, each with the function that makes its pattern."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Ref:
-    """A sub-pattern among the values that the reader trades in."""
+    """A reference to a sub-pattern, as a value of the reader."""
 
     def __init__(self, id: int) -> None:
         self.id = id
@@ -53,7 +53,7 @@ LANGUAGE: dict[str, tuple[tuple[str, ...], int]] = {
     "AltPattern": (("left", "right"), 0),
     "DominatorPattern": (("parent", "path", "child"), 0),
 }
-"Each name of the language with its parameters, and how many of them may be left out."
+"Name of the language -> its parameters, and the number of optional ones."
 
 METHODS: dict[str, tuple[tuple[str, ...], int]] = {
     "optional": (("option_constructor",), 0),
@@ -65,13 +65,13 @@ METHODS: dict[str, tuple[tuple[str, ...], int]] = {
     "used_by": (("other", "index"), 1),
     "only_used_by": (("other", "index"), 1),
 }
-"The methods of a pattern, likewise."
+"Method of a pattern -> its parameters, and the number of optional ones."
 
 _Maker = Callable[["Reader", Mapping[str, Any], "int | None", ast.Call], Any]
 
 
 def _simple(kind: str, *parts: str, **fixed: Any) -> _Maker:
-    """Return a pattern of other patterns."""
+    """Return the maker of a pattern of other patterns."""
 
     def make(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.Call) -> Ref:
         return Ref(reader.made.add(kind, [reader.pattern(given[part], node) for part in parts], **fixed))
@@ -80,7 +80,7 @@ def _simple(kind: str, *parts: str, **fixed: Any) -> _Maker:
 
 
 def _constrained(kind: str, argument: str) -> _Maker:
-    """Return a pattern that asks something more of another, by default of any value."""
+    """Return the maker of a pattern that adds a condition to another pattern, by default a wildcard."""
 
     def make(reader: Reader, given: Mapping[str, Any], subject: int | None, node: ast.Call) -> Ref:
         inner = given.get("pattern")
@@ -134,7 +134,7 @@ def _is_expr(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.
 
 
 def _several(kind: str, many: str, last: str = "") -> _Maker:
-    """Return a pattern of a list of patterns, or None for any; `last` (or `op`, first) is beside the list."""
+    """Return the maker of a pattern of a list of patterns, or None for any; `last` and `op` are separate arguments."""
 
     def make(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.Call) -> Ref:
         children = reader.patterns(given[many], node)
@@ -156,7 +156,7 @@ def _named(kind: str) -> _Maker:
 
 
 def _call_of(operator: str, callee: str) -> _Maker:
-    """Return the pattern of a call by an operator that takes the function first and its arguments as a tuple; all arguments if none are given."""
+    """Return the maker of a call whose operator takes a function and a tuple; by default with any arguments."""
 
     def make(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.Call) -> Ref:
         function = reader.made.add(callee, name=_text(reader, given, "func_name", node))
@@ -170,7 +170,7 @@ def _call_of(operator: str, callee: str) -> _Maker:
 
 
 def _uses(only: bool) -> _Maker:
-    """Return the pattern of a value and its user; of a chain on the left its last value is used, of one on the right its first uses."""
+    """Return the maker of a value and its user: of chains, the last value on the left and the first on the right."""
 
     def make(reader: Reader, given: Mapping[str, Any], subject: int | None, node: ast.Call) -> Ref:
         assert subject is not None, "a method has a subject"

@@ -1,11 +1,11 @@
-"""Matching a pattern as TVM does it, keeping the furthest that an attempt came and what stopped it there.
+"""Pattern matching as TVM does it, with the furthest failure of each attempt.
 
-The rules are those of DFPatternMatcher in TVM 0.17 (src/relay/ir/dataflow_matcher.cc), order of attempts and memory included,
-since both show: a sub-pattern that has matched must match the same expression when it is met again; `add` and `multiply`
-try their arguments the other way round; `divide` of a `multiply` also matches the `multiply` of a `divide`; on the path of
-`dominates` nothing is remembered. Two things differ. A walk up a path does not enter an expression twice, where TVM walks
-every way (their number doubles with each diamond; `Matcher.steps` says how many ways TVM would walk). And where TVM
-ends with an internal error, this raises PatternError with the reason.
+The rules are those of DFPatternMatcher in TVM 0.17 (src/relay/ir/dataflow_matcher.cc), order of attempts and memory
+included, since both affect the result: a sub-pattern that has matched must match the same expression when it is visited
+again; `add` and `multiply` also try their arguments in reverse order; `divide` of a `multiply` also matches the `multiply`
+of a `divide`; on the path of `dominates` nothing is remembered. Two things differ. A walk up a path does not enter an
+expression twice, whereas TVM walks every path (their number doubles with each diamond; `Matcher.steps` bounds TVM's steps).
+Where TVM ends with an internal error, this module raises PatternError with the reason.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Bindings = dict[int, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Failure:
-    """The furthest that one attempt came."""
+    """The furthest failure of one attempt."""
 
     pattern: int
     "the sub-pattern that failed"
@@ -31,9 +31,9 @@ class Failure:
     reason: str
     "a reason code"
     words: str
-    "why, to follow the name of the expression"
+    "the reason, as a clause that follows the name of the expression"
     held: Bindings
-    "what had matched until then"
+    "the rows held by sub-patterns that matched before"
 
 
 @dataclass
@@ -42,11 +42,11 @@ class _Walk:
 
     row: int
     waiting: Iterator[int]
-    "its inputs that are still to be looked at"
+    "its inputs that are not visited yet"
     steps: int = 1
-    "how many TVM takes"
+    "number of steps that TVM takes"
     pushed: set[int] = field(default_factory=set)
-    "sub-patterns of the path that matched on the way"
+    "sub-patterns of the path that matched during the walk"
 
     def takes(self, other: _Walk) -> None:
         self.steps += other.steps
@@ -54,7 +54,7 @@ class _Walk:
 
 
 class Matcher:
-    """Matches one pattern against the expressions of one program."""
+    """A matcher of one pattern against the expressions of one program."""
 
     def __init__(self, program: Program, pattern: Pattern) -> None:
         self.program = program
@@ -96,7 +96,7 @@ class Matcher:
         }
 
     def match(self, row: int, pattern: int | None = None) -> Bindings | None:
-        """Return the rows that each sub-pattern holds if the pattern matches this expression; None if not, and `failure` is why."""
+        """Return the rows that each sub-pattern holds; None if the pattern does not match, with `failure` set."""
         self._memo, self._order, self.failure = {}, [], None
         return self._held() if self._visit(self.root if pattern is None else pattern, row) else None
 
@@ -138,7 +138,7 @@ class Matcher:
     def _all(self, patterns: Iterator[int] | tuple[int, ...], rows: tuple[int, ...]) -> bool:
         return all(self._visit(p, r) for p, r in zip(patterns, rows, strict=True))
 
-    # -- one kind of pattern each
+    # -- one method for each kind of pattern
 
     def _wildcard(self, _: PatternNode, __: int) -> bool:
         return True
@@ -150,7 +150,7 @@ class Matcher:
         return self._fail(pattern, row, "other-operator", f"is not the operator {name}")
 
     def _leaf(self, pattern: PatternNode, row: int) -> bool:
-        """Match a pattern that the program answers itself."""
+        """Match a pattern that the program tests itself."""
         fault = self.program.fault(pattern, row)
         return fault is None or self._fail(pattern, row, *fault)
 
@@ -172,7 +172,7 @@ class Matcher:
     def _not(self, pattern: PatternNode, row: int) -> bool:
         before = self.failure
         matched = self._visit(pattern.children[0], row)
-        self.failure = before  # that the rejected did not match is no failure
+        self.failure = before  # a mismatch of the rejected pattern is not a failure
         words = f"is what the pattern rejects: {self.nodes[pattern.children[0]].label}"
         return not matched or self._fail(pattern, row, "rejected", words)
 
@@ -186,7 +186,7 @@ class Matcher:
         return self._placed(pattern.children, list(here.parts))
 
     def _placed(self, patterns: tuple[int, ...], rows: list[int]) -> bool:
-        """Return whether each pattern finds a field of its own among those left."""
+        """Return whether each pattern matches a different one of the remaining fields."""
         if not patterns:
             return True
         for place, row in enumerate(rows):
@@ -211,7 +211,7 @@ class Matcher:
         return False
 
     def _taken(self, row: int, index: int) -> tuple[int, ...]:
-        """Return the values that an expression takes, the fields of a tuple written into it one by one; or the one at a place."""
+        """Return the inputs of an expression, with literal tuples replaced by their fields; or only the one at `index`."""
         taken = self.program.flat_inputs(row)
         if index < 0:
             return tuple(dict.fromkeys(taken))
@@ -274,7 +274,7 @@ class Matcher:
             if self._arguments(pattern, arguments, row):
                 return True
             called = self.program.rows[here.parts[0]].name
-            if called in ("relax.add", "relax.multiply"):  # Relax asks the call, and turns its arguments round
+            if called in ("relax.add", "relax.multiply"):  # Relax tests the call, with its arguments in reverse order
                 return self._arguments(pattern, arguments, row, turned=True)
             return name in ("add", "multiply") and self._arguments(pattern, arguments[::-1], row)
         self._clear(mark)
@@ -284,7 +284,7 @@ class Matcher:
         return name == "multiply" and self._of_multiplied(pattern, row)
 
     def _operator(self, pattern: PatternNode) -> str:
-        """Return the operator that a call pattern names, "" if it names none."""
+        """Return the operator that a call pattern names; "" if it names none."""
         callee = self.nodes[pattern.children[0]] if pattern.kind == "call" else pattern
         return callee.fields["name"] if pattern.kind == "call" and callee.kind == "op" else ""
 
@@ -308,7 +308,7 @@ class Matcher:
         return False
 
     def _argument(self, pattern: PatternNode, place: int) -> int:
-        """Return one argument of a call pattern, which TVM looks at wherever the operator is another one."""
+        """Return one argument of a call pattern; TVM reads it even where the operator differs."""
         arguments = pattern.children[1:]
         if place >= len(arguments):
             name = self._operator(pattern)
@@ -361,18 +361,18 @@ class Matcher:
         return reached and (self._is_dominated(parent, row) or self._fail_escaping(pattern, row))
 
     def on_path(self, row: int) -> tuple[int, ...]:
-        """Return the inputs of an expression that must lie on the path, or be the parent."""
+        """Return the inputs of an expression that must be on the path, or be the parent."""
         here = self.program.rows[row]
         if here.kind != "call":
             return here.inputs
-        # an argument may be the callee too, and then TVM leaves out both
+        # an argument may also be the callee; TVM then leaves out both
         skipped = {here.parts[0]}
         if self.program.skips_leaves:
             skipped.update(i for i in here.inputs if self.program.rows[i].kind in LEAVES)
         return tuple(i for i in here.inputs if i not in skipped)
 
     def _path(self, pattern: PatternNode, start: int) -> bool:
-        """Return whether every path up from the child leads, over the path, to the parent."""
+        """Return whether every path up from the child matches the path pattern and reaches the parent."""
         parent, path, _ = pattern.children
         remembers = not self._holds_dominates(path)
         done: dict[int, _Walk] = {}
@@ -393,7 +393,7 @@ class Matcher:
             if self._visit(parent, source):
                 walk.steps += 1
                 continue
-            self.failure = before  # that this is not the parent is no failure while the path may go on
+            self.failure = before  # a row other than the parent is not a failure while the path may go on
             self._memoize = False
             mark = len(self._order)
             if not self._visit(path, source):
@@ -411,7 +411,7 @@ class Matcher:
         return True
 
     def _push_again(self, patterns: set[int]) -> None:
-        """Leave in memory what walking the same ways again would: the sub-patterns of the path hold more than one value."""
+        """Remember what a second walk of the same paths would: sub-patterns of the path then hold more than one value."""
         for pattern in patterns:
             self._memo[pattern].append(self._memo[pattern][-1])
             self._order.append(pattern)
@@ -435,7 +435,7 @@ class Matcher:
         return pattern.kind == "dominates" or any(self._holds_dominates(child) for child in pattern.children)
 
     def _is_dominated(self, parent: int, child: int) -> bool:
-        """Return whether a parent is post-dominated by the child; by now the parent is remembered, unless that was undone."""
+        """Return whether the child post-dominates the parent; the parent is remembered by now, unless that was undone."""
         known = self._memo.get(parent)
         if known is not None and len(known) == 1:
             return known[0] != child and self.program.dominated(known[0], child)

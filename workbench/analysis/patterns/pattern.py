@@ -1,7 +1,7 @@
-"""Patterns of dataflow, as TVM's pattern language says them, without TVM.
+"""Dataflow patterns in the form of TVM's pattern language, without TVM.
 
-A pattern is a table of PatternNodes that name their children by place, as a Graph is: one sub-pattern may stand in two
-places, and then TVM asks that it is the same value in both.
+A pattern is a table of PatternNodes that name their children by index, as in a Graph. If one sub-pattern is in two
+places, TVM requires the same value in both.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from workbench.errors import WorkbenchError
 from workbench.terminal import visible
 
 DEEPEST = 120
-"Sub-patterns inside one another: the matcher recurses into patterns, as TVM's does."
+"Deepest nesting of sub-patterns: the matcher recurses into patterns, as TVM's does."
 
 KINDS = {
     "wildcard": "any value",
@@ -44,7 +44,7 @@ KINDS = {
     "shape_value": "the shape {shape}",
     "used_by": "used by",
 }
-"The condition of each kind of pattern; braces stand for its fields."
+"Kind of pattern -> its condition; braces contain the names of its fields."
 
 ROLES = {
     "if": ("condition", "true branch", "false branch"),
@@ -55,7 +55,7 @@ ROLES = {
     "not": ("",),
     "used_by": ("producer", "consumer"),
 }
-"What the children of a pattern are to it, where they are not its arguments."
+"Kind of pattern -> the roles of its children, where they are not its arguments."
 
 
 class PatternError(WorkbenchError):
@@ -67,11 +67,11 @@ class PatternNode:
     """One sub-pattern."""
 
     id: int
-    "place in `Pattern.nodes`; children come before what is made of them"
+    "index in `Pattern.nodes`; children come before the patterns that contain them"
     kind: str
     "a key of KINDS"
     label: str
-    "what it asks for, in words"
+    "its condition, in words"
     children: tuple[int, ...] = ()
     "sub-patterns: a call's callee and arguments, a function's parameters and body, parent, path and child of dominates"
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class Pattern:
 
     @cached_property
     def shared(self) -> frozenset[int]:
-        """Sub-patterns that stand in more than one place, leaving out names of operators."""
+        """Sub-patterns in more than one place, without names of operators."""
         uses = [0] * len(self.nodes)
         for node in self.nodes:
             for child in node.children:
@@ -103,7 +103,7 @@ class Pattern:
         return deepest[self.root]
 
     def lines(self) -> Iterator[tuple[int, int, str]]:
-        """Yield the pattern as a tree, from the root down: (depth, sub-pattern, text); what was shown before is not opened again."""
+        """Yield the tree from the root: (depth, sub-pattern, text). A repeated sub-pattern is not expanded again."""
         shown: set[int] = set()
         stack = [(0, self.root, "")]
         while stack:
@@ -121,7 +121,7 @@ class Pattern:
             stack.extend((depth + 1, child, role) for child, role in reversed(rows))
 
     def names_operator(self, node: PatternNode) -> bool:
-        """Return whether it is a call whose label says the operator already."""
+        """Return whether the node is a call whose label contains the operator."""
         return node.kind == "call" and self.nodes[node.children[0]].kind == "op"
 
     def roles(self, node: PatternNode) -> tuple[str, ...]:
@@ -138,7 +138,7 @@ class Pattern:
         return visible("\n".join(f"{'  ' * depth}{text}" for depth, _, text in self.lines()))
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values: {"root": id, "nodes": [{"id", "kind", "label", "children", "fields"}, ...]}."""
+        """Return plain values: {"root": id, "nodes": [{"id", "kind", "label", "children", "fields"}, ...]}."""
         return {
             "root": self.root,
             "nodes": [
@@ -153,13 +153,13 @@ Apart = tuple[list[Any], str, dict[str, Any]]
 
 
 class PatternBuilder:
-    """Collects sub-patterns, children first."""
+    """A collector of sub-patterns, children first."""
 
     def __init__(self) -> None:
         self.nodes: list[PatternNode] = []
 
     def add(self, kind: str, children: tuple[int, ...] | list[int] = (), **fields: Any) -> int:
-        """Add a sub-pattern; gives its id."""
+        """Add a sub-pattern and return its id."""
         id = len(self.nodes)
         self.nodes.append(PatternNode(id, kind, self._label(kind, children, fields), tuple(children), fields))
         return id
@@ -174,7 +174,7 @@ class PatternBuilder:
 
     @staticmethod
     def read(root: Any, apart: Callable[[Any], Apart]) -> tuple[Pattern, tuple[Any, ...]]:
-        """Return a pattern of another library's objects, and the object behind each of its nodes.
+        """Return a pattern made from another library's objects, and the object for each of its nodes.
 
         Parameters
         ----------

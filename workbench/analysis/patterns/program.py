@@ -1,8 +1,8 @@
-"""The expressions that a pattern is matched against, as a table, with post-dominators as TVM's matcher computes them.
+"""The expressions that a pattern is matched against, with post-dominators as TVM's matcher computes them.
 
-A Graph draws functions in place and leaves out `let` and operators as values; patterns speak about these too. So a dialect
-makes a Program of its own expressions, with the node that shows each. Where there is no more than a Graph, the Graph is
-the program.
+A Graph draws functions in place and leaves out `let` and operators as values; patterns refer to these too. So a dialect
+makes a Program of its own expressions, with the node that shows each. Without a module, the Program is made of the
+Graph alone.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ class Row:
     name: str = ""
     "of an operator or a variable"
     parts: tuple[int, ...] = ()
-    "sub-expressions as a pattern names them: callee and arguments; parameters and body; variable, value and body; ..."
+    "sub-expressions in the order of a pattern: callee and arguments; parameters and body; variable, value and body; ..."
     inputs: tuple[int, ...] = ()
-    "where its value comes from, as TVM's dataflow has it: no parameters, no let-bound value; the value, for its variable"
+    "expressions whose values it uses in TVM's dataflow: no parameters, no let-bound value; the value, for its variable"
     index: int = 0
-    "which field, of a get_item"
+    "the field of a get_item"
 
 
 class Program:
-    """Expressions in TVM's post-DFS order, the root last. This one knows of each no more than its node in a Graph says."""
+    """Expressions in TVM's post-DFS order, the root last. This class uses only the Graph's node of each expression."""
 
     skips_leaves = True
     "whether variables and constants may enter the path of `dominates` from anywhere (TVM since 0.17.0)"
     closed: frozenset[int] = frozenset()
-    "expressions in functions that an earlier partition made, where TVM looks no more"
+    "expressions in functions of an earlier partition, which TVM does not search"
     said: tuple[str, ...] = ()
-    "what else TVM did while the pattern was matched"
+    "notes on TVM's behaviour while the pattern was matched"
     asked_operator = False
-    "whether an operator was asked for its type, which TVM's matcher does not survive"
+    "whether the type of an operator was requested, for which TVM's matcher fails"
 
     def __init__(self, rows: Sequence[Row], nodes: Sequence[tuple[int, ...]], graph: Graph, name: str = "main") -> None:
         self.rows = tuple(rows)
@@ -53,12 +53,12 @@ class Program:
         self.graph = graph
         self.name = name
 
-    def ask(self, pattern: Any) -> None:  # noqa: ARG002  what has more than a Graph overrides it
-        """Take the pattern that is matched next; a dialect needs its own objects of it."""
+    def ask(self, pattern: Any) -> None:  # noqa: ARG002  subclasses with TVM's expressions override it
+        """Set the pattern that is matched next, so that a dialect can make its own objects of it."""
         self.asked_operator = False
 
     def fault(self, pattern: PatternNode, row: int) -> tuple[str, str] | None:
-        """Return why an expression is not what an expr, attr, type, shape or dtype pattern asks; (reason code, words), None if it is."""
+        """Return (reason code, words) why an expr, attr, type, shape or dtype pattern fails; None if it matches."""
         node = self._node(row)
         if pattern.kind == "expr":
             return _other_constant(pattern, node)
@@ -86,11 +86,11 @@ class Program:
         return None if same else ("shape-differs", f"is not {said}")
 
     def consumers(self, row: int) -> int:
-        """Return the number of values that take the value of an expression."""
+        """Return the number of uses of an expression's value."""
         return len(set(self.users[row]))
 
     def flat_inputs(self, row: int) -> tuple[int, ...]:
-        """Return the values that an expression takes, in the order of its arguments."""
+        """Return the inputs of an expression, in the order of its arguments."""
         return self.rows[row].inputs
 
     def _node(self, row: int) -> Node | None:
@@ -116,7 +116,7 @@ class Program:
 
     @cached_property
     def users(self) -> tuple[tuple[int, ...], ...]:
-        """Where the value of each expression goes."""
+        """The users of each expression's value."""
         found: list[list[int]] = [[] for _ in self.rows]
         for row, here in enumerate(self.rows):
             for source in here.inputs:
@@ -125,7 +125,7 @@ class Program:
 
     @cached_property
     def above(self) -> tuple[int, ...]:
-        """Immediate post-dominator of each expression, -1 where there is none (src/relay/ir/indexed_graph.h, PostDom)."""
+        """The immediate post-dominator of each expression, -1 where there is none (src/relay/ir/indexed_graph.h, PostDom)."""
         up, depth = [-1] * len(self.rows), [1] * len(self.rows)
         for row in range(len(self.rows) - 2, -1, -1):
             meeting = -1
@@ -153,7 +153,7 @@ def _common(a: int, b: int, up: list[int], depth: list[int]) -> int:
 
 
 def of_graph(graph: Graph, skips_leaves: bool = True) -> list[Program]:
-    """Return the programs of a Graph alone, one for each function that is not drawn in place."""
+    """Return the programs of a Graph without a module, one for each function that is not drawn in place."""
     homes = [next((g.id for g in reversed([*graph.ancestors(n.group)])), -1) for n in graph.nodes]
     return [_of_group(graph, group, homes, skips_leaves) for group in sorted(set(homes))]
 
@@ -171,7 +171,7 @@ class _Rows:
         return len(self.rows) - 1
 
     def callee(self, node: Node) -> tuple[int, ...]:
-        """Return the callee of a node: an operator or a global function; a call of any other value has it as its first input."""
+        """Return the callee of a node: an operator or a global function; any other callee is the node's first input."""
         if node.kind != "op" and not node.op.startswith("@"):
             return ()
         if node.op not in self.callees:
@@ -195,7 +195,7 @@ def _row(node: Node, callee: tuple[int, ...], inputs: tuple[int, ...]) -> Row:
     kind = {"op": "call", "param": "var"}.get(node.kind, node.kind)
     if kind == "get_item":
         place = node.op.lstrip(".")
-        # a graph from elsewhere may say anything, and what has no tuple is no field of one
+        # a graph from elsewhere may be inconsistent: a get_item without a tuple is not one
         return Row(
             kind if inputs and place.isdecimal() else "other",
             "",
@@ -206,8 +206,8 @@ def _row(node: Node, callee: tuple[int, ...], inputs: tuple[int, ...]) -> Row:
     if kind in ("var", "constant"):
         return Row(kind, node.op if kind == "var" else "")
     if kind == "call" and not (callee or inputs):
-        kind = "other"  # of a graph that was cut out of another
-    # a call of a function has its callee first already
+        kind = "other"  # in a graph that was cut out of another
+    # a call of a function already has its callee as the first input
     return Row(kind, "", (*callee, *inputs), (*callee, *inputs))
 
 
@@ -237,7 +237,7 @@ def _other_attribute(pattern: PatternNode, node: Node | None, dialect: str) -> t
 
 
 def other_type(pattern: PatternNode, said: str) -> tuple[str, str] | None:
-    """Return why a type, as it is printed, is not what a type, shape or dtype pattern asks; None if it is."""
+    """Return why a printed type fails a type, shape or dtype pattern; None if it matches."""
     wanted = pattern.fields[pattern.kind]
     if pattern.kind == "type":
         return None if said == wanted else ("type-differs", f"has type {said or 'unknown'}, not {wanted}")
@@ -250,13 +250,13 @@ def other_type(pattern: PatternNode, said: str) -> tuple[str, str] | None:
 
 
 def tensor_parts(said: str) -> tuple[list[int | str], str | None]:
-    """Shape and data type of a tensor type as Relay or Relax prints it; ([], None) where it is none."""
+    """Return shape and data type of a tensor type as Relay or Relax prints it; ([], None) for other types."""
     found = tensor(said)
     return ([], None) if found is None else (list(found.shape), found.dtype)
 
 
 def as_leaves(program: Program, rows: Mapping[int, Any] | frozenset[int]) -> Program:
-    """Return the program in which these expressions are variables: what an inspector asks "if it came in as an input"."""
+    """Return the program with these expressions as variables, to test a match "if they were inputs"."""
     changed = [Row("var", f"value of {program.what(i)}") if i in rows else row for i, row in enumerate(program.rows)]
     other = object.__new__(type(program))
     other.__dict__.update({k: v for k, v in program.__dict__.items() if k not in ("users", "above")})

@@ -1,8 +1,8 @@
-"""Patterns read from the Python that makes them in TVM, without running anything.
+"""Patterns read from their Python code in TVM, without running it.
 
-What may be said: the names of TVM's pattern language, its methods and operators, plain values, names given to
-sub-patterns (`conv = is_op("nn.conv2d")(wildcard(), wildcard())`), and `lambda` for `optional`. Nothing else is looked at,
-so a pattern from anywhere can be read.
+Allowed are the names of TVM's pattern language, its methods and operators, plain values, names given to
+sub-patterns (`conv = is_op("nn.conv2d")(wildcard(), wildcard())`), and `lambda` for `optional`. Nothing else is evaluated,
+so untrusted text is safe to read.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _OPERATORS = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div
 
 
 def parse(text: str) -> Pattern:
-    """Read a pattern typed as Python, such as `is_op("nn.relu")(wildcard())`.
+    """Read a pattern written as Python, such as `is_op("nn.relu")(wildcard())`.
 
     Raises
     ------
     PatternError
-        It is not one expression of the pattern language, with names given to sub-patterns before it.
+        It is not one expression of the pattern language, preceded by named sub-patterns only.
     UnknownName
-        It uses a name that the language does not have.
+        It uses a name that is not in the language.
     """
     try:
         body = ast.parse(text.strip()).body
@@ -47,7 +47,7 @@ def parse(text: str) -> Pattern:
 
 
 class Reader:
-    """Reads one text; makers in `language.py` put patterns down through it."""
+    """A reader of one text; makers in `language.py` add patterns through it."""
 
     def __init__(self) -> None:
         self.made = PatternBuilder()
@@ -68,7 +68,7 @@ class Reader:
 
     def statement(self, statement: ast.stmt) -> Any:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
-            return None  # the names of the language are there anyway
+            return None  # the names of the language need no import
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
             target = statement.targets[0]
             if isinstance(target, ast.Name):
@@ -170,7 +170,7 @@ class Reader:
 
 
 def _takes_more(node: ast.Call) -> bool | None:
-    """Return whether a call pattern takes more arguments than are named; None where it is given what no such call takes."""
+    """Return whether a call pattern allows more arguments than it names; None where its keywords are not valid."""
     rest = False
     for keyword in node.keywords:
         if keyword.arg not in ("varg_default_wildcard", "add_constraint") or not isinstance(
@@ -182,7 +182,7 @@ def _takes_more(node: ast.Call) -> bool | None:
 
 
 def _plain_name(node: ast.expr) -> str | None:
-    """Return the name that is called, without the module it may be written with."""
+    """Return the called name, without a module in front."""
     if isinstance(node, ast.Name):
         return node.id
     parts: list[str] = []

@@ -1,7 +1,7 @@
-"""Why `dominates(parent, path, child)` does not hold at a child, and between what it would.
+"""The reasons why `dominates(parent, path, child)` fails at a child, and the region where it would hold.
 
-TVM walks from the child up every input until it meets the parent: every expression on the way must match the path, and a way
-that ends without the parent fails it. Then the parent's value must have no other way out than through the child.
+TVM walks from the child up every input until it meets the parent: every expression between must match the path pattern, and a walk
+that ends without the parent fails. Then the parent's value must have no path out except through the child.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from workbench.graph.model import Edge
 
 @dataclass(frozen=True)
 class Escape:
-    """One way by which a region is not closed."""
+    """One path by which a region is not closed."""
 
     kind: str
     "`enters`: a value computed without the parent; `constant`: a constant; `leaves`; `off-path`"
     path: tuple[int, ...]
-    "node ids in the direction of the data; from where it comes to the node inside, or from the parent to the node outside"
+    "node ids in the direction of the data, from the source outside to the node inside, or from the parent to the node outside"
     through: int
-    "the node at which it enters or leaves, or that the path pattern does not match"
+    "the node where the path enters or leaves, or that the path pattern does not match"
     words: str
 
 
 @dataclass(frozen=True)
 class Domination:
-    """What `dominates` finds at one child."""
+    """The result of `dominates` at one child."""
 
     child: int
     parent: int | None
-    "the nearest parent that the ways up lead to"
+    "the nearest parent on the paths up"
     escapes: tuple[Escape, ...]
     region: Region | None
-    "from the parent to the nearest child pattern that all its ways lead to: what may be outlined, with what enters it"
+    "from the parent to the nearest match of the child pattern on all its paths: the nodes that may be outlined, and their inputs"
     would_match: bool | None
-    "whether the pattern would match at the region's exit if what enters were variables of the function, in TVM 0.17.0 or newer"
+    "whether the pattern would match at the region's exit if its inputs were variables of the function, in TVM 0.17.0 or newer"
 
 
 def domination(program: Program, pattern: Pattern, dominates: int, child: int) -> Domination:
-    """Examine a child (a row) that matches the child pattern of `dominates`, a sub-pattern."""
+    """Return the result of the sub-pattern `dominates` at a child (a row) that matches its child pattern."""
     finder = _Finder(program, pattern, dominates, child)
     return finder.found()
 
@@ -78,7 +78,7 @@ class _Finder:
         return tuple(dict.fromkeys(node for row in rows if (node := self._node(row)) is not None))
 
     def _sources(self, row: int) -> tuple[int, ...]:
-        """Return the rows that the walk up goes on to: callees are left out."""
+        """Return the rows that the walk up visits next; callees are left out."""
         here = self.program.rows[row]
         return tuple(i for i in here.inputs if not (here.kind == "call" and i == here.parts[0]))
 
@@ -96,7 +96,7 @@ class _Finder:
         return seen
 
     def _below_parents(self) -> set[int]:
-        """Of what was walked, all that is computed from a parent."""
+        """Return the visited rows that are computed from a parent."""
         inside: set[int] = set()
         for row in sorted(self.walked - self.parents):
             if any(i in inside or i in self.parents for i in self._sources(row)):
@@ -129,7 +129,7 @@ class _Finder:
     def _entry(self, source: int, row: int) -> Escape:
         way = [row, source]
         while self._sources(way[-1]):
-            # the way that leads to a variable says most about where the value comes from
+            # the path that leads to a variable shows best where the value comes from
             way.append(min(self._sources(way[-1]), key=self._of_constants))
         words = f"{self.program.named(source)}, enters at {self.program.named(row)}"
         start, kind = self.program.rows[way[-1]], self.program.rows[source].kind
@@ -172,10 +172,10 @@ class _Finder:
                 found.append(Escape("leaves", self._nodes([*way, user]), self._node(user) or 0, words))
         return found
 
-    # -- the region that would do
+    # -- the region that would match
 
     def _region(self, parent: int) -> tuple[int, int, set[int]] | None:
-        """Return the parent, the nearest post-dominator of it that matches the child pattern, and all between."""
+        """Return the parent, its nearest post-dominator that matches the child pattern, and all rows between."""
         exit = self.program.above[parent]
         while exit >= 0 and self.matcher.match(exit, self.child_pattern) is None:
             exit = self.program.above[exit]
@@ -190,7 +190,7 @@ class _Finder:
         return parent, exit, held
 
     def _edges(self, entry: int, held: set[int]) -> list[tuple[int, int, int]]:
-        """(source, row, argument position) of what enters the region beside its entry's own inputs."""
+        """Return (source, row, argument position) of each value that enters the region, except the entry's own inputs."""
         return [
             (source, row, place)
             for row in sorted(held - {entry})

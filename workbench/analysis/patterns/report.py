@@ -1,4 +1,4 @@
-"""Where a pattern matches in a graph, where it nearly does, and what stopped it: values, and the same as text."""
+"""The matches and near misses of a pattern in a graph, with reasons, as values and as text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SLOW = 1_000_000
 "Steps of TVM's matcher worth a warning: 262,142 of them were measured to take 0.07 s."
 
 EXAMINED = 50
-"How many near misses of a `dominates` get their domination."
+"Most near misses of a `dominates` that are examined for their domination."
 
 SHOWN = 5
 "Near misses that the text shows."
@@ -29,14 +29,14 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Match:
-    """The pattern matches here."""
+    """A match of the pattern."""
 
     root: int
     "node whose value the pattern describes"
     nodes: tuple[int, ...]
-    "what a function made of the match would compute, inputs left out"
+    "nodes of a function that is made of the match, without its inputs"
     held: Held
-    "sub-pattern -> the nodes it holds; what no node shows (an operator itself, a let) is left out"
+    "sub-pattern -> the nodes it holds; expressions without a node (an operator itself, a let) are left out"
     function: str
     taken: bool
     "whether partition, rewrite and MergeComposite use the match; in Relax, FuseOpsByPattern, or match_dfb for a chain"
@@ -46,28 +46,28 @@ class Match:
 
 @dataclass(frozen=True)
 class NearMiss:
-    """Part of the pattern matches here; the furthest that TVM came."""
+    """A place where part of the pattern matches, with TVM's furthest failure."""
 
     root: int
     pattern: int
     "the sub-pattern that failed"
     node: int | None
-    "where it failed; None for what no node shows"
+    "where it failed; None for an expression without a node"
     reason: str
     "a code: other-operator, no-constant, other-count, attribute-differs, enters-from-outside, leaves-the-region, not-on-path, ..."
     sentence: str
     held: Held
-    "what had matched until then"
+    "the nodes held by sub-patterns that matched before"
     matched: int
     "sub-patterns that had matched"
     function: str
     domination: Domination | None = None
-    "for a `dominates` that failed, of the nearest: every way by which the region is not closed, and the region that would do"
+    "for a failed `dominates`, the nearest: every path by which the region is not closed, and the region that would match"
 
 
 @dataclass(frozen=True)
 class PatternReport:
-    """What `wb.match` gives; print it."""
+    """The result of `wb.match`; print it."""
 
     pattern: Pattern
     graph: Graph = field(repr=False)
@@ -76,7 +76,7 @@ class PatternReport:
     near_misses: tuple[NearMiss, ...]
     "the nearest first"
     notes: tuple[str, ...] = ()
-    "what else TVM does with this pattern: where it fails, or takes too long"
+    "warnings about TVM with this pattern: where it fails, or takes too long"
 
     def __bool__(self) -> bool:
         return bool(self.matches)
@@ -87,12 +87,12 @@ class PatternReport:
         return tuple(match for match in self.matches if match.taken)
 
     def at(self, node: int) -> Match | NearMiss | None:
-        """Return the match or near miss at this node; None where not even a part of the pattern matches."""
+        """Return the match or near miss at this node; None where no part of the pattern matches."""
         both: Iterable[Match | NearMiss] = (*self.matches, *self.near_misses)
         return next((each for each in both if each.root == node), None)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values, for a page."""
+        """Return plain values, for a page."""
         return {
             "pattern": self.pattern.as_json(),
             "matches": [_plain(match) for match in self.matches],
@@ -105,7 +105,7 @@ class PatternReport:
 
 
 Trial = Callable[[Program, Pattern], tuple[list[Attempt], Matcher]]
-"What tries a pattern at every expression of a program."
+"A function that tries a pattern at every expression of a program."
 
 
 def report(programs: Iterable[Program], pattern: Pattern, graph: Graph, tried: Trial = attempts) -> PatternReport:
@@ -213,7 +213,7 @@ def _missed(program: Program, pattern: Pattern, row: int, failure: Failure, exam
 
 
 def _domination(program: Program, pattern: Pattern, failure: Failure) -> Domination | None:
-    """Examine the innermost `dominates` that was being matched: the one that holds a child, and not itself."""
+    """Return the domination of the innermost `dominates` that was being matched: its child is held, itself is not."""
     for node in pattern.nodes:
         child = failure.held.get(node.children[2]) if node.kind == "dominates" else None
         if child and node.id not in failure.held:
@@ -274,7 +274,7 @@ def _miss_lines(outcome: PatternReport, miss: NearMiss) -> Iterator[str]:
 
 
 def domination_lines(graph: Graph, outcome: Domination) -> Iterator[str]:
-    """Yield why a `dominates` failed at one child, a line each."""
+    """Yield the reasons why a `dominates` failed at one child, one line each."""
     constants = [escape.through for escape in outcome.escapes if escape.kind == "constant"]
     for escape in outcome.escapes:
         if escape.kind != "constant":
@@ -287,7 +287,7 @@ def domination_lines(graph: Graph, outcome: Domination) -> Iterator[str]:
 
 
 def region_lines(graph: Graph, outcome: Domination) -> Iterator[str]:
-    """Yield the region that is closed, and whether the pattern would match it."""
+    """Yield lines on the closed region, and on whether the pattern would match it."""
     region = outcome.region
     if region is None:
         return
@@ -307,7 +307,7 @@ def _named(graph: Graph, node: int) -> str:
 
 
 def _ids(nodes: tuple[int, ...]) -> str:
-    """Ids with runs written as a range: 3-7, 9."""
+    """Return ids as text, with runs as a range: 3-7, 9."""
     runs: list[list[int]] = []
     for node in sorted(set(nodes)):
         if runs and node == runs[-1][1] + 1:

@@ -1,7 +1,7 @@
-"""A pattern for what was chosen: the smallest that TVM's matcher finds there and, if there is one, nowhere else.
+"""The smallest pattern that TVM's matcher matches at chosen nodes and, where possible, nowhere else.
 
-The pattern names each chosen operator and takes any value where one comes in from outside. Where that also matches other
-places, it asks for attributes, then for types too. Nothing is promised that was not matched.
+The pattern names each chosen operator and has a wildcard for each value from outside. Where that also matches other
+places, it asks for attributes, then for types too. The matcher tests each pattern before it is suggested.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workbench.errors import UnknownNode
 from workbench.graph.model import Graph
 
 LEVELS = ("", "attributes", "attributes and types", "attributes, types and the names of inputs")
-"What a pattern asks for beside the operators, the least first."
+"Conditions of a pattern besides the operators, the fewest first."
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class SuggestedPattern:
     code: str
     "Python for it, from the names of tvm.relay.dataflow_pattern"
     nodes: tuple[int, ...]
-    "the chosen nodes, as the match holds them"
+    "the chosen nodes, in the order of the match"
     asks: str
-    "what it asks for beside the operators and their order, one of LEVELS"
+    "its conditions besides the operators and their order, one of LEVELS"
     elsewhere: tuple[int, ...]
     "roots of other matches; empty if it matches the chosen nodes only"
     taken: bool
@@ -59,7 +59,7 @@ def suggest(
     matched: Callable[[Pattern], PatternReport],
     exact: bool = True,
 ) -> SuggestedPattern:
-    """Find the pattern for these nodes, trying each with `matched`.
+    """Return the pattern for these nodes; `matched` tests each candidate.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def _function_of(graph: Graph, node: int) -> int | None:
 
 
 def _shows(program: Program, row: int) -> bool:
-    """Return whether the node of a row is this row's own, not that of a `let` or a call of a function drawn in place."""
+    """Return whether a row has a node of its own, unlike a `let` or a call of a function drawn in place."""
     here, node = program.rows[row], program.graph.nodes[program.nodes[row][0]]
     if node.kind in ("op", "call"):
         return here.kind == "call" and (program.rows[here.parts[0]].kind == "op") == (node.kind == "op")
@@ -158,7 +158,7 @@ def _pieces(program: Program, rows: Collection[int]) -> int:
 
 
 class _Writer:
-    """Writes the pattern that names the chosen expressions, each once."""
+    """A writer of the pattern that names the chosen expressions, each once."""
 
     def __init__(self, program: Program, rows: frozenset[int], asks: str) -> None:
         self.program = program
@@ -176,7 +176,7 @@ class _Writer:
         return built
 
     def _needed(self) -> set[int]:
-        """Return the chosen expressions and all that they use, operators too."""
+        """Return the chosen expressions and everything they use, including operators."""
         return {*self.rows, *(part for row in self.rows for part in self.program.rows[row].parts)}
 
     def _made(self, row: int) -> int:
@@ -210,7 +210,7 @@ class _Writer:
         if attrs and here.kind == "call" and row in self.rows:
             made = self.builder.add("attr", [made], attrs=attrs)
         if is_root:
-            return made  # a pattern that begins with a type fails in TVM's partition, which asks operators for theirs
+            return made  # a pattern that begins with a type fails in TVM's partition, which requests the types of operators
         shape, dtype = tensor_parts(node.type)
         if "types" in self.asks and dtype is not None and all(isinstance(each, int) for each in shape):
             made = self.builder.add("dtype", [self.builder.add("shape", [made], shape=shape)], dtype=dtype)
@@ -218,7 +218,7 @@ class _Writer:
 
 
 def _plain_attributes(attrs: Any) -> dict[str, Any]:
-    """Return the attributes that a pattern can ask for: numbers, text, and lists of them."""
+    """Return the attributes that a pattern can test: numbers, text, and lists of them."""
     return {name: value for name, value in attrs.items() if _is_plain(value) and value not in ("", [])}
 
 
@@ -229,7 +229,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _same(graph: Graph, held: Collection[int], chosen: Collection[int]) -> bool:
-    """Return whether a match computes just what was chosen; constants and parameters may be in either."""
+    """Return whether a match holds exactly the chosen nodes, constants and parameters aside."""
     return {n for n in held if _computes(graph, n)} == {n for n in chosen if _computes(graph, n)}
 
 

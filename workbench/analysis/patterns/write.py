@@ -1,4 +1,4 @@
-"""Patterns written as the Python that makes them in TVM."""
+"""Patterns written as Python code for TVM."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _TENSOR = re.compile(r"Tensor\[\(([\d, ]*)\), (\w+)\]")
 
 
 def _type_code(text: str) -> str:
-    """Return the Python of a type, where it is a tensor of known shape; otherwise the type's text."""
+    """Return the Python code of a tensor type of known shape; otherwise the type's text."""
     found = _TENSOR.fullmatch(text)
     return f"TensorType(({found[1]}), {found[2]!r})" if found else repr(text)
 
 
 def code(pattern: Pattern) -> str:
-    """Return the Python that makes the pattern; sub-patterns in two places get names of their own."""
+    """Return the Python code of the pattern; sub-patterns in several places get names."""
     lines: list[str] = []
     said: dict[int, str] = {}
     for node in pattern.nodes:

@@ -1,4 +1,4 @@
-"""The folder of a database of schedules: where it is, who writes to it, and what a killed run left of it."""
+"""The folder of a database of schedules: its path, its lock, and its repair after a killed run."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from workbench.measurement.store import place
 
 ABOUT, DONE = "about.json", "done.json"
 SAME = ("dialect", "tvm", "machine", "target")
-"what schedules are good for: TVM itself asks of a database neither the target nor the machine"
+"fields that must match for schedules to apply; TVM itself checks neither the target nor the machine of a database"
 
 
 def folder_for(about: Mapping[str, Any]) -> Path | None:
-    """The folder beside the file of measurements for one TVM, machine and target; None if nothing is to be kept.
+    """Return the folder for one TVM, machine and target, next to the file of measurements; None if nothing is kept.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ def folder_for(about: Mapping[str, Any]) -> Path | None:
 
 
 def begun(folder: Path, about: Mapping[str, Any]) -> None:
-    """Make the folder, and say in it what it is for.
+    """Make the folder, with a file that names its TVM, machine and target.
 
     Raises
     ------
     StoreError
-        It is of another TVM, machine or target, or cannot be written.
+        It belongs to another TVM, machine or target, or cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -65,12 +65,12 @@ def begun(folder: Path, about: Mapping[str, Any]) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Write to the database alone: TVM numbers its entries as it finds them, and two writers would mix them up.
+    """Lock the database for writing: TVM numbers entries as it finds them, and two writers would mix them up.
 
     Raises
     ------
     StoreError
-        Another process does.
+        Another process holds the lock.
     """
     try:
         import fcntl
@@ -88,7 +88,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def mend(folder: Path) -> None:
-    """Cut off what a killed run left half written: TVM would refuse the whole database for it."""
+    """Cut off a half-written end that a killed run left, for which TVM would reject the whole database."""
     for name in (WORKLOADS, RECORDS):
         path = folder / name
         data = path.read_bytes() if path.is_file() else b""
@@ -98,18 +98,18 @@ def mend(folder: Path) -> None:
 
 
 def done(folder: Path, key: str) -> int:
-    """The trials that a search for this kernel came to its end with; some kernels have fewer schedules than that."""
+    """Return the trials with which a search for this kernel ended; some kernels have fewer schedules than that."""
     trials = _read(folder / DONE).get(key)
     return trials if type(trials) is int else 0
 
 
 def note_done(folder: Path, key: str, trials: int) -> None:
-    """Keep that a search came to its end."""
+    """Record that a search ended."""
     _write(folder / DONE, {**_read(folder / DONE), key: trials})
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """The object in a file; empty where there is no file or it is damaged."""
+    """Return the object in a file; empty where there is no file or it is damaged."""
     try:
         data = parse(path.read_bytes())
     except (FileNotFoundError, Damaged):
@@ -118,7 +118,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, data: Mapping[str, Any]) -> None:
-    """Replace a file whole."""
+    """Replace a file atomically."""
     new = path.with_suffix(".new")
     new.write_text(json.dumps(data, indent=1), encoding="utf-8")
     new.replace(path)

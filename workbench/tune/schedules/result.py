@@ -1,4 +1,4 @@
-"""What `wb.tune_schedules` gives: the kernels, what became of each, and whether the whole is faster."""
+"""The result of `wb.tune_schedules`: the kernels, the outcome of each, and whether the model is faster."""
 
 from __future__ import annotations
 
@@ -21,45 +21,45 @@ COST_MODELS = {
     "xgb": "xgboost, trained on the candidates before",
     "random": "none: candidates are drawn at random; with an xgboost that this TVM can use, a model chooses them",
 }
-"what a cost model does, in words"
+"cost model -> its description"
 
 
 @dataclass(frozen=True)
 class Task:
-    """One compiled function whose schedule can be tuned; kernels that are the same are one task."""
+    """One compiled function whose schedule can be tuned; equal kernels are one task."""
 
     function: str
     "its name in the tuned build"
     key: str
-    "a hash of what it computes: the same kernel of another model has the same"
+    "a hash of its computation, equal for the same kernel in other models"
     calls: tuple[int, ...]
-    "rows of `rows`, the calls of it"
+    "indexes in `rows` of its calls"
     nodes: tuple[int, ...]
     "ids in `graph`"
     op: str
     "its dominant operator"
     share: float | None
-    "of the kernels' time before; None where the build before has no such kernel"
+    "part of the kernels' time before; None where the build before has no such kernel"
     before_us: float | None
-    "of all its calls, before and after"
+    "time of all its calls, before and after"
     after_us: float | None = None
     trials: int = 0
-    "candidates tried now"
+    "candidates tried in this run"
     known: int = 0
     "candidates tried in earlier runs"
     best_us: float | None = None
-    "the best candidate of all runs by itself, one call"
+    "time of one call of the best candidate of all runs, measured alone"
     plain_us: float | None = None
-    "the kernel without a schedule, tried like a candidate; None where an earlier run did, or on a GPU"
+    "time of the kernel without a schedule, tried like a candidate; None if an earlier run tried it, or on a GPU"
     status: str = "not selected"
-    "`tuned`, `known` (as many trials were made before), `not selected`, or how it failed"
+    "`tuned`, `known` (enough trials in earlier runs), `not selected`, or the failure"
     message: str = ""
     failures: Mapping[str, int] = field(default_factory=dict, hash=False)
-    "reason -> candidates that failed for it"
+    "reason -> number of candidates that failed for it"
 
     @property
     def weight(self) -> int:
-        """Calls in one run."""
+        """The number of calls in one run."""
         return len(self.calls)
 
 
@@ -69,47 +69,47 @@ class TunedSchedules:
 
     workload: Workload
     base: Config
-    "what was tuned, and is compared with"
+    "the configuration that was tuned, and is raced against"
     target: str
     folder: Path
-    "the database; it grows with every run"
+    "the database, which grows with every run"
     tasks: tuple[Task, ...]
     "the costliest first"
     rows: tuple[Mapping[str, Any], ...] = field(repr=False)
-    "the calls of the tuned build, as in wb.kernels"
+    "the calls of the tuned build, as in `wb.kernels`"
     graph_data: Mapping[str, Any] = field(repr=False)
     cost_model: str = "random"
     race: Race | None = None
-    "the whole model without the schedules and with them; None if it was stopped before"
+    "the race of the whole model without and with the schedules; None if the run was stopped before"
     before: Mapping[str, Any] = field(default_factory=dict, repr=False)
     after: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    "rows of wb.measure, with per_kernel"
+    "rows of `wb.measure` before and after, with `per_kernel`"
     status: str = "ok"
-    "or `cancelled`; what was tuned by then is in the database"
+    "`ok` or `cancelled`; schedules found before that are in the database"
     kept: bool = True
-    "whether another session finds the database again"
+    "whether other sessions can use the database"
 
     @property
     def config(self) -> Config:
-        """The configuration with the schedules, for wb.measure, wb.race and whatever takes one."""
+        """The configuration with the schedules, for `wb.measure`, `wb.race` and the like."""
         return self.apply(self.base)
 
     def apply(self, config: Any = None) -> Config:
-        """Another configuration with these schedules."""
+        """Return another configuration with these schedules."""
         return replace(self.base if config is None else Config.of(config), schedules=str(self.folder))
 
     @property
     def faster(self) -> bool:
-        """Whether the race showed that the model is faster with these schedules."""
+        """Return whether the race showed that the model is faster with these schedules."""
         return self.race is not None and self.race.answer == "yes"
 
     @property
     def best(self) -> Config:
-        """What to compile with: the configuration with the schedules if it won the race, else the one without."""
+        """The configuration with the schedules if it won the race, otherwise the one without."""
         return self.config if self.faster else self.base
 
     def code(self) -> str:
-        """Python that builds the model with these schedules and TVM alone: the text of a module with `built(mod, params)`.
+        """Return Python code that builds the model with these schedules, with TVM alone: a module with `built(mod, params)`.
 
         Raises
         ------
@@ -120,17 +120,17 @@ class TunedSchedules:
 
     @property
     def graph(self) -> Graph:
-        """The module that went to code generation; `Task.nodes` are its."""
+        """The graph of the module before code generation; `Task.nodes` are its ids."""
         return Graph.from_data(self.graph_data)
 
     @property
     def trials(self) -> int:
-        """Candidates tried now, all kernels together."""
+        """The number of candidates tried in this run, for all kernels."""
         return sum(task.trials for task in self.tasks)
 
     @property
     def failures(self) -> dict[str, int]:
-        """Reason -> how many candidates failed for it, all kernels together, the commonest first."""
+        """Reason -> number of candidates that failed for it, for all kernels, the most frequent first."""
         found: dict[str, int] = {}
         for task in self.tasks:
             for reason, number in task.failures.items():
@@ -139,7 +139,7 @@ class TunedSchedules:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a task, the costliest first; microseconds are of all its calls in one run."""
+        """One row per task, the costliest first; microseconds are of all its calls in one run."""
         import pandas as pd
 
         names = (
@@ -149,7 +149,7 @@ class TunedSchedules:
         return pd.DataFrame([{name: getattr(task, name) for name in names} for task in self.tasks], columns=list(names))
 
     def __str__(self) -> str:
-        """What came of it, in sentences."""
+        """Return the outcome in sentences."""
         tuned = sum(task.status in ("tuned", "known") for task in self.tasks)
         lines = [f"{tuned} of {len(self.tasks)} kernels have tuned schedules, {self.trials} candidates tried now"]
         if self.failures:
@@ -164,7 +164,7 @@ class TunedSchedules:
         return visible("; ".join(lines))
 
     def _why(self) -> str:
-        """Which kernels became slower, where any did by a tenth of all."""
+        """Return a sentence on kernels that became slower, if one did by a tenth of all."""
         lost = [task for task in self.tasks if task.after_us and task.before_us and task.after_us > task.before_us]
         total = sum(task.before_us or 0 for task in self.tasks)
         worst = max(lost, key=lambda task: (task.after_us or 0) - (task.before_us or 0), default=None)

@@ -1,4 +1,4 @@
-"""`wb.tune_schedules`: search schedules for the kernels of a model, keep them, and race the model with and without them."""
+"""`wb.tune_schedules`: search and keep schedules of a model's kernels, and race the model with and without them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ScheduleRun(BackgroundRun[TunedSchedules]):
-    """One search, in this thread (`run`) or in one of its own (`start`); any thread may call the rest."""
+    """One search, in this thread (`run`) or in its own (`start`); any thread may call the other methods."""
 
     def __init__(self, request: ScheduleRequest) -> None:
         super().__init__()
@@ -55,22 +55,22 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
 
     @property
     def trials_per_task(self) -> dict[str, int]:
-        """Function -> candidates that it had, those of earlier runs counted."""
+        """Function -> number of its candidates, including earlier runs."""
         return {task.function: task.known + task.trials for task in self.tasks}
 
     @property
     def best_so_far(self) -> tuple[Best, ...]:
-        """Each time that the kernels of a run together became faster, in microseconds.
+        """The improvements of the total time of all kernels, in microseconds.
 
-        A kernel counts as its best candidate, or with what it took before where that is less. It is an estimate, from kernels
-        that ran by themselves; the race at the end measures the model.
+        A kernel counts with its best candidate, or with its time before if that is less. This is an estimate from kernels
+        that ran alone; the race at the end measures the model.
         """
         known = {task.function: (task.weight, task.before_us or 0.0) for task in self.tasks}
         total = sum(us for _, us in known.values())
         return self._curve(total, self.trials, known)
 
     def best_of(self, function: str) -> tuple[Best, ...]:
-        """Each time that the best candidate of one kernel became faster: microseconds of a call."""
+        """Return the improvements of the best candidate of one kernel, in microseconds per call."""
         return self._curve(float("inf"), self.trials_of(function), {function: (1, float("inf"))})
 
     def _curve(self, total: float, trials: Iterable[Trial], known: dict[str, tuple[int, float]]) -> tuple[Best, ...]:
@@ -87,7 +87,7 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
 
     @property
     def failures(self) -> dict[str, int]:
-        """Reason -> how many candidates failed for it, the commonest first."""
+        """Reason -> number of candidates that failed for it, the most frequent first."""
         found: dict[str, int] = {}
         for trial in self.trials:
             if trial.us is None:
@@ -96,7 +96,7 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
 
     @property
     def left(self) -> float | None:
-        """Seconds that the search probably needs, the race apart; None before the first candidate, 0 when it is over."""
+        """The estimated seconds left of the search, without the race; None before the first candidate, 0 when it is over."""
         if self._status not in ("ready", "running"):
             return 0.0
         recent = self.trials[-RECENT:]
@@ -106,13 +106,13 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
 
     @property
     def spent(self) -> float:
-        """The part of the candidates that were tried, from 0 to 1."""
+        """The part of the candidates that was tried, from 0 to 1."""
         made = len(self.trials)
         return made / (made + self._search.waiting) if made else 0.0
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a candidate of this run; `wb.plots.tuning_progress` draws that of one `function`."""
+        """One row per candidate of this run; `wb.plots.tuning_progress` draws the rows of one `function`."""
         import pandas as pd
 
         names = ("number", "function", "status", "reason", "median_us", "seconds")
@@ -123,12 +123,12 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         return pd.DataFrame(rows, columns=list(names))
 
     def result(self) -> TunedSchedules:
-        """Return the result of a run that is over.
+        """Return the result of a finished run.
 
         Raises
         ------
         WorkbenchError
-            The run failed, or there is nothing yet.
+            The run failed, or has no result yet.
         """
         if self._failure is not None:
             raise self._failure
@@ -145,7 +145,7 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         return self._found.status != CANCELLED
 
     def __str__(self) -> str:
-        """Where it is, in a sentence."""
+        """Return the progress in a sentence."""
         left = f", about {self.left:.0f} s left" if self.left else ""
         failed = sum(self.failures.values())
         tried = f"{len(self.trials)} candidates tried, {failed} of them failed{left}"
@@ -157,24 +157,24 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
 
 
 def tune_schedules(workload: Workload, target: TargetLike = "llvm", **how: Any) -> TunedSchedules:
-    """Search faster schedules for a model's kernels with TVM's MetaSchedule, in a child process.
+    """Search for faster schedules of a model's kernels with TVM's MetaSchedule, in a child process.
 
-    All trials are kept: a kernel that had its trials is not tuned again, in this model or another, and a run that was
-    stopped or killed goes on where it was, but for the candidate that was being tried.
+    All trials are kept: a kernel with enough trials is not tuned again, in this model or another. After a stopped or
+    killed run the next one continues, and only the candidate under way is lost.
 
     Parameters
     ----------
     target, how
-        As `prepared_schedules` takes them.
+        As for `prepared_schedules`.
 
     Raises
     ------
     NoDevice
-        There is nothing here to run candidates on.
+        There is no device here to run candidates on.
     MeasureError
         The model does not build or run without schedules.
     StoreError
-        The folder cannot be used, or another run tunes in it.
+        The folder cannot be used, or another run uses it.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def prepared_schedules(
     progress: Progress = silent,
     cancelled: Callable[[], bool] = never,
 ) -> ScheduleRun:
-    """Return the run of `wb.tune_schedules` before it starts: `start()` runs it in a thread, where it can be paused and stopped.
+    """Return the run of `wb.tune_schedules` before it starts; `start()` runs it in a thread, and it can be paused.
 
     Parameters
     ----------
@@ -210,19 +210,19 @@ def prepared_schedules(
         The kernels to tune: names of compiled functions, indexes of calls (`result.table`, `wb.kernels`), or `{"node": id}`; all by
         default. A kernel without a tuned schedule is compiled as TVM does it without one, which in Relay is slow.
     trials
-        Candidates for each kernel, those of earlier runs included. On a CPU the first is the kernel without a schedule.
+        Candidates for each kernel, including earlier runs. On a CPU the first is the kernel without a schedule.
     config
-        The configuration to tune, as wb.measure takes it: the opt level, or another.
+        The configuration to tune, as for `wb.measure`, such as an opt level.
     cost_model
-        The chooser of candidates: `xgb` or `random`; by default `xgb` where an xgboost that this TVM can use is installed.
+        The model that selects candidates: `xgb` or `random`; by default `xgb` where an xgboost that this TVM can use is installed.
     folder
-        Of the database; by default in the folder of the measurements, one for each TVM, machine and target.
+        Folder of the database; by default in the folder of the measurements, one for each TVM, machine and target.
     budget
         Seconds of the race at the end.
     timeout
-        Seconds that a candidate, with the compiling of the batch that it is in, or a build or a run may take.
+        Most seconds for a candidate (with the compilation of its batch), a build or a run.
     progress, cancelled
-        Called with each step; asked whether to stop.
+        `progress` is called with each step; `cancelled` returns whether to stop.
 
     Raises
     ------
@@ -257,7 +257,7 @@ def _listed(kernels: Any) -> tuple[Any, ...] | None:
 
 
 def _model(asked: str | None, dialect: str) -> str:
-    """The cost model: what was asked for, or the best that is installed."""
+    """Return the requested cost model, or the best one that is installed."""
     best = best_cost_model(dialect)
     if asked not in (None, "xgb", "random"):
         raise WorkbenchError(f"there is no cost model {asked!r}; give xgb or random")

@@ -1,4 +1,4 @@
-"""A search for schedules: each kernel gets its candidates, one at a time, in a child process; then the model is raced."""
+"""The search for schedules: candidates of each kernel, one at a time in a child process, then a race of the model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from workbench.worker.host import allowed
 from workbench.worker.parent import worker
 
 ROLE = "tuning"
-"the child process of its own in which schedules are searched"
+"role of the child process in which schedules are searched"
 PAUSED = "Waiting to be resumed"
 "the step of a paused run as soon as no candidate is under way"
 
@@ -34,7 +34,7 @@ class Trial:
     """One candidate that this run tried."""
 
     number: int
-    "of its kernel, those of earlier runs counted"
+    "number among its kernel's candidates, including earlier runs"
     function: str
     us: float | None
     "microseconds of one call; None if it failed"
@@ -43,7 +43,7 @@ class Trial:
     plain: bool
     "whether it is the kernel without a schedule"
     seconds: float
-    "that it took, with what was compiled before it"
+    "its duration, including compilation before it"
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class ScheduleRequest:
     base: Config
     target: str
     kernels: tuple[Any, ...] | None
-    "as tasks.selected takes them"
+    "as for `tasks.selected`"
     trials: int
-    "for each kernel, those of earlier runs counted"
+    "for each kernel, including earlier runs"
     cost_model: str
     folder: str | Path | None = None
     budget: float = 4.0
@@ -67,12 +67,12 @@ class ScheduleRequest:
 
 
 class ScheduleSearch:
-    """The search of a ScheduleRun; its thread calls `run`, and any thread reads the rest.
+    """The search of a ScheduleRun; its thread calls `run`, and any thread may read the attributes.
 
     Parameters
     ----------
     report
-        Called with each step, in words.
+        Called with a text at each step.
     """
 
     def __init__(self, request: ScheduleRequest, control: Control, report: Callable[[str], None]) -> None:
@@ -103,7 +103,7 @@ class ScheduleSearch:
 
     @property
     def waiting(self) -> int:
-        """Candidates that are still to be tried."""
+        """The number of candidates that are not tried yet."""
         open = (task for task in self.tasks if task.function in self._chosen and task.status == "not selected")
         return sum(max(0, self._request.trials - task.known - task.trials) for task in open)
 
@@ -152,7 +152,7 @@ class ScheduleSearch:
         return worker(ROLE).run(name, self._request.workload, arguments, **self._limits)
 
     def _tune(self, task: Task, folder: Path) -> Task:
-        """Search one kernel; return it with the status of its search."""
+        """Search one kernel, and return it with the status of its search."""
         if task.function not in self._chosen:
             return replace(task, status="known") if task.known else task
         if task.known >= self._request.trials:
@@ -167,7 +167,7 @@ class ScheduleSearch:
         except WorkbenchError as error:
             return replace(task, status=status_of(error), message=str(error))
         if going:
-            # the child holds the folder until it ends
+            # the child process locks the folder until it ends
             worker(ROLE).stop()
             return replace(task, status=CANCELLED)
         if task.best_us is None:
@@ -184,7 +184,7 @@ class ScheduleSearch:
         return self._control.wait() and not self._limits["cancelled"]()
 
     def _step(self, task: Task, folder: Path) -> tuple[Task, bool]:
-        """Try one more candidate; return the kernel with its result, and whether there may be others."""
+        """Try one more candidate; return the kernel with its result, and whether there may be more."""
         request, made = self._request, task.known + task.trials
         begun = time.perf_counter()
         tried = self._job(

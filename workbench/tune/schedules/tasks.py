@@ -1,4 +1,4 @@
-"""Kernels of a build beside those of another that computes the same, and what their times are. Plain values, no TVM."""
+"""The kernels of a build matched with those of an equivalent build, and their times. Plain values, no TVM."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _PLAIN = ("dense", "conv2d")
 
 
 def tasks_of(answer: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> tuple[Task, ...]:
-    """The tasks that the child found, the costliest first.
+    """Return the tasks that the child process reported, the costliest first.
 
     Parameters
     ----------
     answer
-        Of schedule_jobs.tasks.
+        The result of schedule_jobs.tasks.
     before
         `per_kernel` of the build without schedules.
     """
@@ -52,13 +52,13 @@ def tasks_of(answer: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> 
 
 
 def with_times(tasks: Iterable[Task], after: Sequence[Mapping[str, Any]]) -> tuple[Task, ...]:
-    """The tasks with their times in the build with schedules."""
+    """Return the tasks with their times in the build with schedules."""
     times = times_of(after)
     return tuple(replace(task, after_us=times.get(plain(task.function))) for task in tasks)
 
 
 def times_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """Function, by its plain name -> microseconds of all its calls in one run."""
+    """Return plain function name -> microseconds of all its calls in one run."""
     found: dict[str, float] = {}
     for row in rows:
         name = plain(row["function"])
@@ -67,7 +67,7 @@ def times_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def plain(function: str) -> str:
-    """A function's name without what the compiler's choice of a layout puts into it.
+    """Return a function's name without the parts that come from the compiler's choice of a layout.
 
     >>> plain("tvmgen_default_fused_nn_contrib_dense_pack_nn_relu")
     'tvmgen_default_fused_nn_dense_nn_relu'
@@ -78,7 +78,7 @@ def plain(function: str) -> str:
 
 
 def selected(tasks: Sequence[Task], kernels: Iterable[Any] | None, workload: Workload, graph_size: int) -> set[str]:
-    """The functions to tune.
+    """Return the functions to tune.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def selected(tasks: Sequence[Task], kernels: Iterable[Any] | None, workload: Wor
     Raises
     ------
     UnknownName, UnknownNode, WorkbenchError
-        One of them is none of these.
+        One of them is not any of these.
     """
     if kernels is None:
         return {task.function for task in tasks}
@@ -115,7 +115,7 @@ def _one(tasks: Sequence[Task], given: Any, workload: Workload, graph_size: int)
 
 
 def with_and_without(found: TunedSchedules, *, budget: float, seed: int, **limits: Any) -> TunedSchedules:
-    """The result with its times after, and its race; as it is where somebody stopped.
+    """Return the result with its times after and its race; unchanged if the run was stopped.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def with_and_without(found: TunedSchedules, *, budget: float, seed: int, **limit
 def measured(
     workload: Workload, config: Config, target: str, *, budget: float, seed: int, **limits: Any
 ) -> dict[str, Any]:
-    """A row of wb.measure with its kernels' times.
+    """Return a row of wb.measure with its kernels' times.
 
     Raises
     ------
