@@ -85,7 +85,7 @@ def __getattr__(name: str) -> Any:
 
 
 class _Interface(ModuleType):
-    """The package, whose public names win over its folders: `wb.tune` is the function, whatever was imported before."""
+    """The package, whose public names take precedence over its folders: `wb.tune` is always the function."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         # the import system sets a folder's module on the package when anything below it is first imported
