@@ -80,7 +80,7 @@ class OutOfMemory(MeasureError):
 
 
 class NoDevice(MeasureError):
-    """This machine has no device that runs code for the target."""
+    """No device on this machine runs code for the target."""
 
     status = "not measured"
 
