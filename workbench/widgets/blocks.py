@@ -1,6 +1,6 @@
 """The content of a panel as small values: words, lines that select nodes, buttons, fields. js/views/blocks.ts draws them.
 
-A block never holds markup: its texts reach the page as text, whatever is in them.
+A block never holds markup: the page shows its texts as plain text.
 """
 
 from __future__ import annotations
