@@ -1,7 +1,7 @@
-"""See what a tensor compiler does to a graph, pass by pass; change it; measure the effect.
+"""Show the effect of each pass of a tensor compiler on a graph; change passes and fusion; measure the result.
 
 A trace is a list of graphs; everything else is a view of it. The names below are the public interface. Importing this
-module loads none of TVM, pandas, matplotlib or ipywidgets: each name brings what it needs when it is first used.
+module loads none of TVM, pandas, matplotlib or ipywidgets: each name imports its dependencies on first use.
 """
 
 from __future__ import annotations

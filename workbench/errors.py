@@ -74,7 +74,7 @@ class MeasureError(WorkbenchError):
 
 
 class OutOfMemory(MeasureError):
-    """A build or a run was refused the memory that it asked for."""
+    """A build or a run was refused memory."""
 
     status = "out of memory"
 

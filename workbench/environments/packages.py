@@ -21,7 +21,7 @@ def run_pip(python: Path, arguments: list[str], *, purpose: str) -> None:
     Raises
     ------
     SetupError
-        With pip's last error line, and what to do.
+        With pip's last error line, and the remedy.
     """
     command = [str(python), "-m", "pip", *arguments]
     quietly = [*command, "--quiet", "--disable-pip-version-check", "--no-input"]
@@ -42,7 +42,7 @@ def run_pip(python: Path, arguments: list[str], *, purpose: str) -> None:
 
 
 def pack(tree: Path, wheel: Path) -> None:
-    """Zip `tree` into a wheel, with the RECORD that pip asks for."""
+    """Zip `tree` into a wheel, with the RECORD that pip requires."""
     record = f"{next(tree.glob('*.dist-info')).name}/RECORD"
     lines = []
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:

@@ -1,4 +1,4 @@
-"""Run as a file by each environment's own Python: print, as JSON, what TVM is in it.
+"""Run as a file by each environment's own Python: print, as JSON, the facts about its TVM.
 
 It runs in a process of its own because importing a broken TVM can end the process.
 """

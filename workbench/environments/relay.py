@@ -178,7 +178,7 @@ def _last_line(text: str) -> str:
     return (text.strip().splitlines() or ["no message"])[-1].rstrip(".")
 
 
-OLDEST_GLIBC = (2, 34)  # the newest symbol that libtvm.so asks for
+OLDEST_GLIBC = (2, 34)  # of the newest symbol that libtvm.so needs
 OLDEST_PYTHON = (3, 10)
 PYTHON_TOO_NEW = (3, 14)  # ast.Num and ast.Str, which TVM 0.17 reads, were removed there
 

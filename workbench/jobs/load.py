@@ -111,7 +111,7 @@ def _written(workload: Workload, folder: Path) -> Answer:
     has_kernels = any(type(function).__name__ == "PrimFunc" for function in workload.module.functions.values())
     answer = {"notes": workload.notes, "has_kernels": has_kernels}
     graph = workload.graph
-    _ = graph.answers, graph.products  # TVM is asked here, where it may end the process
+    _ = graph.answers, graph.products  # TVM computes these here, where it may end the process
     (folder / "graph.json").write_text(graph.to_json(), encoding="utf-8")
     try:
         dialect.frontend.dump(workload, folder)

@@ -105,7 +105,7 @@ def reference(workload: Workload, *, seed: int, path: str, progress: Progress) -
 
 
 def race(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, Any]:
-    """Build two configurations (a RaceRequest) and run them in turn, the first one twice, loaded anew a few times."""
+    """Build two configurations (a RaceRequest) and run them in turn, the first one twice, and load them several times."""
     request = RaceRequest(**asked)
     kept = [compiled(workload, request.target, config, progress) for config in request.configs]
     checks = [compare(each.built.load(request.seed), request.reference, progress) for each in kept]

@@ -16,7 +16,7 @@ from workbench.jobs.build import compiler_of, resolved_target
 Progress = Callable[..., None]
 
 KEPT = 4
-"traces kept; their modules share most of what they hold"
+"traces kept; their modules share most of their content"
 _QUIET = ("InferType", "sequential", "Normalize", "_pipeline")
 "passes that only update types, or only run other passes"
 _LOW = ("tir.", "tirx.", "s_tir.")
@@ -62,7 +62,7 @@ def state(workload: Workload, *, trace: str, place: int, progress: Progress) -> 
     here = dialect(workload.dialect)
     module = here.frontend.infer_types(module_of(trace, place))
     graph = here.frontend.graph(module, workload.name)
-    _ = graph.answers, graph.products  # TVM is asked here, where it may end the process
+    _ = graph.answers, graph.products  # TVM computes these here, where it may end the process
     return {"graph": graph.to_data(), "text": here.frontend.text(module)}
 
 

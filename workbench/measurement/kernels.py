@@ -166,7 +166,7 @@ class Kernels:
         UnknownName
             No call runs that function, or the target has no such form.
         MeasureError
-            The code cannot be made here; the message says what is missing.
+            The code cannot be made here; the message gives the missing part.
         """
         self._known(name)
         form = form or next(iter(self.forms()), "")

@@ -1,4 +1,4 @@
-"""Pipelines, traces, and what is derived from them.
+"""Pipelines, traces, and data derived from them.
 
 A Pipeline (`spec.py`) has a text form that parses back. `run.py` runs it in this process, with a guard: a graph too deep for
 TVM is refused or runs isolated in a child process. `build_trace.py` records the compiler's own passes in a child; the modules

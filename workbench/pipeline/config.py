@@ -1,4 +1,4 @@
-"""A Config: one way to compile a workload."""
+"""A Config: the settings of a build of a workload."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AS_IS = ("SimplifyExpr", "SimplifyExprPostAlterOp", "FoldConstant")
 
 @dataclass(frozen=True)
 class Config:
-    """A way to compile: a PassContext for the compiler's own pipeline, or a pipeline of ours, whose result is built as it is."""
+    """Settings of a build: a PassContext for the compiler's own pipeline, or a pipeline of ours, with no further passes."""
 
     name: str = ""
     "label in plots and tables; made from the other fields if empty"

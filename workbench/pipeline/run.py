@@ -79,7 +79,7 @@ class Runner:
     """Makes traces of one workload; prefixes that they share run once."""
 
     MEMORY = 256
-    "states kept; they share most of their nodes, so a state costs what its pass changed"
+    "states kept; they share most of their nodes, so a state takes memory only for its changes"
 
     def __init__(self, workload: Workload, timeout: float | None = None) -> None:
         self.workload = workload

@@ -125,7 +125,7 @@ def _steps_of(thing: Any) -> list[PassStep]:
 
 
 def is_rewriter(thing: Any) -> bool:
-    """Return whether it is a DFPatternCallback, by its attributes: a pattern, and a callback for what matches it."""
+    """Return whether it is a DFPatternCallback, by its attributes: a pattern, and a callback for matches."""
     return not callable(thing) and hasattr(thing, "pattern") and callable(getattr(thing, "callback", None))
 
 

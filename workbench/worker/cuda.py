@@ -52,7 +52,7 @@ class CudaFacts:
 
 
 def why_not(facts: CudaFacts, target: str = "cuda") -> str:
-    """Return why code for a target is not timed here, and what to do; empty if it can be timed.
+    """Return why code for a target is not timed here, and the remedy; empty if it can be timed.
 
     >>> why_not(CudaFacts(driver_library=False, devices=0))
     'no CUDA device: no NVIDIA driver is installed here (libcuda.so.1 was not found)'

@@ -2,7 +2,7 @@
 
 Run by `python -m workbench.jobs PID`, with the process id of the notebook. It forks, and the copy becomes the child
 process (child.py). The keeper itself loads no TVM and runs no job: it also acts while the child is in a long C++ call. On Linux it
-is the subreaper of all processes below it: one that loses its parent becomes its own child, whatever session it is in.
+is the subreaper of all processes below it: a process of any session that loses its parent becomes the keeper's child.
 It ends them when the child ends, on SIGTERM, and when the notebook has ended, also by SIGKILL.
 """
 

@@ -102,7 +102,7 @@ class FusionInspector(OneGraph):
         self.observe(lambda _: self._contents.show_card(), ["selection", "region", "outward"])
         self.observe(lambda _: self._contents.show_tab(), ["tab", "min_branches", "frame", "frame_filter"])
 
-    # -- what a user can do from Python
+    # -- the Python interface
 
     @property
     def fused(self) -> Fused:

@@ -45,7 +45,7 @@ class TunePanel(View):
     Attributes
     ----------
     applied
-        The workload with the winner's passes, once `apply` was pressed or called.
+        The workload with the winner's passes, after `apply` was pressed or called.
 
     Examples
     --------
