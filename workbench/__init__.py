@@ -1,4 +1,4 @@
-"""Show the effect of each pass of a tensor compiler on a graph; change passes and fusion; measure the result.
+"""A workbench for the passes of a tensor compiler: view each pass's effect on a graph, change it, and measure the result.
 
 A trace is a list of graphs; everything else is a view of it. The names below are the public interface. Importing this
 module loads none of TVM, pandas, matplotlib or ipywidgets: each name imports its dependencies on first use.

@@ -14,7 +14,7 @@ MERGED, CLUSTER = "#B0578D", "#AEBCCD"
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of text and lines, on a page that shows through."""
+    """The colours of text and lines, for a transparent background."""
 
     text: str
     faint: str

@@ -80,7 +80,7 @@ class OutOfMemory(MeasureError):
 
 
 class NoDevice(MeasureError):
-    """No device on this machine runs code for the target."""
+    """An error for a target without a device on this machine."""
 
     status = "not measured"
 

@@ -57,7 +57,7 @@ def append(row: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Store:
-    """Rows in one file."""
+    """The rows in one file."""
 
     path: Path
 

@@ -85,7 +85,7 @@ def switches(workload: Workload, pipeline: Pipeline | str | Config | None, opt_l
 
 
 class Counting:
-    """Counts configurations of a workload without building them, each once."""
+    """A counter of a workload's configurations, which builds nothing and counts each one once."""
 
     def __init__(self, workload: Workload, target: str) -> None:
         self._runner = Runner(workload)

@@ -105,7 +105,7 @@ def check(
 
 
 class _Runs:
-    """Runs states, each once."""
+    """The outputs of states; each state runs once."""
 
     def __init__(self, workload: Workload, how: dict[str, Any]) -> None:
         self.workload = workload

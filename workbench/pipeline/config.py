@@ -54,7 +54,7 @@ class Config:
         return replace(self, name="", pipeline=str(running) or self.pipeline, **switched)
 
     def context(self) -> Config:
-        """The PassContext of this configuration."""
+        """Return the PassContext of this configuration."""
         if not self.pipeline:
             return self
         return replace(self, opt_level=0, disabled=AS_IS, required=(), pipeline="")

@@ -76,7 +76,7 @@ def _pipeline(given: Pipeline | str | list[Any]) -> Pipeline:
 
 
 class Runner:
-    """Makes traces of one workload; prefixes that they share run once."""
+    """A maker of traces of one workload; prefixes that they share run once."""
 
     MEMORY = 256
     "states kept; they share most of their nodes, so a state takes memory only for its changes"

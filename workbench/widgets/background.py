@@ -93,7 +93,7 @@ class Task:
 
 
 class Background:
-    """Runs requests in a thread of its own, one at a time. The thread ends when no request is left.
+    """A thread for requests, which run one at a time. It ends when no request is left.
 
     Parameters
     ----------

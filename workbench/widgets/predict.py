@@ -23,7 +23,7 @@ from workbench.widgets.page_types import Answer
 
 
 class Predict(View):
-    """Ask for a prediction, then show the answer.
+    """A question that asks for a prediction, then shows the answer.
 
     Parameters
     ----------

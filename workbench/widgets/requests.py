@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Requests:
-    """Read the messages of a page, and handle them one after the other.
+    """The queue of a page's messages, which are handled one after the other.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Contents:
-    """Updates the picture when the program or a setting changes, and the words when anything else changes.
+    """The content of the page: a new picture when the program or a setting changes, new words when anything else changes.
 
     Attributes
     ----------

@@ -35,7 +35,7 @@ State = tuple[str, tuple[str, ...], tuple[tuple[str, int | str | None], ...]]
 
 
 class FusionInspector(OneGraph):
-    """Explain why a graph becomes these kernels, and show the effect of moving their boundaries.
+    """A view of the reasons why a graph becomes these kernels, and of the effect of moving their boundaries.
 
     Every UI action has a Python equivalent: every parameter but the first is a trait.
 

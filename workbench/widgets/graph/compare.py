@@ -93,7 +93,7 @@ class Comparison(GraphTraits):
 
 
 class CompareView(Comparison):
-    """Show two graphs with synchronised pan, zoom, selection and hover; changes have a colour and a mark.
+    """A view of two graphs with synchronised pan, zoom, selection and hover; changes have a colour and a mark.
 
     Every parameter but the first two is a trait: it can be set later, and clicks change it.
 

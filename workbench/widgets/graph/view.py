@@ -17,7 +17,7 @@ from workbench.widgets.payload import encode_graph
 
 
 class GraphView(OneGraph):
-    """Show a graph: pan, zoom, search, collapse, select.
+    """A view of a graph: pan, zoom, search, collapse, select.
 
     Every parameter but the first is a trait: it can be set later, and clicks change it.
 

@@ -36,7 +36,7 @@ HINT = 'is_op("nn.relu")(is_op("nn.conv2d")(wildcard(), is_constant()))'
 
 
 class PatternInspector(OneGraph):
-    """Show the matches of a dataflow pattern, and the reasons why it fails elsewhere.
+    """A view of the matches of a dataflow pattern, and of the reasons why it fails elsewhere.
 
     Every UI action has a Python equivalent: every parameter but the first is a trait.
 

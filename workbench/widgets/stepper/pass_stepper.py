@@ -35,7 +35,7 @@ Wish = tuple[str | int, ...]
 
 
 class PassStepper(Comparison):
-    """Step through a trace. Needs no TVM: `wb.PassStepper(wb.Trace.open("resnet50.wbtrace"))`.
+    """A view that steps through a trace, without TVM: `wb.PassStepper(wb.Trace.open("resnet50.wbtrace"))`.
 
     Every UI action has a Python equivalent: every parameter but the first is a trait.
 

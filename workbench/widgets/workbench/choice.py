@@ -18,7 +18,7 @@ OPT_LEVELS = range(5)
 
 @dataclass(frozen=True)
 class Choice:
-    """Everything a user can change that changes the result."""
+    """The user's settings that change the result."""
 
     mode: str
     "`pipeline`: our own list of passes; `context`: the compiler's pipeline under a PassContext"

@@ -32,7 +32,7 @@ def binds(pipeline: Pipeline | str) -> bool:
 
 
 class CompilerBuild:
-    """Count the build of each opt level once, and explain it on request, in a background thread.
+    """The counts of the build at each opt level, and its explanation on request, made in a background thread.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ KEPT = 32
 
 
 class Explorer:
-    """Try passes after a pipeline; when started again at the same place, continue where it stopped."""
+    """An exploration of passes after a pipeline; if started again at the same place, it continues where it stopped."""
 
     def __init__(self, workload: Workload, show: Callable[[dict[str, Any]], None]) -> None:
         self._workload = workload

@@ -1,4 +1,4 @@
-"""Workbench: switch passes on and off, and see the graph, the kernel count and the time change.
+"""The Workbench: switch passes on and off, with the effect on the graph, the kernel count and the time.
 
 The widget owns the traits and the page's messages. Its `Session` has the choice of passes and all results, and works without
 a widget; its panels are the tabs that Python fills.
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class Workbench(Comparison):
-    """Switch passes on and off, and see the graph, the kernel count and the time change.
+    """A view to switch passes on and off, with the effect on the graph, the kernel count and the time.
 
     Parameters
     ----------
