@@ -154,7 +154,7 @@ def words(error: BaseException) -> str:
     """Return the message of an error; empty where `str` fails, as it may for an error of a foreign class."""
     try:
         return str(error)
-    except Exception:  # noqa: BLE001  it is foreign code
+    except Exception:  # noqa: BLE001  it is anybody's code
         return ""
 
 

@@ -26,7 +26,7 @@ def look() -> dict:
         found["dialect"] = next((name for name in ("relay", "relax") if importlib.util.find_spec(f"tvm.{name}")), "")
         found["llvm"] = _llvm(tvm)
         found["cuda"] = _cuda(tvm)
-    except BaseException as error:  # noqa: BLE001 - any error is the finding
+    except BaseException as error:  # noqa: BLE001 - whatever it raises is the finding
         found["error"] = f"{type(error).__name__}: {error}".splitlines()[0]
     return found
 
@@ -40,7 +40,7 @@ def _cuda(tvm) -> str:
     try:
         device = tvm.cuda(0)
         return str(device.device_name) if device.exist else "no device"
-    except Exception:  # noqa: BLE001 - a build without CUDA may raise anything
+    except Exception:  # noqa: BLE001 - a build without CUDA raises what it likes
         return "not in this build"
 
 

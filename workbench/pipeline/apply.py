@@ -72,7 +72,7 @@ def applied(dialect: Dialect, run: Any, module: Any, opt_level: int) -> Applied:
         raise
     except WorkbenchError as error:
         return Applied("error", None, time.perf_counter() - started, str(error), str(error))
-    except BaseException as error:  # noqa: BLE001  a pass is foreign code and may raise SystemExit; its failure is the step's result
+    except BaseException as error:  # noqa: BLE001  a pass is anybody's code, SystemExit too; its failure is this step's result
         return Applied("error", None, time.perf_counter() - started, sentence(error), words(error))
     seconds = time.perf_counter() - started
     if dialect.frontend.same(module, result):
@@ -145,7 +145,7 @@ def packed(step: PassStep) -> str:
         if by_value:
             cloudpickle.register_pickle_by_value(home)
         return base64.b64encode(cloudpickle.dumps(step.run)).decode()
-    except Exception as error:  # noqa: BLE001  a user's object may raise anything when it can't be pickled
+    except Exception as error:  # noqa: BLE001  what a person's object says when it can't be pickled is its own affair
         raise PipelineError(
             f"{step.name} can't be handed to another process ({error}); give its name, or a function that makes it"
         ) from None

@@ -42,7 +42,7 @@ T = TypeVar("T")
 def json_trait(kind: type[T], help: str = "") -> traitlets.TraitType[T, T]:
     """Return a trait that the page reads: JSON of a type of page_types.py, {} or [] at first."""
     trait = traitlets.List(help=help) if get_origin(kind) is list else traitlets.Dict(help=help)
-    return trait.tag(sync=True, json=kind)  # pyright: ignore[reportReturnType]  the trait's type does not support a TypedDict
+    return trait.tag(sync=True, json=kind)  # pyright: ignore[reportReturnType]  a trait's own type knows no TypedDict
 
 
 class View(anywidget.AnyWidget):

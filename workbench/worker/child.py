@@ -90,7 +90,7 @@ def _do(
         answer = {"event": "done", "result": result}
     except WorkbenchError as error:
         answer = {"event": "failed", "message": str(error), "detail": "", "status": getattr(error, "status", "")}
-    except BaseException as error:  # noqa: BLE001  any error of a job is its result, and the next job must run
+    except BaseException as error:  # noqa: BLE001  whatever a job raises is its result, and the next job must run
         answer = {"event": "failed", "message": sentence(error), "detail": traceback.format_exc()}
     line.send(answer)
 

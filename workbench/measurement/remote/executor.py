@@ -101,7 +101,7 @@ def _settle(done: Future[Path], folder: Path, future: Future[dict[str, Any]]) ->
         _take(future.result(), folder / "built")
     except MeasureError as error:
         done.set_exception(error)
-    except BaseException as error:  # noqa: BLE001  any error of an executor is the build's result
+    except BaseException as error:  # noqa: BLE001  whatever an executor throws is the build's result
         lost = WorkerLost(f"the executor lost the build: {sentence(error)}; give it a new one", "crashed")
         done.set_exception(lost)
     else:

@@ -49,7 +49,7 @@ class PassesPanel(Panel):
         if choice != self._of:
             self._fill(task, timed=COUNTS)
 
-    def act(self, what: str, arg: str) -> None:  # noqa: ARG002  other panels' buttons have an argument
+    def act(self, what: str, arg: str) -> None:  # noqa: ARG002  other panels' buttons have one
         if what == f"{self.name}-time":
             self.start(lambda task: self._fill(task, timed=TIMES))
 
