@@ -1,7 +1,7 @@
-"""See what a tensor compiler does to a graph, pass by pass; change it; measure the effect.
+"""A workbench for the passes of a tensor compiler: view each pass's effect on a graph, change it, and measure the result.
 
 A trace is a list of graphs; everything else is a view of it. The names below are the public interface. Importing this
-module loads none of TVM, pandas, matplotlib or ipywidgets: each name brings what it needs when it is first used.
+module loads none of TVM, pandas, matplotlib or ipywidgets: each name imports its dependencies on first use.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def __getattr__(name: str) -> Any:
 
 
 class _Interface(ModuleType):
-    """The package, whose public names win over its folders: `wb.tune` is the function, whatever was imported before."""
+    """The package, whose public names take precedence over its folders: `wb.tune` is always the function."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         # the import system sets a folder's module on the package when anything below it is first imported

@@ -1,4 +1,4 @@
-"""The tvm-workbench command. Each subcommand is one function; what it needs is imported inside it."""
+"""The tvm-workbench command. Each subcommand is one function, which imports its dependencies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except WorkbenchError as error:
         put(f"tvm-workbench: {error}", sys.stderr)
         return 1
-    except BrokenPipeError:  # the reader, `head` say, has seen enough
+    except BrokenPipeError:  # the reader, such as `head`, closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -89,7 +89,7 @@ exit status: 0 done, 1 an error (one sentence on stderr), 2 bad usage, 3 done bu
 
 
 def _command(commands: Any, name: str, help: str, more: str = "") -> argparse.ArgumentParser:
-    """Add a subcommand whose work is in the table of commands.py, which is imported when it runs."""
+    """Add a subcommand; its function is in the table of commands.py, which is imported when it runs."""
 
     def run(options: argparse.Namespace) -> int:
         from workbench.commands import RUN

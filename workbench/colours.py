@@ -14,25 +14,25 @@ MERGED, CLUSTER = "#B0578D", "#AEBCCD"
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of text and lines, on a page that shows through."""
+    """The colours of text and lines, for a transparent background."""
 
     text: str
     faint: str
     "lines and grids"
     bar: str
-    "what is neither best nor worst, and a difference that may be noise"
+    "bars that are neither best nor worst, and a difference that may be noise"
     accent: str
-    "what stands out; the CPU"
+    "emphasis; the CPU"
     dim: str
-    "words of lesser weight"
+    "secondary text"
     gpu: str
     good: str
     "fewer, faster; always with a sign or a word beside it"
     bad: str
     band: str
-    "where a difference is noise"
+    "the range in which a difference is noise"
     page: str
-    "the page's own colour, for what stands alone in a file"
+    "the page's own colour, for a picture in a file of its own"
 
 
 LIGHT = Theme(
@@ -65,7 +65,7 @@ ELEMENTWISE, OTHER = ("elementwise", GREEN), ("not known", GREY)
 
 
 def family(op: Any) -> tuple[str, str]:
-    """What kind of operator that is, and its colour.
+    """Return the kind of an operator, and its colour.
 
     >>> family("nn.conv2d")[0], family("relax.matmul")[0], family("nn.relu")[0]
     ('convolution', 'matrix product', 'elementwise')

@@ -1,4 +1,7 @@
-"""What `tvm-workbench trace, show, kernels, measure, export` do. cli.py reads the command line; this needs what is installed."""
+"""The subcommands trace, show, kernels, measure and export of tvm-workbench.
+
+cli.py reads the command line; this module imports the package's dependencies.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ SAMPLE = "sample:"
 
 
 def trace(options: argparse.Namespace) -> int:
-    """Run a pipeline, or the compiler's own, write the trace, and say what each pass did."""
+    """Run a pipeline, or the compiler's own, write the trace, and print the effect of each pass."""
     workload = _model(options.model, options.params, options.inputs)
     if options.build:
         from workbench.pipeline.build_trace import trace_build
@@ -63,7 +66,7 @@ def trace(options: argparse.Namespace) -> int:
 
 
 def show(options: argparse.Namespace) -> int:
-    """A trace or a graph as one file that opens anywhere."""
+    """Write a trace or a graph as one self-contained file."""
     thing = _shown(options.file, options.inputs)
     output = options.output or Path(options.file).with_suffix(".html").name
     saved = _view(thing, options.step).save(output)
@@ -76,7 +79,7 @@ def show(options: argparse.Namespace) -> int:
 
 
 def kernels(options: argparse.Namespace) -> int:
-    """A real build's calls, counted."""
+    """Count the calls of a real build."""
     from workbench.measurement.kernels import kernels as count
 
     found = count(
@@ -98,7 +101,7 @@ def kernels(options: argparse.Namespace) -> int:
 
 
 def measure(options: argparse.Namespace) -> int:
-    """Configurations built and timed, one row each."""
+    """Build and time configurations, one row each."""
     from workbench.measurement.measure import measure as time
     from workbench.measurement.measure import raise_interrupt
     from workbench.measurement.row import BROKEN
@@ -119,7 +122,7 @@ def measure(options: argparse.Namespace) -> int:
 
 
 def export(options: argparse.Namespace) -> int:
-    """A trace or a graph in another form, chosen by the suffix."""
+    """Write a trace or a graph in another form, chosen by the suffix."""
     options.output = options.output or options.output_too
     if options.output is None:
         raise WorkbenchError("say where to write it: tvm-workbench export FILE OUTPUT, m.svg")
@@ -158,7 +161,7 @@ def _print_notes(notes: Iterable[str]) -> None:
 
 
 def _shapes(given: list[str]) -> dict[str, tuple[int, ...]]:
-    """`NAME=1,128` as a shape by name."""
+    """Parse `NAME=1,128` options into shapes by name."""
     found: dict[str, tuple[int, ...]] = {}
     for text in given:
         name, equals, sizes = text.rpartition("=")
@@ -173,18 +176,18 @@ def _shapes(given: list[str]) -> dict[str, tuple[int, ...]]:
 
 
 def _sizes(given: dict[str, tuple[int, ...]]) -> Shapes:
-    """Return what `wb.load(shapes=)` takes: Relax's names are of dimensions, each one number, and Relay's of inputs."""
+    """Return the argument of `wb.load(shapes=)`: in Relax one number by dimension, in Relay a shape by input."""
     is_relax = installed() == "relax"
     return {name: shape[0] if is_relax and len(shape) == 1 else shape for name, shape in given.items()}
 
 
 def _trace_or_graph(path: str, inputs: list[str]) -> Trace | Graph:
-    """What a file holds, told by its suffix and by what is in it."""
+    """Load a trace or a graph from a file, by its suffix and its content."""
     return Trace.open(Path(path)) if path.endswith(".wbtrace") else _model(path, None, inputs).graph
 
 
 def _shown(path: str, inputs: list[str]) -> Trace | Graph | tuple[Graph, Graph]:
-    """What `show` draws: of a text with two modules, a before and an after, both."""
+    """Load what `show` draws: both modules of a text with a before and an after."""
     if path.startswith(SAMPLE) or Path(path).suffix not in PASTES:
         return _trace_or_graph(path, inputs)
     if inputs:
@@ -216,7 +219,7 @@ def _view(thing: Trace | Graph | tuple[Graph, Graph], step: int | None) -> Any:
 
 
 def _graph(thing: Trace | Graph, step: int | None) -> Graph:
-    """A graph itself; of a trace the one after a step, by default the last."""
+    """Return the graph: of a trace the one after a step, by default the last."""
     if isinstance(thing, Graph):
         return thing
     return thing.end.graph if step is None else thing.step(step).after
@@ -243,7 +246,7 @@ _FORMS = {
 
 
 def _settings(pairs: list[str]) -> dict[str, Any]:
-    """`KEY=VALUE` as PassContext config; values are Python literals, or else text."""
+    """Parse `KEY=VALUE` options into PassContext config; values are Python literals, or else text."""
     found: dict[str, Any] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -257,7 +260,7 @@ def _settings(pairs: list[str]) -> dict[str, Any]:
 
 
 def _config(text: str) -> Config:
-    """A configuration as the command line gives it: an opt level, or a pipeline's text."""
+    """Parse a configuration of the command line: an opt level, or a pipeline's text."""
     return Config.of(int(text) if text.isdigit() else text)
 
 

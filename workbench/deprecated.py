@@ -11,7 +11,7 @@ V = TypeVar("V")
 
 
 def warn_of_call(name: str, instead: str = "") -> None:
-    """Warn the caller's caller that a value is no longer a method's."""
+    """Warn the caller's caller that the value is now an attribute, not a method."""
     now = f"use {instead}" if instead else "leave out the parentheses"
     warnings.warn(f"{name} is an attribute: {now}", DeprecationWarning, stacklevel=3)
 

@@ -1,4 +1,4 @@
-"""What a person can get wrong: one sentence each, saying what was wrong and what to do."""
+"""Errors that a user can cause: the message is one sentence with the cause and the remedy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class WorkbenchError(Exception):
 
 
 class LoadError(WorkbenchError):
-    """The object, text or file given is not a graph we can read."""
+    """The given object, text or file is not a graph that the workbench can read."""
 
 
 class Unconverted(LoadError):
@@ -32,14 +32,14 @@ class Unconverted(LoadError):
 
 
 class ParseError(LoadError):
-    """Text that could not be read, with the place where reading stopped.
+    """Text that could not be read, with the position where reading stopped.
 
     Attributes
     ----------
     line, column : int
-        One-based place of the first character that could not be read.
+        One-based position of the first character that could not be read.
     expected, offset : str, int
-        What was expected there, and the place counted in characters from the start.
+        The expected syntax, and the position in characters from the start.
     """
 
     def __init__(self, expected: str, text: str, offset: int) -> None:
@@ -53,7 +53,7 @@ class ParseError(LoadError):
             cut = max(0, self.column - 60)
             snippet = "..." + snippet[cut : cut + 114] + "..."
         found = snippet.strip()
-        if not text[offset:].strip():  # a paste that was cut off, most often
+        if not text[offset:].strip():  # most often a paste that was cut off
             found = f"the end of the text, after {found}" if found else "the end of the text"
         super().__init__(f"line {self.line}, column {self.column}: expected {expected}, found: {found}")
 
@@ -63,30 +63,33 @@ class Cancelled(WorkbenchError):
 
 
 class PipelineError(WorkbenchError):
-    """A pipeline that cannot be read or run as it is written."""
+    """A pipeline that cannot be read or run as written."""
 
 
 class MeasureError(WorkbenchError):
     """A build or a measurement that could not be made."""
 
     status = "failed"
-    "what the row of a measurement that ends like this is called (measurement/row.py)"
+    "the status of the row of a measurement that ends with this error (measurement/row.py)"
 
 
 class OutOfMemory(MeasureError):
-    """A build or a run was refused the memory that it asked for."""
+    """A build or a run was refused memory."""
 
     status = "out of memory"
 
 
 class NoDevice(MeasureError):
-    """There is no device here that code for a target could run on."""
+    """An error for a target without a device on this machine."""
 
     status = "not measured"
 
 
 class NoServer(MeasureError):
-    """A tracker lends no device now: it does not answer, nobody offers the key, or all are taken. Says nothing of what was to run."""
+    """A tracker lends no device now: it does not answer, no server offers the key, or all are taken.
+
+    This is not a fault of the program that was to run.
+    """
 
     status = "no server"
 
@@ -110,11 +113,11 @@ class StoreError(WorkbenchError):
 
 
 class TooDeep(WorkbenchError):
-    """A graph deeper than TVM's own recursion can take without ending the process."""
+    """A graph so deep that TVM's own recursion would end the process."""
 
 
 class UnknownName(WorkbenchError):
-    """A name that is not in its list; the message offers the nearest ones."""
+    """A name that is not in its list; the message suggests the nearest ones."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         known = list(known)
@@ -148,7 +151,7 @@ class UnknownNode(WorkbenchError):
 
 
 def words(error: BaseException) -> str:
-    """Return the message of an error; empty where asking for it fails, as it may for an error of someone else's class."""
+    """Return the message of an error; empty where `str` fails, as it may for an error of a foreign class."""
     try:
         return str(error)
     except Exception:  # noqa: BLE001  it is anybody's code
@@ -156,7 +159,7 @@ def words(error: BaseException) -> str:
 
 
 def last_line(error: BaseException) -> str:
-    """The last line of an error that says something: TVM puts its C++ stack first. The error's type if it is silent."""
+    """Return the last line of an error that has text: TVM puts its C++ stack first. Without text, the error's type."""
     lines = [line.strip() for line in words(error).splitlines() if line.strip()]
     return _cut(lines[-1]) if lines else type(error).__name__
 
@@ -166,13 +169,13 @@ def _cut(text: str, most: int = LONGEST) -> str:
 
 
 def reason(error: OSError | ValueError) -> str:
-    """Return why a file cannot be opened; a ValueError is of a name that no file can have."""
+    """Return why a file cannot be opened; a ValueError means a name that no file can have."""
     return (error.strerror if isinstance(error, OSError) else None) or last_line(error)
 
 
 @contextmanager
 def writing(path: str | os.PathLike[str], kind: type[WorkbenchError] = WorkbenchError) -> Iterator[None]:
-    """Raise a WorkbenchError with the path where the block cannot write a file."""
+    """Raise a WorkbenchError with the path if the block cannot write a file."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -180,7 +183,7 @@ def writing(path: str | os.PathLike[str], kind: type[WorkbenchError] = Workbench
 
 
 def first_line(error: BaseException) -> str:
-    """The first sentence of TVM's error, with the line it points at where it points at one."""
+    """Return the first sentence of TVM's error, with the line of source that it quotes, if any."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     place = next((line.rsplit(":", 2)[1] for line in lines if line.startswith("--> ") and line.count(":") >= 2), "")
     first = _cut(lines[0].removeprefix("error: ")) if lines else type(error).__name__
@@ -188,13 +191,13 @@ def first_line(error: BaseException) -> str:
 
 
 def sentence(error: BaseException) -> str:
-    """The type of an error and its last line."""
+    """Return the type of an error and its last line."""
     kind, said = type(error).__name__, last_line(error)
     return said if said == kind or said.startswith(f"{kind}: ") else f"{kind}: {said}"
 
 
 def to_data(error: WorkbenchError) -> dict[str, Any]:
-    """Return an error as plain values, for the process that asked."""
+    """Return an error as plain values, for the process that sent the request."""
     return {"kind": type(error).__name__, "message": str(error), "fields": vars(error)}
 
 
@@ -207,7 +210,7 @@ def from_data(data: Mapping[str, Any]) -> WorkbenchError:
 
 
 def _kinds() -> dict[str, type[WorkbenchError]]:
-    """Every kind of WorkbenchError by its name."""
+    """Return every kind of WorkbenchError by its name."""
     found, waiting = {WorkbenchError.__name__: WorkbenchError}, [WorkbenchError]
     while waiting:
         below = waiting.pop().__subclasses__()

@@ -1,6 +1,7 @@
 """Targets in every form that TVM accepts, as one canonical text; nothing here needs TVM.
 
-The canonical text is `kind -name=value ...`, or JSON where options cannot be written so: a host, a value with blanks, a boolean.
+The canonical text is `kind -name=value ...`, or JSON for options that this form cannot hold: a host, a value with blanks, a
+boolean.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _KINDS = {
     "raspberry-pi": "llvm",
     "apple": "metal",
 }
-"from the first part of a tag (`nvidia/nvidia-h100`) to the kind of its targets"
+"first part of a tag (`nvidia/nvidia-h100`) -> kind of its targets"
 _WRITE = "write one like `llvm -mcpu=core-avx2`"
 
 
@@ -48,13 +49,13 @@ def target_text(given: TargetLike) -> str:
     Parameters
     ----------
     given
-        `llvm -mcpu=x`, a tag, JSON, a dict of the same fields, or a `tvm.target.Target`. Of an object, what TVM fills in by itself
-        is left out.
+        `llvm -mcpu=x`, a tag, JSON, a dict of the same fields, or a `tvm.target.Target`. Attributes of an object that TVM fills
+        in by itself are left out.
 
     Raises
     ------
     TargetError
-        It is not a target, whatever the TVM.
+        It is not a target in any version of TVM.
 
     Examples
     --------
@@ -85,7 +86,7 @@ def target_fields(text: str) -> Fields:
 
 
 def kind_of(text: str) -> str:
-    """Return the kind of a target; of a tag that is not known here, the tag.
+    """Return the kind of a target; for an unknown tag, the tag.
 
     >>> kind_of("llvm -mcpu=x"), kind_of('{"kind": "cuda"}'), kind_of("nvidia/nvidia-h100")
     ('llvm', 'cuda', 'cuda')
@@ -104,7 +105,7 @@ def with_option(text: str, name: str, value: str | int) -> str:
 
 
 def with_triple(text: str, triple: str) -> str:
-    """Return the target with a triple for its code that runs on the CPU, where it names none.
+    """Return the target with a triple for its CPU code, if it has none.
 
     >>> with_triple("llvm -mcpu=x", "x86_64-linux-gnu"), with_triple("cuda", "x86_64-linux-gnu")
     ('llvm -mcpu=x -mtriple=x86_64-linux-gnu', '{"kind": "cuda", "host": {"kind": "llvm", "mtriple": "x86_64-linux-gnu"}}')
@@ -122,7 +123,7 @@ def _with_triple(fields: Fields, triple: str) -> Fields:
 
 
 def is_triple_of(triple: str, machine: str, system: str) -> bool:
-    """Return whether code for a triple runs on a machine, by the names that Python's `platform` gives.
+    """Return whether code for a triple runs on a machine, by the names of Python's `platform`.
 
     >>> is_triple_of("x86_64-conda-linux-gnu", "x86_64", "Linux"), is_triple_of("aarch64-linux-gnu", "x86_64", "Linux")
     (True, False)
@@ -167,7 +168,7 @@ def _of_text(text: str) -> Fields:
 
 
 def _options(words: Sequence[str]) -> Fields:
-    """`-name=value`, `-name value`, or `-name` for true."""
+    """Parse `-name=value`, `-name value`, or `-name` for true."""
     fields: Fields = {}
     words = list(words)
     while words:
@@ -195,7 +196,7 @@ def _of_object(target: Any) -> Fields:
 
 
 def _checked(fields: Any) -> Fields:
-    """The fields with `kind` first and the host as fields too; a tag alone is the kind."""
+    """Return the fields with `kind` first and the host as fields too; a tag alone is the kind."""
     if not isinstance(fields, dict):
         raise TargetError(f"the target is {_shown(fields)}; {_WRITE}")
     rest = {name: value for name, value in fields.items() if name not in ("kind", "tag")}
@@ -208,7 +209,7 @@ def _checked(fields: Any) -> Fields:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it: TVM's own maps, arrays, strings and numbers become Python's."""
+    """Convert a value to JSON's types: TVM's own maps, arrays, strings and numbers become Python's."""
     if isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, str):
@@ -229,7 +230,7 @@ def _text(fields: Fields) -> str:
     words = [str(fields["kind"]), *(_word(name, value) for name, value in fields.items() if name != "kind")]
     text = " ".join(words)
     try:
-        same = repr(_of_text(text)) == repr(fields)  # 1 is not true
+        same = repr(_of_text(text)) == repr(fields)  # 1 is not True
     except TargetError:
         same = False
     try:
@@ -248,7 +249,7 @@ def _shown(value: object) -> str:
 
 
 def target_argument(text: str) -> str | dict[str, Any]:
-    """Return the target as Relax's TVM takes it: a dictionary; a kind or a tag alone as it is.
+    """Return the target in the form of Relax's TVM: a dictionary; a kind or a tag alone as it is.
 
     >>> target_argument("llvm -mcpu=core-avx2 -num-cores=4"), target_argument("llvm")
     ({'kind': 'llvm', 'mcpu': 'core-avx2', 'num-cores': 4}, 'llvm')

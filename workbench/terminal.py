@@ -1,4 +1,4 @@
-"""Text for a terminal, a log or a notebook. Names come from files of other people: control characters and HTML are escaped."""
+"""Text for a terminal, a log or a notebook. Control characters and HTML are escaped: names may come from foreign files."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _RANGES = (
         (0x200E, 0x200F),
         (0x202A, 0x202E),
         (0x2066, 0x2069),
-    ),  # they change the direction of what follows
+    ),  # they change the direction of the text
     (0x2028, 0x2029),  # line and paragraph separators
-    *((0xD800, 0xDFFF), (0xE0000, 0xE007F)),  # halves of characters, which no stream takes; tags, which nothing shows
+    *((0xD800, 0xDFFF), (0xE0000, 0xE007F)),  # halves of characters, which no stream accepts; tags, which are invisible
 )
 _VISIBLE = {code: ascii(chr(code))[1:-1] for first, last in _RANGES for code in range(first, last + 1)}
 

@@ -87,7 +87,7 @@ export interface Catalog {
   settings?: FieldSpec[];
 }
 
-/** Whether a step changed the outputs, and the first node that differs, before and after it. */
+/** The result of checking a step: whether it changed the outputs, and the first node that differs, before and after it. */
 export interface CheckState {
   status: string;
   text: string;

@@ -7,8 +7,8 @@ from workbench.errors import WorkbenchError
 
 
 class SetupError(WorkbenchError):
-    """An environment could not be made; nothing half-made is left in the way of the next try."""
+    """An environment could not be made; no partial result blocks the next attempt."""
 
 
 class Unsupported(SetupError):
-    """The machine, or its Python, can not run the Relay environment whatever is done."""
+    """The machine, or its Python, can not run the Relay environment at all."""

@@ -1,4 +1,4 @@
-"""What was found on this machine, one line a finding. Never raises: whatever can not be read is said so."""
+"""A report on this machine, one line a finding. Never raises: the report has a line for anything unreadable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.environments.relay import default_prefix
 
 PROBE = Path(__file__).parent / "probe.py"
 SECONDS = 30
-"The longest that one environment is waited for."
+"The longest wait for one environment."
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -28,7 +28,7 @@ def report() -> Iterator[str]:
     own = default_prefix() / "bin" / "python"
     if own.exists():
         environments.setdefault(own, "install-relay")
-    # All started before the first is waited for: each imports its TVM, a second or so.
+    # Start all before waiting for the first: each imports its TVM, which takes a second or so.
     probes = [(name, python, _start(python)) for python, name in environments.items()]
     for name, python, process in probes:
         yield _line(name, f"{_environment(process)} [{python}]")
@@ -51,7 +51,7 @@ def jupyter_kernels() -> dict[str, Path]:
         for file in sorted(folder.glob("kernels/*/kernel.json")):
             try:
                 kernel = json.loads(file.read_text())
-                # Jupyter itself puts its own Python where a kernel says just "python".
+                # Jupyter itself uses its own Python where a kernel's command is just "python".
                 python = Path(sys.executable if kernel["argv"][0].startswith("python") else kernel["argv"][0])
                 if kernel.get("language") == "python":
                     found.setdefault(kernel["display_name"], python)
@@ -61,7 +61,7 @@ def jupyter_kernels() -> dict[str, Path]:
 
 
 def _start(python: Path) -> subprocess.Popen[str] | None:
-    # Another environment's PYTHONPATH and warnings are not this one's.
+    # This environment's PYTHONPATH and warnings must not affect another.
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONWARNINGS")}
     pipe = subprocess.PIPE
     try:
@@ -93,7 +93,7 @@ def _environment(process: subprocess.Popen[str] | None) -> str:
 
 
 def _device() -> str:
-    """Ask the driver itself, which is all that a device needs."""
+    """Ask the driver itself for the device."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:

@@ -16,16 +16,16 @@ from workbench.environments import SetupError
 
 
 def run_pip(python: Path, arguments: list[str], *, purpose: str) -> None:
-    """Run `python -m pip` quietly; `purpose` is what the error says could not be done.
+    """Run `python -m pip` quietly; the error names `purpose` as what failed.
 
     Raises
     ------
     SetupError
-        With pip's last error line, and what to do.
+        With pip's last error line, and the remedy.
     """
     command = [str(python), "-m", "pip", *arguments]
     quietly = [*command, "--quiet", "--disable-pip-version-check", "--no-input"]
-    # With pip's own five retries for each package, a machine with no network waits minutes for the sentence below.
+    # With pip's own five retries for each package, a machine with no network waits minutes for the error below.
     environment = {"PIP_RETRIES": "1", **os.environ}
     result = subprocess.run(quietly, capture_output=True, text=True, env=environment, check=False)
     if result.returncode == 0:
@@ -42,7 +42,7 @@ def run_pip(python: Path, arguments: list[str], *, purpose: str) -> None:
 
 
 def pack(tree: Path, wheel: Path) -> None:
-    """Zip `tree` into a wheel, with the RECORD that pip asks for."""
+    """Zip `tree` into a wheel, with the RECORD that pip requires."""
     record = f"{next(tree.glob('*.dist-info')).name}/RECORD"
     lines = []
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
@@ -65,12 +65,12 @@ def file_sha256(path: Path) -> str:
 
 
 def pack_installed(name: str, folder: Path) -> Path:
-    """Make a wheel again out of the installed distribution `name`, so that another environment gets the very same."""
+    """Make a wheel from the installed distribution `name`, so that another environment gets the same files."""
     distribution = importlib.metadata.distribution(name)
     tree = folder / "installed"
     made_by_pip = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json"}
     for file in distribution.files or []:
-        # Scripts lie outside site-packages (../../bin) and are made again from the entry points.
+        # Scripts are outside site-packages (../../bin) and are made again from the entry points.
         if ".." in file.parts or "__pycache__" in file.parts or file.name in made_by_pip:
             continue
         target = tree / file

@@ -1,4 +1,4 @@
-"""Run as a file by each environment's own Python: print, as JSON, what TVM is in it.
+"""Run as a file by each environment's own Python: print, as JSON, the facts about its TVM.
 
 It runs in a process of its own because importing a broken TVM can end the process.
 """
@@ -10,7 +10,7 @@ import sys
 
 
 def look() -> dict:
-    """Return what was found; every value is text."""
+    """Return the facts about TVM here; every value is text."""
     # Run as a file, this folder is first on the path, and its pip.py would hide the real one.
     sys.path.pop(0)
     found = {"python": sys.version.split()[0], "executable": sys.executable}

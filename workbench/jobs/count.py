@@ -15,7 +15,7 @@ Progress = Callable[..., None]
 
 
 def count(workload: Workload, *, target: str, config: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Count what a build calls, from the passes alone."""
+    """Count the calls of a build, from the passes alone."""
     progress("Counting")
     target = resolved_target(workload, target)
     return {"target": target, **compiler_of(workload).count(workload, target, config)}
@@ -24,7 +24,7 @@ def count(workload: Workload, *, target: str, config: Mapping[str, Any], progres
 def look(
     workload: Workload, *, target: str, config: Mapping[str, Any], final: bool, progress: Progress
 ) -> dict[str, Any]:
-    """Count what a configuration calls, and hash its final module; its pipeline is run first."""
+    """Count the calls of a configuration, and hash its final module; its pipeline is run first."""
     progress("Counting")
     target = resolved_target(workload, target)
     chosen = Config.of(dict(config))

@@ -1,7 +1,7 @@
-"""Jobs of `wb.load`: make TVM's objects of received text and files, each time in a fork.
+"""Jobs of `wb.load`: make TVM's objects from received text and files, each time in a fork.
 
-A fork starts in milliseconds, with TVM imported. So a text that ends TVM costs no new start of the child, and nothing that
-a text does to TVM's registries outlives it.
+A fork starts in milliseconds, with TVM imported. A text that ends TVM does not cost a new start of the child, and changes
+that a text makes to TVM's registries end with the fork.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _SMALL = {
 }
 NO_MEMORY = "TVM needs more memory to read this than its size allows; read it with TVM yourself and load the module"
 STACK = 6 << 20
-"bytes of stack; the notebook has 8 MiB, so it has room for what survives here"
+"bytes of stack; the notebook has 8 MiB, so a source that survives here also survives there"
 
 
 def start(*, progress: Progress) -> Answer:
-    """Import TVM and its readers: the limits of the job that follows are for its source alone."""
+    """Import TVM and its readers, so that the limits of the next job apply to its source alone."""
     progress("Starting")
     _warm_up()
     return {}
@@ -54,7 +54,7 @@ def program(*, text: str, is_json: bool, name: str, folder: str, progress: Progr
         workload = HERE.program(text, is_json, name)
         dialect_of(workload).frontend.check_types(workload.module)
         if is_json:
-            workload.text()  # damaged JSON may make a module that ends the process that prints it
+            workload.text()  # printing a module made from damaged JSON may end the process
         return _written(workload, Path(folder))
 
     return _in_fork(read)
@@ -75,13 +75,13 @@ def model(*, format: str, path: str, inputs: Sequence[Any], name: str, folder: s
 
 
 def check_relay(*, text: str, types: Mapping[str, Sequence[Any]], progress: Progress) -> Answer:
-    """Make the module of each reading of a Relay text. What TVM refuses, the notebook finds again by itself."""
+    """Make the module of each reading of a Relay text. The notebook repeats TVM's refusals by itself."""
     from workbench.dialects.relay.frontend import module_of_reading
     from workbench.dialects.relay.paste.reading import read_all
 
     progress("Loading")
     _warm_up()
-    # their values play no part, so none take memory
+    # their values are not used, so they take no memory
     params = {name: np.broadcast_to(np.zeros((), dtype), shape) for name, (shape, dtype) in types.items()}
 
     def check() -> Answer:
@@ -111,7 +111,7 @@ def _written(workload: Workload, folder: Path) -> Answer:
     has_kernels = any(type(function).__name__ == "PrimFunc" for function in workload.module.functions.values())
     answer = {"notes": workload.notes, "has_kernels": has_kernels}
     graph = workload.graph
-    _ = graph.answers, graph.products  # TVM is asked here, where it may end the process
+    _ = graph.answers, graph.products  # TVM computes these here, where it may end the process
     (folder / "graph.json").write_text(graph.to_json(), encoding="utf-8")
     try:
         dialect.frontend.dump(workload, folder)
@@ -121,7 +121,7 @@ def _written(workload: Workload, folder: Path) -> Answer:
 
 
 def _in_fork(work: Callable[[], Answer]) -> Answer:
-    """Return the answer of a fork of this process, or an error with the way it ended."""
+    """Return the answer of a fork of this process, or an error with how it ended."""
     if not hasattr(os, "fork"):
         return _answer(work)
     receiver, sender = os.pipe()
@@ -145,7 +145,7 @@ def _end(code: int) -> str:
 
 
 def _answer(work: Callable[[], Answer]) -> Answer:
-    """Return the answer of a thread with a small stack; an error is an answer too."""
+    """Return the answer of `work` in a thread with a small stack; an error is also an answer."""
     before = threading.stack_size(STACK)
     try:
         with ThreadPoolExecutor(1) as threads:

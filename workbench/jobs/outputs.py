@@ -26,7 +26,7 @@ def values(
 ) -> dict[str, Any]:
     """Compile for this CPU, run once with random inputs, and write the outputs, or the nodes' values, to an .npz file.
 
-    An array's name is `output` with its place, or `node` with the node's id in the graph of the module.
+    An array's name is `output` with its index, or `node` with the node's id in the graph of the module.
     """
     if kept is not None:
         module = dialect(workload.dialect).frontend.infer_types(module_of(*kept))

@@ -26,7 +26,7 @@ _runners: weakref.WeakKeyDictionary[Workload, Runner] = weakref.WeakKeyDictionar
 def apply(
     workload: Workload, *, text: str, pickled: str, opt_level: int, folder: str, progress: Progress
 ) -> dict[str, Any]:
-    """Run one pass, by its text or as its notebook packed it."""
+    """Run one pass, given as its text or as the notebook pickled it."""
     dialect = dialect_of(workload)
     if pickled:
         import cloudpickle
@@ -71,13 +71,13 @@ def _counts(runner: Runner, state: State) -> dict[str, int | None]:
 
 
 def _kernels(runner: Runner, state: State) -> int | None:
-    """The kernels that fusion would make of the module now; None where the fusing pipeline fails on it."""
+    """Return the number of kernels that fusion would make of the module; None where the fusing pipeline fails."""
     fused = fused_graph(runner, state)
     return None if fused is None else fused.kernel_count
 
 
 def fused_graph(runner: Runner, state: State) -> Graph | None:
-    """The graph after the dialect's fusing pipeline, None where a pass of it fails."""
+    """Return the graph after the dialect's fusing pipeline; None where a pass of it fails."""
     try:
         trace = Runner(runner.workload_of(state)).run(Pipeline.parse(dialect_of(runner.workload).passes.fusing()))
     except WorkbenchError:

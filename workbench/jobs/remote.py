@@ -29,7 +29,7 @@ Progress = Callable[..., None]
 
 
 def run(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, Any]:
-    """Do what `workbench.jobs.timing.run` does, here or on a device, with a build from here or from an executor."""
+    """Run `workbench.jobs.timing.run` here or on a device, with a build from here or from an executor."""
     request = TimeRequest(**asked)
     with tempfile.TemporaryDirectory() as scratch:
         library, calls = _library(workload, request, Path(scratch), progress)
@@ -55,7 +55,7 @@ def _run_on_device(program: Workload, library: Path, request: TimeRequest, progr
         running = session.running(program, library, request.target, request.seed)
         conditions = _elsewhere(session.conditions(request.target), lender)
         answer = observed(running, None, request, progress, lambda: {"conditions": conditions})
-        # Relay's kernels are called by themselves, Relax's are watched by a function of this process: neither can be sent
+        # Relay's kernels are called one by one, Relax's are timed by a function of this process: neither can be sent
         missing = "not timed one by one: TVM's RPC gives the whole only"
         return {**answer, **conditions, **({"kernel_method": missing} if request.per_kernel else {})}
 
@@ -70,7 +70,7 @@ def _lender(tracker: Mapping[str, Any]) -> Tracker:
 def _library(
     workload: Workload, request: TimeRequest, scratch: Path, progress: Progress
 ) -> tuple[Path, Sequence[Mapping[str, Any]]]:
-    """Return the file of a build and its calls. It is linked where it is loaded, which may be another kind of machine."""
+    """Return the file of a build and its calls. The machine that loads it links it, and may be of another kind."""
     if request.folder is not None:
         found = counts_in(Path(request.folder))
         if found["tvm"] != tvm.__version__:
@@ -92,19 +92,19 @@ def _exported(
 
 
 def _elsewhere(found: dict[str, Any], tracker: Tracker) -> dict[str, Any]:
-    """The conditions of a row that was measured on another machine: what isn't known of it is None, not what this one has.
+    """Return the conditions of a row measured on another machine: unknown ones are None, not those of this machine.
 
     Returns
     -------
     dict
-        `machine` tells trackers, keys and kinds of device apart; two boards that servers offer under one key count as alike.
+        `machine` distinguishes trackers, keys and kinds of device; boards under one key count as the same.
     """
     parts = ("remote", tracker.host, tracker.key, str(found["gpu"]), str(found["threads"]))
     return {**found, "machine": hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]}
 
 
 def race(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, Any]:
-    """Do what `workbench.jobs.timing.race` does, on a device: both have the same one, in one session, in turn."""
+    """Run `workbench.jobs.timing.race` on a device: both use the same one, in one session, in turn."""
     request = RaceRequest(**asked)
     assert request.tracker is not None
     with tempfile.TemporaryDirectory() as scratch:
@@ -115,7 +115,7 @@ def race(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, A
 
         def work(session: Session) -> dict[str, Any]:
             def loaded(which: int, heat: str) -> Running:
-                # a name of its own: what is loaded must not be written over
+                # a name of its own, so that a loaded library is not overwritten
                 named = libraries[which].with_name(f"{which}-{heat}-{session.lent.port}.tar")
                 os.link(libraries[which], named)
                 return session.running(programs[which], named, request.target, request.seed)

@@ -1,6 +1,6 @@
 """Jobs of `wb.tune_schedules`: list the kernels that a build looks up, and try one candidate for a kernel.
 
-A job is one candidate, so that a search can be paused between two, and each is reported when it ends.
+A job is one candidate, so a search can be paused between two, and each is reported when it ends.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _modules: weakref.WeakKeyDictionary[Workload, dict[tuple[str, str], dict[str, An
 def tasks(
     workload: Workload, *, target: str, config: Mapping[str, Any], folder: str, progress: Progress
 ) -> dict[str, Any]:
-    """The kernels of the build that the database is for, and what is known of each.
+    """Return the kernels that the build looks up in the database, with the records of each.
 
     Returns
     -------
     dict
-        `target` as really built; `calls` and `graph` as counting.counted gives them; `tasks`, a list of `function`, `key`,
-        `trials` that were made before, `best_us` of those that ran (None if none did).
+        `target` in full; `calls` and `graph` as counting.counted gives them; `tasks`, a list of `function`, `key`,
+        `trials` so far, `best_us` of those that ran (None if none did).
     """
     close()
     target = resolved_target(workload, target)
@@ -58,7 +58,7 @@ def tasks(
 
 
 def _records(here: Tuning, database: Any, modules: Mapping[str, Any]) -> dict[str, tuple[int, float | None]]:
-    """Function -> how many candidates were tried, and the best one's microseconds."""
+    """Return for each function the number of tried candidates and the best one's microseconds."""
     tried: dict[str, int] = {}
     for record in database.get_all_tuning_records():
         key = here.key_of(record.workload.mod)
@@ -84,7 +84,7 @@ class StepRequest:
     trials: int
     "candidates to try"
     upto: int
-    "how many that makes with those of before"
+    "the total, with earlier candidates"
     seed: int
     cores: Sequence[int]
     cost_model: str
@@ -96,8 +96,8 @@ def step(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, A
     Returns
     -------
     dict
-        `tried`: its `us`, None if it failed; `reason`; whether it is `plain`, the kernel without a schedule. None where the
-        search is over.
+        `tried`: its `us`, None if it failed; `reason`; `plain`, whether it is the kernel without a schedule. None when
+        the search is over.
     """
     global _open
     request = StepRequest(**asked)
@@ -126,7 +126,7 @@ def step(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, A
 
 
 def close() -> None:
-    """End the search that is open, and let others write to its database."""
+    """End the open search, and let other processes write to its database."""
     global _open
     ended, _open = _open, None
     if ended is not None:
@@ -134,7 +134,7 @@ def close() -> None:
 
 
 class _Open:
-    """The search that the last step was of."""
+    """The search of the last step."""
 
     def __init__(self, key: tuple[str, str, int], hashed: str) -> None:
         self.key, self.hashed, self.lock = key, hashed, ExitStack()
@@ -152,6 +152,6 @@ def _module(workload: Workload, request: StepRequest, progress: Progress) -> Any
     """Return the module to schedule for a function."""
     place = request.target, repr(request.config)
     if place not in _modules.get(workload, {}):
-        # a new process, because the one before was ended
+        # this is a new process, because the one before has ended
         tasks(workload, target=request.target, config=request.config, folder=request.folder, progress=progress)
     return _modules[workload][place][request.function]

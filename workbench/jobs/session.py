@@ -19,9 +19,9 @@ from workbench.measurement.remote.tracker import SERVERS, Lent, Tracker
 from workbench.measurement.row import device_of
 
 PROBE_SECONDS = 5.0
-"a session that answers nothing for so long is dead"
+"after this time without an answer a session is dead"
 RETURN_SECONDS = 5.0
-"how long to wait for a server that went away to come back, where it was the only one"
+"how long to wait for the only server to come back"
 _T = TypeVar("_T")
 Progress = Callable[..., None]
 
@@ -31,19 +31,19 @@ class ServerLost(MeasureError):
 
 
 class NoAnswer(Exception):
-    """Nothing came in time. No TimeoutError: TVM's own error for a session that a server ended is one."""
+    """No answer came in time. Not a TimeoutError: TVM raises that for a session that a server ended."""
 
 
 class Session:
-    """A device that is ours for a while."""
+    """A device that the tracker lends for a while."""
 
     def __init__(self, lent: Lent, tracker: Tracker) -> None:
         self.lent = lent
-        # Sent as whole seconds: a server of any TVM reads that.
+        # whole seconds, which a server of any TVM reads
         self.remote = rpc.connect(lent.host, lent.port, lent.match, max(1, round(tracker.session_timeout)))
 
     def running(self, workload: Workload, library: Path, target: str, seed: int) -> Running:
-        """The library on the device, with random inputs."""
+        """Load the library on the device, with random inputs."""
         kind = device_of(target)
         device = self.remote.device(kind, 0)
         if not device.exist:
@@ -70,27 +70,27 @@ class Session:
         return False
 
     def close(self) -> None:
-        """Give the device back at once; else it would be held as long as an error's traceback is."""
+        """Give the device back at once; otherwise an error's traceback would hold it."""
         with suppress(Exception):
             within(PROBE_SECONDS, self.remote.get_function("CloseRPCConnection"))
 
 
 def at_device(tracker: Tracker, work: Callable[[Session], _T], *, wait: float, progress: Progress) -> _T:
-    """Do something on a device that the tracker lends.
+    """Call `work` with a device that the tracker lends, and return its result.
 
     Parameters
     ----------
     work
-        Is called again, with another session, where a server goes away meanwhile.
+        Called again, with another session, if a server goes away meanwhile.
     wait
-        Seconds to wait for a device that is free.
+        Seconds to wait for a free device.
 
     Raises
     ------
     NoServer
         There is no such device now.
     MeasureError
-        It failed, or servers went away SERVERS times.
+        The work failed, or servers went away SERVERS times.
     """
     lost: list[str] = []
     while len(lost) < SERVERS:
@@ -106,7 +106,7 @@ def at_device(tracker: Tracker, work: Callable[[Session], _T], *, wait: float, p
 
 
 def _lent(tracker: Tracker, wait: float, *, again: bool) -> Lent:
-    """A device; a server that went away may be coming back."""
+    """Return a device; wait for a server that went away and may come back."""
     deadline = time.monotonic() + (RETURN_SECONDS if again else 0.0)
     while True:
         try:
@@ -130,7 +130,7 @@ def _tried(tracker: Tracker, lent: Lent, work: Callable[[Session], _T]) -> _T:
     try:
         answer = within(tracker.session_timeout + PROBE_SECONDS, all_of_it)
     except NoAnswer as error:
-        # A machine that was switched off never answers; TVM's client would wait for ever, also to close the session.
+        # A machine that was switched off never answers; TVM's client would wait for ever, even to close the session.
         raise ServerLost(f"the server {lent} does not answer") from error
     except Exception as error:
         verdict = _verdict(error, tracker, lent, bool(made) and made[0].alive(), time.monotonic() - started)
@@ -141,11 +141,11 @@ def _tried(tracker: Tracker, lent: Lent, work: Callable[[Session], _T]) -> _T:
 
 
 def _verdict(error: Exception, tracker: Tracker, lent: Lent, alive: bool, took: float) -> MeasureError:
-    """Whose fault it is: what was run, the time limit, or the server."""
+    """Return the error by its cause: the program, the time limit, or the server."""
     if isinstance(error, MeasureError):
         return error
     if alive:
-        # The TVM that has Relay loses the server's reason on its way.
+        # The TVM that has Relay drops the server's reason.
         reason = sentence(error)
         said = (
             "it failed there; the reason is in the server's own output" if reason.endswith("from RPC call:") else reason
@@ -165,7 +165,7 @@ def _closed(made: list[Session]) -> None:
 
 
 def within(seconds: float, action: Callable[[], _T]) -> _T:
-    """Return the result of `action`; raise NoAnswer after that many seconds, while it goes on in a thread."""
+    """Return the result of `action`; raise NoAnswer after that many seconds, while it continues in a thread."""
     answers: list[_T] = []
     errors: list[BaseException] = []
 

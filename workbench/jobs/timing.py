@@ -22,7 +22,7 @@ from workbench.worker.cuda import gpu, look
 Progress = Callable[..., None]
 RACE_METHOD = f"in turn, in one process, loaded anew {HEATS} times"
 KERNELS_SHARE = 1.0
-"of the budget: for timing the kernels one by one, in addition to timing the whole"
+"of the budget: to time the kernels one by one, in addition to timing the whole"
 
 
 def run(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, Any]:
@@ -47,9 +47,9 @@ def observed(
     Parameters
     ----------
     calls
-        The build's, to time each by itself too; None to time the whole only.
+        The build's, to time each separately too; None to time the whole only.
     seen
-        Called for the conditions right after the whole was timed.
+        Returns the conditions; called right after the whole was timed.
     """
     checked = compare(running, request.reference, progress)
     progress("Timing", 0.0)
@@ -63,14 +63,14 @@ def observed(
 
 
 def seen_here() -> dict[str, Any]:
-    """Return the conditions that only the process that ran it knows: TVM's threads, the GPU's clock."""
+    """Return the conditions that only the running process knows: TVM's threads, the GPU's clock."""
     found = gpu()
     threads = int(tvm.runtime.num_threads())
     return {"threads": threads, "gpu_clock_mhz": None if found is None else found.clock_mhz}
 
 
 def compare(running: Running, reference: str | None, progress: Progress) -> dict[str, Any]:
-    """Compare the outputs of one run with the reference's; other numbers, shapes or types are wrong too.
+    """Compare the outputs of one run with the reference's; another number, shape or type of outputs is wrong too.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def reference(workload: Workload, *, seed: int, path: str, progress: Progress) -
 
 
 def race(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, Any]:
-    """Build two configurations (a RaceRequest) and run them in turn, the first one twice, loaded anew a few times."""
+    """Build two configurations (a RaceRequest) and run them in turn, the first one twice, and load them several times."""
     request = RaceRequest(**asked)
     kept = [compiled(workload, request.target, config, progress) for config in request.configs]
     checks = [compare(each.built.load(request.seed), request.reference, progress) for each in kept]
@@ -120,7 +120,7 @@ def race(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, A
 
 
 def cuda(workload: Workload, *, progress: Progress) -> dict[str, Any]:
-    """Return what is known of CUDA here, as the fields of CudaFacts."""
+    """Return the facts about CUDA here, as the fields of CudaFacts."""
     del workload
     progress("Looking for a GPU")
     built = tvm.get_global_func("device_api.cuda", allow_missing=True) is not None
@@ -128,7 +128,7 @@ def cuda(workload: Workload, *, progress: Progress) -> dict[str, Any]:
 
 
 def kernel_rows(calls: Sequence[Mapping[str, Any]], times: Iterable[KernelTime]) -> list[dict[str, Any]]:
-    """One row a timed call: `index` in the table of calls, `name`, `function`, `op`, `median_us`, `share` of all kernels' time.
+    """Return one row for each timed call: `index` of the call, `name`, `function`, `op`, `median_us`, `share` of all time.
 
     Both come in execution order. Calls that run nothing are left out; a time whose call is not in the table (an arm of an
     `if` that ran twice) has no index.

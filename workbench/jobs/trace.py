@@ -1,4 +1,4 @@
-"""Jobs of `wb.trace_build`: run the compiler under an instrument, and keep the modules that it saw."""
+"""Jobs of `wb.trace_build`: run the compiler under an instrument, and keep the modules between its passes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from workbench.jobs.build import compiler_of, resolved_target
 Progress = Callable[..., None]
 
 KEPT = 4
-"traces kept; their modules share most of what they hold"
+"traces kept; their modules share most of their content"
 _QUIET = ("InferType", "sequential", "Normalize", "_pipeline")
-"passes that only keep types up to date, or only run others"
+"passes that only update types, or only run other passes"
 _LOW = ("tir.", "tirx.", "s_tir.")
 _traces: OrderedDict[str, list[Any]] = OrderedDict()
 
@@ -26,7 +26,7 @@ _traces: OrderedDict[str, list[Any]] = OrderedDict()
 def trace_build(
     workload: Workload, *, target: str, config: Mapping[str, Any], whole: bool, progress: Progress
 ) -> dict[str, Any]:
-    """Run the compiler's own pipeline and record what each pass got and gave.
+    """Run the compiler's own pipeline and record the input and the result of each pass.
 
     Parameters
     ----------
@@ -57,22 +57,22 @@ def trace_build(
 
 
 def state(workload: Workload, *, trace: str, place: int, progress: Progress) -> dict[str, Any]:
-    """Graph and text of one of the modules that a trace went through."""
+    """Return graph and text of one of a trace's modules."""
     progress("Reading a module")
     here = dialect(workload.dialect)
     module = here.frontend.infer_types(module_of(trace, place))
     graph = here.frontend.graph(module, workload.name)
-    _ = graph.answers, graph.products  # TVM is asked here, where it may end the process
+    _ = graph.answers, graph.products  # TVM computes these here, where it may end the process
     return {"graph": graph.to_data(), "text": here.frontend.text(module)}
 
 
 def module_of(trace: str, place: int) -> Any:
-    """One of the modules that a trace went through.
+    """Return one of a trace's modules.
 
     Raises
     ------
     MeasureError
-        The process that held it has ended, or has let go of it for newer traces.
+        The process that held it has ended, or dropped it for newer traces.
     """
     if trace not in _traces:
         raise MeasureError("the process that held this trace has ended; run trace_build again")
@@ -95,7 +95,7 @@ class Record:
         "passes that have started and not ended: their number, their event, and their row if they are shown"
 
     def steps(self, events: list[Any], error: str) -> list[dict[str, Any]]:
-        """One row a pass that is shown, in the order in which they start."""
+        """Return one row for each shown pass, in the order in which they start."""
         self.given(events[0].before)
         for number, event in enumerate(events):
             while self.open and self.open[-1][0] != event.parent:
@@ -127,7 +127,7 @@ class Record:
         return made
 
     def end(self, error: str) -> None:
-        """Close the innermost open pass: what it gave is the newest state, or the one it got if nothing changed."""
+        """Close the innermost open pass: its result is the newest state, or its input if nothing changed."""
         _, event, row = self.open.pop()
         if row is None:
             return
@@ -147,5 +147,5 @@ class Record:
         try:
             return self.here.frontend.same(self.modules[-1], module)
         except TypeError:
-            # modules with attributes that TVM's own comparison does not know, after LowerTE
+            # after LowerTE, modules have attributes that TVM's own comparison does not know
             return False

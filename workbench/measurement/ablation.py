@@ -1,4 +1,4 @@
-"""`wb.ablate`: what each pass is worth, by leaving it out, or by leaving all others out."""
+"""`wb.ablate`: the effect of each pass, by leaving it out, or by leaving all others out."""
 
 from __future__ import annotations
 
@@ -41,29 +41,29 @@ def ablate(
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> pd.DataFrame:
-    """Kernels, bytes and time without each pass, against all of them, run in turn (`wb.race`).
+    """Compare kernels, bytes and time without each pass with those of all passes, in a race (`wb.race`).
 
     Parameters
     ----------
     pipeline
-        Whose passes; None for those of the compiler's own pipeline that a PassContext can switch. A Config for either, and
-        what else holds meanwhile.
+        The passes; None for those of the compiler's own pipeline that a PassContext can switch. A Config gives either, with
+        the other settings.
     passes
-        Some of them; by default each that changes something when all run.
+        The passes to leave out; by default each that changes something when all run.
     directions
         "without": all but the pass. "only": the pass and no other.
     timed
-        Whether to race; otherwise counted alone.
+        Whether to race; otherwise only count.
     budget
         Seconds of each race.
 
     Returns
     -------
     pandas.DataFrame
-        `pass`, `direction`, `kernels`, `traffic_bytes`, `status`, `message`, and where it was raced `ratio` (its time over that
+        `pass`, `direction`, `kernels`, `traffic_bytes`, `status`, `message`; for a raced row `ratio` (its time over that
         of all passes), `low`, `high` (95 % interval), `verdict` ("slower", "not slower", "can't tell"), `rounds`, and `noise`,
         `noise_low`, `noise_high`: the row against itself in the same race. A row with other outputs than the reference is "wrong"
-        and has none of these. The first row has direction "control": all passes against all passes, which is the noise too.
+        and has none of these. The first row has direction "control": all passes against all passes, which also shows the noise.
         Where the noise excludes 1, the verdict is "can't tell" and the message gives the figures.
 
     Raises
@@ -155,7 +155,7 @@ def _cases(given: Switches, places: Sequence[int], directions: Sequence[str]) ->
 
 
 def _raced(request: AblationRequest, config: Config, whole: Config) -> Race | dict[str, Any]:
-    """Return the race; or the status and the sentence of a row that has none."""
+    """Return the race, or the status and the message of a row without one."""
     limits = {"budget": request.budget, "cancelled": request.cancelled}
     try:
         return race(request.workload, config, whole, request.target, **limits)
@@ -165,7 +165,7 @@ def _raced(request: AblationRequest, config: Config, whole: Config) -> Race | di
 
 def _columns(found: Race, config: Config, workload: Workload) -> dict[str, Any]:
     if config.label in found.wrong:
-        # the time of a wrong answer is no measure of a pass
+        # the time of wrong outputs does not measure a pass
         return {"status": WRONG, "message": found.note, "target": found.target}
     told = {"ratio": found.ratio, "low": found.low, "high": found.high, "rounds": found.rounds}
     own = [(each.ratio, each.low, each.high) for each in found.noise[:1]]
@@ -175,7 +175,7 @@ def _columns(found: Race, config: Config, workload: Workload) -> dict[str, Any]:
 
 
 def _verdict(row: dict[str, Any], control: dict[str, Any]) -> dict[str, Any]:
-    """The verdict of a row that was raced; on a machine that is too noisy, why there is none."""
+    """Return the verdict of a raced row, or the reason on a machine that is too noisy."""
     if ratio_of(row) is None:
         return {}
     found = judge_row(row, control, again="run wb.ablate again")

@@ -35,10 +35,10 @@ class TimeRequest:
     seed: int
     "of the random inputs"
     reference: str | None
-    "the file with the outputs that it should have; None to compare nothing"
+    "the file with the expected outputs; None to compare nothing"
     per_kernel: bool
     folder: str | None = None
-    "of a build that an executor made; None to build here"
+    "folder of a build that an executor made; None to build here"
     tracker: Mapping[str, Any] | None = None
     "the fields of a Tracker, and `wait`: seconds to wait for a free device; None to run here"
 
@@ -70,11 +70,11 @@ class Limits:
     tracker: Tracker | None = None
     "where to borrow the device; None to run here"
     role: str = "builds"
-    "of the child process that does it"
+    "of the child process that does the work"
 
     @property
     def of_a_job(self) -> dict[str, Any]:
-        """As `Worker.run` takes them."""
+        """Return the limits as `Worker.run` takes them."""
         return {
             "timeout": self.timeout,
             "memory": self.memory,
@@ -88,19 +88,19 @@ class Subject:
     """A program to measure."""
 
     origin: Workload
-    "what it should compute the same as"
+    "the program whose outputs it should have"
     program: Workload
-    "what is handed to the child"
+    "the program that is sent to the child"
     config: Config
-    "as it was asked for"
+    "as requested"
     build: Config
-    "what the child makes of the program: with the pipeline, where the child is to run that too"
+    "the configuration of the child's build: with the pipeline, if the child runs that too"
     folder: Path | None = None
-    "where an executor left the build"
+    "the build of an executor"
 
     @staticmethod
     def of(workload: Workload, config: Config) -> Subject:
-        """A workload that the child runs the configuration's passes on."""
+        """Return the subject for a workload on which the child runs the configuration's passes."""
         return Subject(workload, workload, config, config)
 
 
@@ -148,7 +148,7 @@ def _run(subject: Subject, target: str, limits: Limits, row: Row) -> Row:
 
 
 def no_device(workload: Workload, target: str, how: Limits) -> str:
-    """Return the reason why code for a target cannot run here; empty if it can, or if only trying shows it."""
+    """Return the reason why code for a target cannot run here; empty if it can, or if only a run can decide."""
     if device_of(target) != "cuda":
         return ""
     found = worker().run("cuda", workload, {}, **how.of_a_job)
@@ -158,11 +158,11 @@ def no_device(workload: Workload, target: str, how: Limits) -> str:
 _found: weakref.WeakKeyDictionary[Workload, dict[int, Path | str]] = weakref.WeakKeyDictionary()
 _root: list[Path] = []
 _making = threading.Lock()
-"several devices ask for the same one at the same time"
+"several devices request the same reference at the same time"
 
 
 def reference(workload: Workload, seed: int, **limits: Any) -> tuple[Path | None, str]:
-    """The file with the outputs for a seed's random inputs; or None, and why there is none.
+    """Return the file with the outputs for a seed's random inputs; or None, and the reason.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def _made(workload: Workload, seed: int, limits: dict[str, Any]) -> Path | str:
         cancelled: Callable[[], bool] = limits.get("cancelled", bool)
         if cancelled():
             raise
-        # it would fail again, and take as long again
+        # a second attempt would fail too and take as long
         return f"the reference cannot be had: {error}"
     weakref.finalize(workload, path.unlink, missing_ok=True)
     return path

@@ -1,4 +1,4 @@
-"""`wb.count`: the kernels that a build would call, from the passes alone; and the final module before code generation."""
+"""`wb.count`: count the kernels of a build from the passes alone; and the final module before code generation."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from workbench.worker.reporting import reported
 
 @dataclass(frozen=True)
 class Counts:
-    """Whole numbers, the same that `wb.kernels` counts on a build."""
+    """The counts of a configuration, whole numbers equal to those that `wb.kernels` counts on a build."""
 
     calls: int
-    "entries of the executor in one run, no-ops too"
+    "entries of the executor in one run, including no-ops"
     functions: int
     "distinct compiled functions that are called"
     noops: int
-    "calls that run nothing"
+    "calls that run no code"
     copies: int
     "calls that copy from one device to another"
     traffic_bytes: int
     "bytes that the calls read and write"
     handover_bytes: Mapping[str, int] = field(hash=False)
-    "data type -> bytes that calls read of what other calls wrote"
+    "data type -> bytes written by one call and read by another"
     target: str = field(default="", compare=False)
-    "as a build would use it"
+    "in full, as a build would use it"
     status: str = OK
-    "`failed` where no build of it runs, `lower bound` where dimensions are open"
+    "`failed` if no build of it runs, `lower bound` if dimensions are open"
     reason: str = field(default="", compare=False)
     "of a status other than `ok`"
 
@@ -82,24 +82,24 @@ def count(
 
 
 def count_config(workload: Workload, config: Config, target: TargetLike = "llvm", **how: Any) -> Counts:
-    """The same for a Config; the pipeline of one that has a pipeline has run, and `workload` is what it made."""
+    """Count under a Config; if it has a pipeline, `workload` is the pipeline's result."""
     check_config(workload, config)
     arguments = {"target": target_text(target), "config": config.context().to_data()}
     return Counts(**worker().run("count", workload, arguments, **how))
 
 
 _GRAPH_ONLY = ("relay.FuseOps.", "relax.FuseOps.")
-"settings that no pass on TIR asks for, so that all they do is in the final module"
+"settings that no pass on TIR reads, so that the final module has their whole effect"
 
 
 @dataclass(frozen=True)
 class Final:
-    """A configuration, looked at from the outside."""
+    """Counts and fingerprint of a configuration's final module."""
 
     counts: Counts
     fingerprint: str
-    """Of the module that goes to code generation and of the settings that code generation itself asks for: two
-    configurations that share it compile to the same code. Empty where it was not asked for."""
+    """Of the module that goes to code generation and of the settings that code generation itself reads: two
+    configurations that share it compile to the same code. Empty if not requested."""
 
 
 def look(workload: Workload, config: Config, target: TargetLike = "llvm", *, final: bool = True, **how: Any) -> Final:
@@ -108,7 +108,7 @@ def look(workload: Workload, config: Config, target: TargetLike = "llvm", *, fin
     Parameters
     ----------
     final
-        Whether to hash the final module too, which runs the passes once more with the values of all constants.
+        Whether to hash the final module too: that runs the passes once more with the values of all constants.
     how
         `timeout`, `memory`, `progress`, `cancelled`, as `Worker.run` takes them.
 
@@ -127,7 +127,7 @@ def look(workload: Workload, config: Config, target: TargetLike = "llvm", *, fin
 def final_workload(workload: Workload, config: Config, target: TargetLike = "llvm") -> Workload:
     """Return the workload that a configuration makes before code is generated.
 
-    That is its pipeline's result; without a pipeline, the module in which the compiler has decided on its kernels.
+    It is the result of the pipeline; without a pipeline, the module in which the compiler has decided on its kernels.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def as_it_stands(workload: Workload, config: Config) -> Config:
 
 
 def _known(workload: Workload, name: str) -> bool:
-    """Return whether this dialect has a pass of that name to switch off."""
+    """Return whether this dialect has a pass of that name, to switch it off."""
     try:
         check_config(workload, Config(disabled=(name,)))
     except (UnknownName, MeasureError):
@@ -166,7 +166,7 @@ def _known(workload: Workload, name: str) -> bool:
 
 
 def _with_context(workload: Workload, config: Config, module: str, target: str) -> str:
-    """The module's hash together with what of the PassContext reaches the passes after the graph's."""
+    """Return a hash of the module and of the PassContext settings that the later passes read."""
     catalog = {info.name for info in dialect_of(workload).passes.catalog()}
     context = config.context()
     deeper = {

@@ -1,4 +1,4 @@
-"""`wb.kernels`: what a real build calls, counted, with its code and its place in the graph."""
+"""`wb.kernels`: the calls of a real build, counted, with their code and their nodes in the graph."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 HANDOVER = ("producer", "consumer", "dtype", "bytes")
 _OPEN = re.compile(r"\([^)]*[^\d, )][^)]*\)")
-"a tensor of a row with a dimension that is not a number"
+"a tensor with a dimension that is not a number"
 
 
 @dataclass(frozen=True)
@@ -37,18 +37,18 @@ class Kernels:
     config: Config
     build_seconds: float
     answer: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    "what the child process said besides: the graph, what is handed over, which forms of code there are"
+    "the rest of the child process's answer: the graph, the handovers, the available forms of code"
     fetch: Callable[[str], str] | None = field(default=None, repr=False, compare=False)
-    "gives the code of the whole library in a form"
+    "returns the code of the whole library in a form"
 
     @property
     def calls(self) -> int:
-        """Entries of the executor in one run; a reshape that needs no copy is an entry too, see `noops`."""
+        """Entries of the executor in one run, including reshapes without a copy; see `noops`."""
         return len(self.rows)
 
     @property
     def noops(self) -> int:
-        """Calls that run nothing."""
+        """Calls that run no code."""
         return sum(row["noop"] for row in self.rows)
 
     @property
@@ -63,12 +63,12 @@ class Kernels:
 
     @property
     def launches(self) -> int:
-        """Launches of device kernels in one run; on a CPU each call that computes is one. See `launches_exact`."""
+        """Launches of device kernels in one run; on a CPU one for each call that computes. See `launches_exact`."""
         return sum(row["launches"] for row in self.rows)
 
     @property
     def launches_exact(self) -> bool:
-        """False where `launches` is the least that there are; `notes` says why."""
+        """False where `launches` is a lower bound; `notes` gives the reason."""
         return all(row["launches_exact"] for row in self.rows)
 
     @property
@@ -89,7 +89,7 @@ class Kernels:
         Raises
         ------
         MeasureError
-            The build was made elsewhere, and its graph was not kept.
+            Another process made the build, and its graph was not kept.
         """
         if "graph" not in self.answer:
             raise MeasureError("these counts were read back without their graph; wb.kernels makes them with it")
@@ -97,7 +97,7 @@ class Kernels:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """One row a call, in execution order; `flops` is NA where it is unknown, or is more than 64 bits hold."""
+        """One row for each call, in execution order; `flops` is NA if unknown or too large for 64 bits."""
         import pandas as pd
 
         table = pd.DataFrame(list(self.rows))
@@ -108,8 +108,8 @@ class Kernels:
     def handovers(self) -> pd.DataFrame:
         """Return the values that one call writes and another reads: producer, consumer, dtype, bytes.
 
-        Calls are given by their index, an input or an output of the program as -1. A value that two calls read is there
-        twice. A no-op is neither producer nor consumer.
+        Calls are given by their index, an input or an output of the program as -1. A value that two calls read has two
+        rows. A no-op is neither producer nor consumer.
         """
         import pandas as pd
 
@@ -136,7 +136,7 @@ class Kernels:
         return tuple(found)
 
     def call_of(self, place: int | Node | Group) -> list[int]:
-        """The calls that compute a node of `graph`, given as its id, or that a group of it is or has inside."""
+        """Return the calls that compute a node of `graph` (a Node or its id), or that a group is or contains."""
         if isinstance(place, Group):
             inside = {n.id for n in self.graph.nodes if place in self.graph.ancestors(n.group)}
         else:
@@ -144,17 +144,17 @@ class Kernels:
         return [row["index"] for row in self.rows if not inside.isdisjoint(row["nodes"])]
 
     def nodes_of(self, index: int) -> list[int]:
-        """The nodes of `graph` that a call computes."""
+        """Return the nodes of `graph` that a call computes."""
         return list(self.rows[index]["nodes"])
 
     def forms(self, name: str | None = None) -> tuple[str, ...]:
-        """The forms that a function's code can be shown in, the target's own first."""
+        """Return the forms in which a function's code can be shown, the target's own first."""
         if name is not None:
             self._known(name)
         return tuple(self.answer.get("forms", ()))
 
     def source(self, name: str, form: str | None = None) -> str:
-        """The generated code of one function.
+        """Return the generated code of one function.
 
         Parameters
         ----------
@@ -164,9 +164,9 @@ class Kernels:
         Raises
         ------
         UnknownName
-            No call is of that function, or the target has no such form.
+            No call runs that function, or the target has no such form.
         MeasureError
-            The code cannot be made here; the message says what is missing.
+            The code cannot be made here; the message gives the missing part.
         """
         self._known(name)
         form = form or next(iter(self.forms()), "")
@@ -202,7 +202,7 @@ def kernels(
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Kernels:
-    """Build for real, in the child process, and count. For `cuda` neither a GPU nor nvcc is needed.
+    """Build in the child process, with code generation, and count. `cuda` needs neither a GPU nor nvcc.
 
     Parameters
     ----------
@@ -211,8 +211,8 @@ def kernels(
     disabled, required
         Pass names for the PassContext.
     config
-        PassContext config, `{"relay.FuseOps.max_depth": 4}`; or a whole Config, such as one with tuned schedules, in the place
-        of all of these.
+        PassContext config, `{"relay.FuseOps.max_depth": 4}`; or a whole Config, such as one with tuned schedules, instead of
+        all of these.
     entry, shapes
         The function to run and the sizes to run it with, as `wb.load` takes them.
 
@@ -228,7 +228,7 @@ def kernels(
 
 
 def kernels_config(workload: Workload, config: Config, target: TargetLike = "llvm", **how: Any) -> Kernels:
-    """The same for a Config; the pipeline of one that has a pipeline has run, and `workload` is what it made."""
+    """Build under a Config and count; if it has a pipeline, `workload` is the pipeline's result."""
     check_config(workload, config)
     asked = {"target": target_text(target), "config": config.context().to_data()}
 
@@ -246,12 +246,12 @@ def kernels_config(workload: Workload, config: Config, target: TargetLike = "llv
 
 
 def from_result(result: Mapping[str, Any], how: Config, fetch: Callable[[str], str] | None = None) -> Kernels:
-    """Kernels from what the child answered."""
+    """Return the Kernels of an answer of the child process."""
     return Kernels(tuple(result["calls"]), result["target"], how, result["build_seconds"], result, fetch)
 
 
-# How a definition begins and ends, and how a name is written, in each form. TVM of today puts `__tvm_ffi_` before an entry
-# point's name and `_compute_` behind the function that does the work; a device kernel has `_kernel` and a number behind.
+# The start and end of a definition, and the spelling of a name, in each form. Current TVM puts `__tvm_ffi_` before an entry
+# point's name and `_compute_` after the function that does the work; a device kernel's name ends in `_kernel` and a number.
 _BLOCKS = {
     "llvm": re.compile(r"^define [^\n]*?@(?P<name>[\w.]+)\(.*?^}", re.MULTILINE | re.DOTALL),
     "asm": re.compile(r"^(?P<name>[A-Za-z_][\w.]*):.*?^\.Lfunc_end\d+:[^\n]*$", re.MULTILINE | re.DOTALL),
@@ -268,7 +268,7 @@ _SYMBOL = re.compile(r"[A-Za-z_][\w.]*")
 
 
 def function_in(code: str, form: str, name: str) -> str:
-    """The definitions that belong to one function, with those only it refers to; all the code where none is found."""
+    """Return the definitions of one function, with those only it refers to; all the code if none is found."""
     blocks = {found["name"]: found.group() for found in _BLOCKS[form].finditer(code)}
     own = re.compile(rf"(?:__tvm_ffi_)?{re.escape(name)}{_BEHIND}")
     roots = [each for each in blocks if own.fullmatch(each)]
@@ -276,7 +276,7 @@ def function_in(code: str, form: str, name: str) -> str:
     waiting = list(roots)
     while waiting:
         for symbol in _SYMBOL.findall(blocks[waiting.pop()]):
-            # the parts that run on other threads have names of their own
+            # the parts that run on other threads have other names
             if symbol in blocks and symbol not in kept and symbol.startswith(("__tvm_parallel_lambda", ".", "__")):
                 kept[symbol] = None
                 waiting.append(symbol)

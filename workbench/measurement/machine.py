@@ -1,4 +1,4 @@
-"""The conditions of a time besides the program: the machine, its devices, TVM; and the most that the machine can do."""
+"""The conditions of a time besides the program: the machine, its devices, TVM; and the machine's limits."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from workbench.worker.host import cores, cpu_features, cpu_model, memory_gib
 
 
 def conditions(dialect: str) -> dict[str, Any]:
-    """The conditions here and now, by column.
+    """Return the present conditions on this machine, by column.
 
     Parameters
     ----------
     dialect
-        Whose TVM; imports it.
+        The dialect, whose TVM is imported.
 
     Returns
     -------
     dict
-        `tvm` (version), `dialect`, `cpu` (model), `cpu_features` (what its vectors can do), `cores` (that this process may
+        `tvm` (version), `dialect`, `cpu` (model), `cpu_features` (vector extensions), `cores` (that this process may
         use), `threads` (of TVM's runtime), `gpu`, `gpu_clock_mhz` (now), `driver` (None without a GPU), `machine`.
     """
     tvm = importlib.import_module("tvm")
     found = gpu()
-    # TVM ties whoever asks it to one core: not the notebook's thread, a passing one
+    # TVM binds the calling thread to one core, so a short-lived thread calls it and not the notebook's
     with ThreadPoolExecutor(1) as passing:
         threads = passing.submit(tvm.runtime.num_threads).result()
     return {
@@ -51,7 +51,7 @@ def conditions(dialect: str) -> dict[str, Any]:
 
 
 def machine(gpu_name: str) -> str:
-    """A hash that tells machines of different speed apart; no name of a host goes into it.
+    """Return a hash that distinguishes machines of different speed; it contains no host name.
 
     Returns
     -------
@@ -63,11 +63,11 @@ def machine(gpu_name: str) -> str:
 
 
 COPIED = 64 << 20
-"bytes of the array that is copied: several times what a cache holds for one core"
+"bytes of the copied array: several times the cache of one core"
 SIDE = 1024
 "rows and columns of the matrices"
 REPEATS = 5
-"the best counts: a ceiling is what is possible, and what disturbs a run only makes it slower"
+"the best one counts: a ceiling is an upper limit, and disturbances only make a run slower"
 
 
 @dataclass(frozen=True)
@@ -79,17 +79,17 @@ class Ceilings:
     flops_per_second: float
     "of float32; a multiplication with its addition is two"
     method: str
-    "how they were measured, in words"
+    "a description of the measurement"
 
 
 @cache
 def ceilings(threads: int | None = None) -> Ceilings:
-    """Measure this machine's CPU, once a process; takes a quarter of a second.
+    """Measure the limits of this machine's CPU, once in a process; takes a quarter of a second.
 
     Parameters
     ----------
     threads
-        Threads that copy; as many as there are cores by default. The product runs on as many as numpy's BLAS takes.
+        Threads that copy; one for each core by default. numpy's BLAS chooses the threads of the matrix product.
     """
     count = threads or cores()
     method = (

@@ -55,7 +55,7 @@ def measure(
     configs
         Opt levels, pipelines or their text, dicts of Config's fields, or Configs.
     targets
-        As TVM writes them; plain `llvm` gets this host's `-mcpu`, plain `cuda` this GPU's `-arch`.
+        In TVM's syntax; plain `llvm` gets this host's `-mcpu`, plain `cuda` this GPU's `-arch`.
     entry, shapes
         The function to run and the sizes to run it with, as `wb.load` takes them.
     budget
@@ -63,31 +63,31 @@ def measure(
     timeout
         Seconds that a build, or a run, may take.
     memory
-        Bytes that the child process may hold; nine tenths of what is free by default.
+        Bytes that the child process may hold; nine tenths of the free memory by default.
     check
         Whether to compare each configuration's outputs with those of the reference (measurement/build_and_time.py), on the same random
-        inputs; what differs has status `wrong`.
+        inputs; a row whose outputs differ has status `wrong`.
     per_kernel
         Whether to time each call of a kernel too.
     remote
-        Run on the devices that this tracker lends, as many at once as it has; targets are then taken as they are written.
+        Run on the devices that this tracker lends, all of them at once; targets are then used as written.
     executor
         Compile on its processes or machines, several at once: a ProcessPoolExecutor, or `client.get_executor()` of Dask's.
-        Timing begins when all is built, unless it is done elsewhere.
+        Timing begins when everything is built, unless a tracker's devices do it.
     store
         Whether to keep the rows for `wb.history`.
     progress
-        Called with the work in words and the part that is done; by default that is shown in the cell or the terminal after
-        a second.
+        Called with a description of the work and the fraction that is done; by default both are shown in the cell or the
+        terminal after a second.
     cancelled
-        Asked whether to stop. What is not measured then is a row with status `cancelled`.
+        Returns whether to stop. A configuration that is not measured by then is a row with status `cancelled`.
 
     Returns
     -------
     pandas.DataFrame
-        One row a (config, target): counts, `median_us`, `q1_us`, `q3_us`, the raw `samples` in seconds, the check, and what
-        they depend on. What fails, crashes, takes too long or too much is a row with that status and the reason. Ctrl-C ends
-        the measurement and gives the rows that are measured; the others have status `interrupted`.
+        One row for each (config, target): counts, `median_us`, `q1_us`, `q3_us`, the raw `samples` in seconds, the check, and
+        the conditions. A build or run that fails, crashes, or exceeds its time or memory is a row with that status and the
+        reason. Ctrl-C ends the measurement and returns the measured rows; the others have status `interrupted`.
     """
     workload = chosen(workload, entry, shapes)
     runner, run, wanted = Runner(workload), new_run(), target_texts(targets)
@@ -114,7 +114,7 @@ def measure(
 
 
 def keep_row(row: Row, store: bool) -> Row:
-    """Return a complete row; if wanted, it is on the disk first, so that a killed notebook does not lose it."""
+    """Return a complete row; if `store`, write it to the disk first, so that a killed notebook does not lose it."""
     if store:
         append(row.to_data())
     return row
@@ -142,7 +142,7 @@ def _interrupted(row: Row) -> Row:
 
 
 def _listed(configs: Iterable[Any]) -> list[tuple[Config, Pipeline | None]]:
-    """Each configuration, and the pipeline itself where only this notebook can run it."""
+    """Return each configuration, with the pipeline itself if only this notebook can run it."""
     return [
         (Config.of(config), config if isinstance(config, Pipeline) and any(step.run for step in config) else None)
         for config in configs
@@ -169,7 +169,7 @@ def _part(runner: Runner, given: tuple[Config, Pipeline | None], target: str, ho
 
 
 def _made(runner: Runner, pipeline: Pipeline, config: Config) -> Workload:
-    """Run a pipeline with functions or Pass objects in this process, which has them."""
+    """Run a pipeline that has functions or Pass objects, in this process."""
     trace = runner.run(pipeline, config.opt_level)
     if trace.failed is not None:
         raise WorkbenchError(f"{trace.failed.name} failed: {trace.failed.error}")
@@ -177,7 +177,7 @@ def _made(runner: Runner, pipeline: Pipeline, config: Config) -> Workload:
 
 
 def failed_row(config: Config, target: str, message: str) -> dict[str, Any]:
-    """Return the row of a configuration that gave no numbers, as a dict."""
+    """Return the row of a configuration without numbers, as a dict."""
     return Row(config.label, target, target, config.pipeline, FAILED, message).to_data()
 
 
@@ -190,7 +190,7 @@ def measure_one(
     origin: Workload | None = None,
     store: bool = True,
 ) -> dict[str, Any]:
-    """Measure one configuration of `workload`, which has run the configuration's pipeline if there is one.
+    """Measure one configuration of `workload`, the result of the configuration's pipeline if there is one.
 
     Failures are rows too.
 

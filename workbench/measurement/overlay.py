@@ -21,7 +21,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Overlay:
-    """Values over one graph; a value is where its kernel is."""
+    """Values over one graph, at the places of their kernels."""
 
     title: str
     unit: str
@@ -33,7 +33,7 @@ class Overlay:
     "a node of each such group"
 
     def data(self) -> dict[str, Any]:
-        """As a page reads it."""
+        """Return the overlay as a page reads it."""
         groups = {str(id): [value, self.inside[id]] for id, value in self.groups.items()}
         values = {str(id): value for id, value in self.nodes.items()}
         return {"values": values, **({"groups": groups} if groups else {})}
@@ -46,24 +46,24 @@ def overlay_of(
     times: pd.DataFrame | Iterable[Row] | None = None,
     onto: Graph | None = None,
 ) -> Overlay:
-    """Values of each kernel, for `GraphView.overlay` and `CompareView.overlay`.
+    """Return a value for each kernel, for `GraphView.overlay` and `CompareView.overlay`.
 
     Parameters
     ----------
     kernels
-        As `wb.kernels` counts them.
+        The result of `wb.kernels`.
     what
         "bytes" (read and written), "flops" (kernels whose FLOPs are unknown have no value), "launches", or "us".
     times
         For "us": a row of `wb.measure(..., per_kernel=True)`, the table of them, or one row's `per_kernel`.
     onto
-        The graph whose ids are wanted, `kernels.graph` by default. Another graph of the same program is paired by `wb.diff`;
-        kernels that share a box there are summed in it.
+        The graph to which the ids belong, `kernels.graph` by default. Another graph of the same program is matched by
+        `wb.diff`; kernels that share a box there are summed in it.
 
     Raises
     ------
     WorkbenchError
-        Another `what`, or "us" with no times of kernels.
+        Another `what`, or "us" without times of kernels.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def overlay_of(
             groups[group] = groups.get(group, 0) + value
             inside[group] = found[-1]
         elif found:
-            # the last one is the kernel's result, whatever else the graph has between its inputs and that
+            # the last one is the kernel's result, even if the graph has more nodes between it and the inputs
             nodes[found[-1]] = nodes.get(found[-1], 0) + value
     return Overlay(title, unit, nodes, groups, inside)
 
@@ -99,7 +99,7 @@ TITLES = {
 
 
 def nodes_on(kernels: Kernels, graph: Graph) -> dict[int, list[int]]:
-    """For each call, the nodes it computes, in its own graph or in another graph of the program."""
+    """Return for each call the nodes it computes, in its own graph or in another graph of the program."""
     own = {int(row["index"]): [int(node) for node in row["nodes"]] for row in kernels.rows}
     if graph is not kernels.graph:
         back: dict[int, list[int]] = {}
@@ -130,7 +130,7 @@ def _known(value: Any) -> bool:
 
 
 def timed(times: Any) -> list[Row]:
-    """Rows of kernels with times, of whatever `wb.measure` gave.
+    """Return the rows of kernels with times, from any result of `wb.measure`.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def timed(times: Any) -> list[Row]:
 
 
 def joined(kernels: Kernels, times: Any = None) -> pd.DataFrame:
-    """The table of calls, with `median_us` and `share` of those that were timed.
+    """Return the table of calls, with `median_us` and `share` of those that were timed.
 
     Parameters
     ----------
@@ -166,6 +166,6 @@ def joined(kernels: Kernels, times: Any = None) -> pd.DataFrame:
 
     found = pd.DataFrame(timed(times))
     found = found[found["index"].notna()].astype({"index": int})
-    # a call in an arm that ran twice was timed twice
+    # a call in an arm of an `if` that ran twice was timed twice
     both = found.groupby("index", as_index=False)[["median_us", "share"]].sum()
     return table.merge(both, on="index", how="left")

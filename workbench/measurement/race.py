@@ -1,4 +1,4 @@
-"""`wb.race`: which of two configurations is faster, with an honest "can't tell"."""
+"""`wb.race`: run two configurations in turn and return which one is faster, or "can't tell"."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from workbench.worker.reporting import reported
 
 @dataclass(frozen=True)
 class Race:
-    """Two configurations, run in turn in one process."""
+    """The result of running two configurations in turn in one process."""
 
     a: str
     b: str
-    "what they are called"
+    "labels of the configurations"
     target: str
     ratio: float
     "time of a over time of b: above 1, b is faster"
@@ -37,14 +37,14 @@ class Race:
     "the ratio's 95 % interval (measurement/verdict.py)"
     samples_a: tuple[float, ...] = field(repr=False)
     samples_b: tuple[float, ...] = field(repr=False)
-    "seconds of one run; entries of one place were taken one right after the other"
+    "seconds of one run; entries of the same index were measured right after each other"
     method: str = ""
     note: str = ""
-    "what else decided: a configuration with wrong outputs never wins; or why the outputs were not checked"
+    "another reason for the answer: wrong outputs, which never win; or the reason why outputs were not checked"
     wrong: tuple[str, ...] = ()
-    "which of them gave other outputs than the reference"
+    "labels of those whose outputs differ from the reference"
     noise: tuple[Ratio, ...] = ()
-    "races of a program against itself: of a, in the same rounds, and others under the same conditions"
+    "races of a program against itself: a in the same rounds, and others under the same conditions"
 
     @property
     def answer(self) -> str:
@@ -53,7 +53,7 @@ class Race:
 
     @property
     def outcome(self) -> Outcome:
-        """The answer with its reason and its sentence, by the rule that every headline follows."""
+        """The answer with its reason and its sentence, by the rule of all headlines."""
         a, b = (Side(name, WRONG if name in self.wrong else OK, self.note) for name in (self.a, self.b))
         race = Ratio(self.ratio, self.low, self.high)
         facts = f"{self.rounds} rounds, {self.target}"
@@ -65,7 +65,7 @@ class Race:
         return len(self.samples_a)
 
     def __str__(self) -> str:
-        """One sentence: the answer, the ratio with its interval, the number of rounds; or why there is none."""
+        """Return one sentence: the answer, the ratio with its interval, the number of rounds; or the reason for none."""
         found = self.outcome
         also = f"; {self.note}" if self.note and not self.wrong else ""
         return visible(f"{found.sentence}{also}")
@@ -89,10 +89,10 @@ def race(
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Race:
-    """Race two configurations, to learn whether `b` is faster than `a`.
+    """Race two configurations to decide whether `b` is faster than `a`.
 
-    Both are built in one child process and run in turn, so that a machine that is slow for a while is slow for both. `a` has
-    two turns in each round: where it is not as fast as itself, the machine is too noisy and nothing is said of `b`.
+    Both are built in one child process and run in turn, so that a temporary slowdown of the machine affects both. `a` has
+    two turns in each round: if it is not as fast as itself, the machine is too noisy and nothing is claimed of `b`.
 
     Parameters
     ----------
@@ -148,14 +148,14 @@ def _run(workload: Workload, request: RaceRequest, how: Limits, remote: Tracker 
 
 
 def judged(a: str, b: str, found: dict[str, Any], note: str = "") -> Race:
-    """The race that the child ran, with its answer.
+    """Return the race that the child process ran, with its answer.
 
     Parameters
     ----------
     found
         The answer of the job `race`.
     note
-        What is to be said where nothing is wrong.
+        The note if nothing is wrong.
     """
     times = compared(found["samples_a"], found["samples_b"])
     again = found.get("samples_again")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 WRONG = "wrong"
-"its outputs differ from the reference's; it has times, and never wins"
+"its outputs differ from the reference's; it has times, but never wins"
 CRASHED = "crashed"
 TIMEOUT = "timeout"
 OUT_OF_MEMORY = "out of memory"
@@ -33,12 +33,12 @@ CANCELLED = "cancelled"
 INTERRUPTED = "interrupted"
 "Ctrl-C or the notebook's stop button came before it was measured"
 NOT_MEASURED = "not measured"
-"there is no device for its target: it has counts, and the message says what is missing"
+"there is no device for its target: it has counts, and the message names the missing device"
 NO_SERVER = "no server"
-"the tracker lent no device: that is no fault of the configuration, and another time it may"
+"the tracker lent no device: not a fault of the configuration, and it may lend one later"
 
 COUNTED = "counted"
-"it has counts; no time was asked for"
+"it has counts; no time was requested"
 UNDER_WAY = ("pending", "running")
 "it waits, or is being measured"
 
@@ -48,12 +48,12 @@ BROKEN = (WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY)
 
 
 def status_of(error: WorkbenchError) -> str:
-    """The word for an error; an error that knows none is a failure."""
+    """Return the status for an error; an error without one is a failure."""
     return getattr(error, "status", FAILED)
 
 
 def failure(status: object, message: object) -> str:
-    """Return the sentence of a row without numbers, `failed: why`; empty where nothing failed.
+    """Return the sentence of a row without numbers, `failed: reason`; empty if nothing failed.
 
     >>> failure("timeout", "it took longer than 60 s"), failure("ok", "")
     ('timeout: it took longer than 60 s', '')
@@ -64,15 +64,15 @@ def failure(status: object, message: object) -> str:
 
 
 def may_win(row: Mapping[str, Any]) -> bool:
-    """Return whether a row may be called the fastest, or the best of anything."""
+    """Return whether a row may be called the fastest, or the best by any measure."""
     return row.get("status") == OK
 
 
 @dataclass(frozen=True)
 class Row:
-    """A configuration measured for a target. The fields, in this order, are the columns of `wb.measure`.
+    """A configuration measured for a target; the fields, in order, are the columns of `wb.measure`.
 
-    A value that is not known is None.
+    An unknown value is None.
     """
 
     config: str
@@ -133,7 +133,7 @@ class Row:
 
 COLUMNS = tuple(field.name for field in fields(Row))
 WHOLE = tuple(field.name for field in fields(Row) if field.type == "int | None")
-"columns of whole numbers; an unknown one is NA there, so that the others stay whole numbers"
+"columns of whole numbers; an unknown value is NA there, so that the others stay whole numbers"
 OF_THIS_MACHINE = ("cpu", "cpu_features", "cores", "threads", "gpu", "gpu_clock_mhz", "driver", "machine")
 "columns that differ on a device of a tracker"
 
@@ -163,7 +163,7 @@ def new_row(origin: Workload, config: Config, target: str, run: str) -> Row:
     origin
         The workload that was given to be measured, before any pass.
     run
-        A name that the rows of one call share.
+        The name of the call, the same in all its rows.
     """
     return Row(
         config=config.label,
@@ -181,12 +181,12 @@ def new_row(origin: Workload, config: Config, target: str, run: str) -> Row:
 
 
 def new_run() -> str:
-    """A name for what is measured in one call."""
+    """Return a name for the rows of one call."""
     return uuid.uuid4().hex[:12]
 
 
 def device_of(target: str) -> str:
-    """`cpu`, `cuda` or what else a target runs on.
+    """Return the kind of device of a target: `cpu`, `cuda` or another.
 
     >>> device_of("llvm -mcpu=core-avx2"), device_of("cuda")
     ('cpu', 'cuda')
@@ -214,7 +214,7 @@ _TIMED = (
     *("samples", "number", "settled", "method", "max_abs_error", "max_rel_error", "per_kernel", "kernel_method"),
     *("threads", "gpu_clock_mhz"),
 )
-"columns that the job's answer has by the same name"
+"columns with the same names as in the job's answer"
 
 
 def with_times(row: Row, answer: Mapping[str, Any], not_checked: str) -> Row:
@@ -269,14 +269,16 @@ def fits(value: Any) -> bool:
 
 
 def column(values: Iterable[Any]) -> pd.api.extensions.ExtensionArray:
-    """Return the column of these values. By way of a DataFrame, one None would make fractions of all of them."""
+    """Return the column of these values. A plain DataFrame would turn all of them into fractions for one None."""
     import pandas as pd
 
     return pd.array([int(value) if value is not None and fits(value) else None for value in values], dtype="Int64")
 
 
 def workload_hash(workload: Workload) -> str:
-    """A hash of the module's text, of the parameters' shapes and of the sizes it runs with; values of parameters and the workload's name don't count.
+    """Return a hash of the module's text, the parameters' shapes and the sizes it runs with.
+
+    It does not depend on the values of parameters or the workload's name.
 
     Returns
     -------
@@ -290,5 +292,5 @@ def workload_hash(workload: Workload) -> str:
 
 
 def _kind(array: Any) -> str:
-    """`(1, 64) float32`, of an array of numpy or of any TVM."""
+    """Return `(1, 64) float32`, of an array of numpy or of any TVM."""
     return f"{tuple(int(extent) for extent in array.shape)} {array.dtype}"

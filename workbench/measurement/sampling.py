@@ -11,14 +11,14 @@ import numpy as np
 Run = Callable[[int], float]
 "runs a function that many times and returns the mean seconds of one"
 SAMPLE_SECONDS = 0.005
-"a sample runs the function as often as this takes, so that the clock's own grain does not show"
+"a sample repeats the function for this time, so that the clock's resolution does not matter"
 LEAST_SAMPLES, MOST_SAMPLES = 10, 200
 MOST_RUNS = 100_000
 "runs of a sample"
 WARM_UP_SAMPLES = 1
 "before the first sample, and after each loading in a race"
 SETTLED = 0.02
-"the quartiles of the median over the last half of the samples lie this close, relatively"
+"relative distance of the medians of the two halves of the samples"
 
 
 def sample(
@@ -32,9 +32,9 @@ def sample(
     Parameters
     ----------
     run
-        Runs it that many times and gives the mean seconds of one.
+        Runs it that many times and returns the mean seconds of one run.
     budget
-        Seconds to spend after the warm-up; at least LEAST samples are taken whatever it is.
+        Seconds to spend after the warm-up; at least LEAST samples are taken in any case.
 
     Returns
     -------
@@ -76,18 +76,18 @@ def settled(samples: list[float]) -> bool:
 
 
 def quartiles(samples: list[float]) -> tuple[float, float, float]:
-    """Lower quartile, median, upper quartile."""
+    """Return lower quartile, median, upper quartile."""
     low, middle, high = np.percentile(samples, [25, 50, 75])
     return float(low), float(middle), float(high)
 
 
 MOST_ROUNDS, HEATS = 1000, 8
 TURNS = (0, 1, 0)
-"which of the two configurations of a race has its turn in a round: the first one twice, so that a race holds its own A/A"
+"the order of the two configurations in a round of a race: the first one twice, so that a race includes its own A/A"
 
 
 def turns(heat: int) -> Sequence[int]:
-    """The places of TURNS in the order in which a heat loads them: the first to be loaded alternates."""
+    """Return the indices of TURNS in the order in which a heat loads them: the first one alternates."""
     places = range(len(TURNS))
     return places if heat % 2 == 0 else places[::-1]
 
@@ -98,21 +98,21 @@ def interleave(
     progress: Callable[[float], None] = lambda _fraction: None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, Any]:
-    """Time functions in turn: what slows the machine down for a while slows all of them.
+    """Time functions in turn, so that a temporary slowdown of the machine affects all of them.
 
     Parameters
     ----------
     load
-        Loads all anew for a heat of that number: each runs its function that many times and gives the mean seconds of one.
-        Where two equal programs happen to lie in memory can make a percent between them, and each heat places them anew.
+        Loads all functions again for a heat of that number; each runs that many times and returns the mean seconds of one.
+        The addresses of two equal programs in memory can make a difference of one percent; each heat changes them.
     budget
-        Seconds of runs, warm-up and loading not counted; at least LEAST rounds are run whatever it is.
+        Seconds of runs, without warm-up and loading; at least LEAST rounds are run in any case.
 
     Returns
     -------
     dict
-        `samples_a`, `samples_b` (seconds of one run, entries of one place belong together), `number_a`, `number_b`; of a third
-        function, which is `a` again, `samples_again`.
+        `samples_a`, `samples_b` (seconds of one run, entries of the same index belong together), `number_a`, `number_b`; of a
+        third function, which is `a` again, `samples_again`.
     """
     spent, heat, runs = 0.0, 0, load(0)
     samples: list[list[float]] = [[] for _ in runs]
@@ -138,10 +138,10 @@ def _heat(
     seconds: float,
     clock: Callable[[], float],
 ) -> float:
-    """Rounds for so many seconds, two at least; the seconds that they took."""
+    """Run rounds for so many seconds, at least two; return the seconds that they took."""
     started, rounds = clock(), 0
     while rounds < 2 or (clock() - started < seconds and rounds < MOST_ROUNDS // HEATS):
-        # who goes first alternates: going second may mean warmer or colder caches
+        # the first one alternates: the caches are warmer or colder for the second one
         places = range(len(runs))
         for which in places if rounds % 2 == 0 else places[::-1]:
             samples[which].append(runs[which](numbers[which]))

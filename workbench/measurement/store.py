@@ -1,6 +1,6 @@
-"""Measured rows, kept: each is on the disk when `append` returns, so a kernel that is killed loses none.
+"""The stored rows: each is on the disk when `append` returns, so a killed kernel loses none.
 
-A row is kept as JSON with its raw samples; what it is looked up by stands in columns of its own.
+A row is kept as JSON with its raw samples; the keys for look-up have columns of their own.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 
 VARIABLE = "TVM_WORKBENCH_STORE"
-"names another file, or is `off`"
+"an environment variable: another file, or `off`"
 KEYS = ("workload_hash", "machine", "tvm")
-"what rows are looked up by"
+"columns for look-up"
 _T = TypeVar("_T")
 
 
 def place() -> Path | None:
-    """The file of measurements: what TVM_WORKBENCH_STORE names, else one in the user's data folder; None if it is `off`."""
+    """Return the file of measurements: $TVM_WORKBENCH_STORE, else one in the user's data folder; None for `off`."""
     named = os.environ.get(VARIABLE, "")
     if named.lower() == "off":
         return None
@@ -57,7 +57,7 @@ def append(row: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Store:
-    """Rows in one file."""
+    """The rows in one file."""
 
     path: Path
 
@@ -67,12 +67,12 @@ class Store:
         Parameters
         ----------
         row
-            What `wb.measure` says of one configuration; numbers of numpy become Python's.
+            A row of `wb.measure`; numbers of numpy become Python's.
 
         Raises
         ------
         StoreError
-            The file cannot be written, is somebody else's, or a newer workbench's.
+            The file cannot be written, or belongs to another program or a newer workbench.
         """
         keys = [str(row.get(key) or "") for key in KEYS]
         values = [*keys, json.dumps(dict(row), default=_plain)]
@@ -83,11 +83,11 @@ class Store:
         )
 
     def rows(self, workload_hash: str | None = None) -> list[dict[str, Any]]:
-        """Every row, or those of one workload, newest last; rows that cannot be read are left out."""
+        """Return every row, or those of one workload, newest last; unreadable rows are left out."""
         return self.read(workload_hash)[0]
 
     def read(self, workload_hash: str | None = None) -> tuple[list[dict[str, Any]], int]:
-        """The rows, and how many cannot be read."""
+        """Return the rows, and the number of unreadable ones."""
         if not self.path.exists():
             return [], 0
         where, values = ("", []) if workload_hash is None else (" WHERE workload_hash = ?", [workload_hash])
@@ -98,7 +98,7 @@ class Store:
         return rows, len(kept) - len(rows)
 
     def _do(self, action: Callable[[sqlite3.Connection], _T]) -> _T:
-        """Do something with the file, once more with a new one where it proves to be damaged."""
+        """Run an action on the file; if it is damaged, run the action again on a new file."""
         try:
             return self._once(action)
         except _SetAside:
@@ -121,7 +121,7 @@ class Store:
 
 
 class _SetAside(StoreError):
-    """The file was damaged and has another name now."""
+    """The file was damaged and has been renamed."""
 
 
 def _refusal(path: Path, reason: str) -> str:
@@ -129,7 +129,7 @@ def _refusal(path: Path, reason: str) -> str:
 
 
 def _row(data: bytes) -> dict[str, Any] | None:
-    """A row from what `append` wrote; None where it is damaged."""
+    """Return a row that `append` wrote; None if it is damaged."""
     try:
         row = parse(data)
         fields(row, dict.fromkeys((key for key in KEYS if isinstance(row, dict) and row.get(key) is not None), str))
@@ -139,7 +139,7 @@ def _row(data: bytes) -> dict[str, Any] | None:
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON has no form for, as Python's own: numbers and arrays of numpy."""
+    """Convert a value without a JSON form to Python's own: numbers and arrays of numpy."""
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"a row holds a {type(value).__name__}, which is not a number, a text or a list")
@@ -155,23 +155,23 @@ def _data_folder() -> Path:
 
 
 APART = ("machine", "tvm")
-"two rows that differ in one of these are never compared silently"
+"rows that differ in one of these are never compared silently"
 
 
 def history(workload: Workload | None = None, *, everywhere: bool = False) -> pd.DataFrame:
-    """Rows of `wb.measure` as they were kept, newest last.
+    """Return the stored rows of `wb.measure`, newest last.
 
     Parameters
     ----------
     workload
-        Rows of this workload only: those whose `workload_hash` is the same.
+        Rows of this workload only, by `workload_hash`.
     everywhere
         Rows of other machines, of devices behind a tracker and of other TVMs too.
 
     Returns
     -------
     pandas.DataFrame
-        The columns of `wb.measure`. `attrs["note"]` says what was left out, or what is mixed; it is empty otherwise.
+        The columns of `wb.measure`. `attrs["note"]` describes rows that were left out or mixed; it is empty otherwise.
     """
     import pandas as pd
 
@@ -189,7 +189,7 @@ def history(workload: Workload | None = None, *, everywhere: bool = False) -> pd
 
 
 def _columns(rows: list[dict[str, Any]]) -> list[str]:
-    """Return the columns of `wb.measure`, then those that another version kept in addition."""
+    """Return the columns of `wb.measure`, then additional ones of another version."""
     return list(dict.fromkeys((*COLUMNS, *(name for row in rows for name in row))))
 
 
@@ -199,7 +199,7 @@ def _from_here(rows: list[dict[str, Any]], workload: Workload | None) -> list[di
 
 
 def _here(dialect: str | None) -> dict[str, Any]:
-    """Return the columns that rows of this machine and TVM have; of any TVM where none is installed."""
+    """Return the columns of rows of this machine and TVM; of any TVM if none is installed."""
     if dialect is None:
         found = gpu()
         return {"machine": machine("" if found is None else found.name)}

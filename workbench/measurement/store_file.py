@@ -1,6 +1,6 @@
-"""The file that measured rows are kept in: SQLite, so that several notebooks may write it at once.
+"""The file of measured rows: SQLite, so that several notebooks may write it at once.
 
-A file of ours that is damaged is moved aside under another name; a file of anything else is refused and left as it is.
+A damaged file of ours is renamed; a file of another program is refused and left as it is.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from workbench.errors import StoreError
 from workbench.terminal import visible
 
 VERSION = 1
-"of the tables below; a file says its own in `user_version`"
+"of the tables below; a file has its own in `user_version`"
 APPLICATION = 0x74766D77
-"what `application_id` says in a file that is ours"
+"`application_id` of a file that is ours"
 BUSY_SECONDS = 30.0
-"how long a writer waits for others"
+"the time that a writer waits for others"
 
 _TABLES = """
 CREATE TABLE rows (
@@ -36,19 +36,19 @@ CREATE INDEX rows_by_workload ON rows (workload_hash, machine, tvm);
 _SCHEMA = sorted((statement.strip(),) for statement in _TABLES.split(";") if statement.strip())
 _MAGIC = b"SQLite format 3\0"
 _checked: set[tuple[str, int]] = set()
-"files, by path and inode, that this process has read through once"
+"files, by path and inode, that this process has checked once"
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to the file, which is made where there is none.
+    """Yield a connection to the file, which is created if necessary.
 
     Raises
     ------
     StoreError
         A newer workbench made the file, or it is a file of another program.
     sqlite3.DatabaseError
-        As SQLite says it; of exactly this type where the file is damaged.
+        SQLite's own error; of exactly this type if the file is damaged.
     """
     if not _may_be_ours(path):
         raise StoreError(_foreign(path))
@@ -63,7 +63,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _may_be_ours(path: Path) -> bool:
-    """Return whether a file is new, or begins as SQLite's do; `_check` looks at the rest."""
+    """Return whether a file is new, or begins as SQLite's do; `_check` checks the rest."""
     if not path.exists():
         return True
     if not path.is_file():
@@ -80,16 +80,16 @@ def _foreign(path: Path) -> str:
 
 
 def is_ours(path: Path) -> bool:
-    """Return whether the first bytes of a file say that this workbench made it."""
+    """Return whether the first bytes of a file show that this workbench made it."""
     with path.open("rb") as file:
         head = file.read(100)
     return head.startswith(_MAGIC) and head[68:72] == APPLICATION.to_bytes(4, "big")
 
 
 def is_damage(error: Exception) -> bool:
-    """Return whether the file itself is broken: SQLite raises the base class for that, and a subclass for all else.
+    """Return whether the file itself is damaged: SQLite raises the base class for that, and a subclass otherwise.
 
-    A message of SQLite's that quotes a damaged file need not be UTF-8.
+    A message of SQLite that quotes a damaged file may not be UTF-8.
     """
     return type(error) in (sqlite3.DatabaseError, UnicodeDecodeError)
 
@@ -103,7 +103,7 @@ def identity(path: Path) -> int:
 
 
 def set_aside(path: Path, which: int) -> None:
-    """Rename a damaged file, and say so; nothing where another notebook did it already.
+    """Rename a damaged file with a warning; do nothing if another notebook did it already.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def set_aside(path: Path, which: int) -> None:
         if identity(path) != which:
             return
         aside = _free_name(path)
-        # SQLite keeps more files next to it, which are needed to rescue its rows
+        # SQLite keeps more files next to it, which are needed to recover its rows
         for ending in ("-wal", "-shm", ""):
             part = path.with_name(path.name + ending)
             if part.exists():
@@ -133,7 +133,7 @@ def _make(connection: sqlite3.Connection, path: Path) -> None:
             return
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             raise StoreError(_foreign(path))
-        # Switching to the write-ahead log needs the file for oneself, and SQLite does not wait for that.
+        # Switching to the write-ahead log needs exclusive access, and SQLite does not wait for that.
         connection.execute("PRAGMA journal_mode=WAL")
         connection.executescript(
             f"BEGIN; {_TABLES} PRAGMA application_id={APPLICATION}; PRAGMA user_version={VERSION}; COMMIT;"
@@ -149,7 +149,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
             f"{path.name} was written by a newer tvm-workbench (its format is {version}, this one knows {VERSION}); "
             "update tvm-workbench, or name another file in TVM_WORKBENCH_STORE"
         )
-    # a view or a trigger in the place of a table could run for ever
+    # a view or a trigger instead of a table could run for ever
     if sorted(connection.execute("SELECT sql FROM sqlite_master").fetchall()) != _SCHEMA:
         raise StoreError(_foreign(path))
     key = (os.fspath(path), identity(path))
@@ -166,7 +166,7 @@ def _asked(connection: sqlite3.Connection, name: str) -> int:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Hold what only one process at a time may do to the file; SQLite's own lock, on a file beside it, on any system."""
+    """Hold an exclusive lock for the file: SQLite's own, on a file next to it, which works on every system."""
     lock = path.with_name(path.name + ".lock")
     with closing(sqlite3.connect(lock, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
         connection.execute("BEGIN EXCLUSIVE")
@@ -174,7 +174,7 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def _free_name(path: Path) -> Path:
-    """NAME.damaged-DATE, numbered where that is taken."""
+    """Return NAME.damaged-DATE, numbered if that name is taken."""
     stem = f"{path.name}.damaged-{time.strftime('%Y-%m-%d-%H%M%S')}"
     names = (stem, *(f"{stem}-{number}" for number in range(2, 1000)))
     return next(name for name in map(path.with_name, names) if not name.exists())

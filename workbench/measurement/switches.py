@@ -1,4 +1,4 @@
-"""A program's passes switched on one by one, left out one by one, or one alone: what waterfalls and ablations are made of."""
+"""A program's passes, switched for waterfalls and ablations: on one by one, off one by one, or one alone."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from workbench.pipeline.spec import Pipeline
 
 @dataclass(frozen=True)
 class Switches:
-    """Passes of a pipeline of ours; or, with none, those that a PassContext can switch in the compiler's own."""
+    """The passes of a pipeline of ours; without one, those of the compiler's own that a PassContext can switch."""
 
     names: tuple[str, ...]
     "in the order in which they run"
     pipeline: Pipeline | None
     base: Config
-    "what holds whatever is switched"
+    "the settings that do not change"
 
     def with_only(self, on: tuple[int, ...], name: str) -> Config:
-        """The configuration in which the passes at these places run, of those that can be switched."""
+        """Return the configuration in which only the passes at these places run, of those that can be switched."""
         if self.pipeline is None:
             off = tuple(pass_ for place, pass_ in enumerate(self.names) if place not in on)
             return replace(self.base, name=name, disabled=(*self.base.disabled, *off))
-        # all of them stay in the text, since a configuration with no pipeline is the compiler's own
+        # all of them stay in the text, since a configuration without a pipeline uses the compiler's own
         steps = Pipeline(replace(step, enabled=place in on) for place, step in enumerate(self.pipeline))
         return replace(self.base, name=name, pipeline=str(steps))
 
     @property
     def all(self) -> tuple[int, ...]:
-        """The places of all of them."""
+        """Return the places of all passes."""
         return tuple(range(len(self.names)))
 
     def place(self, name: str) -> int:
@@ -60,9 +60,9 @@ def switches(workload: Workload, pipeline: Pipeline | str | Config | None, opt_l
     Parameters
     ----------
     pipeline
-        None for the compiler's own; a Config for what is compiled under it.
+        None for the compiler's own; a Config for the passes that run under it.
     opt_level
-        Ignored where a Config gives it.
+        Ignored if a Config gives it.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def switches(workload: Workload, pipeline: Pipeline | str | Config | None, opt_l
 
 
 class Counting:
-    """Counts configurations of a workload without building them, each once."""
+    """A counter of a workload's configurations, which builds nothing and counts each one once."""
 
     def __init__(self, workload: Workload, target: str) -> None:
         self._runner = Runner(workload)
@@ -93,7 +93,7 @@ class Counting:
         self._known: dict[str, Counts | str] = {}
 
     def row(self, config: Config) -> dict[str, Any]:
-        """`kernels`, `functions`, `traffic_bytes`, `handover_bytes`; or why there are none, in `status` and `message`."""
+        """Return `kernels`, `functions`, `traffic_bytes`, `handover_bytes`; or the reason, in `status` and `message`."""
         key = repr(config.to_data() | {"name": ""})
         if key not in self._known:
             self._known[key] = self._count(config)
@@ -126,7 +126,7 @@ class Counting:
 
 
 def effective(workload: Workload, switched: Switches, target: str, cancelled: Callable[[], bool]) -> set[int]:
-    """The places of the passes that change something when all of them run: leaving another out gives the same program."""
+    """Return the places of the passes that change something when all run: without another, the program is the same."""
     if switched.pipeline is not None:
         trace = Runner(workload).run(switched.pipeline, switched.base.opt_level)
         return {place for place, step in enumerate(trace.steps) if step.changed}

@@ -1,7 +1,7 @@
-"""The one rule for what may be said of the times of two configurations. Plain values, no TVM.
+"""The rule for every claim about the times of two configurations. Plain values, no TVM.
 
 Headlines, titles, tables and sentences about a difference all come from `judge`. A difference needs a race, and a race
-needs a machine on which a program is as fast as itself: the same program is raced against itself in the same rounds (A/A).
+needs a machine on which a program is as fast as itself: the program is raced against itself in the same rounds (A/A).
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ import numpy as np
 from workbench.measurement.row import COUNTED, OK, UNDER_WAY, failure
 
 NEUTRAL = 0.02
-"""Differences below 2 % are ignored: where two equal programs happen to lie in memory can make half of that, and no number of
-repeats in one process averages that out."""
+"""Differences below 2 % are ignored: the addresses of two equal programs in memory can make half of that, and repeats in one
+process do not average it out."""
 _Z = 1.96
-"95 % of a normal distribution lie within so many standard deviations"
+"95 % of a normal distribution is within so many standard deviations"
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """Time of the first over time of the second."""
+    """The ratio of the time of the first to the time of the second."""
 
     ratio: float
     "median over the rounds"
     low: float
     high: float
-    "of its 95 % interval; 0 and infinity where there are too few rounds to say"
+    "of its 95 % interval; 0 and infinity if there are too few rounds"
 
     @property
     def answer(self) -> str:
@@ -41,7 +41,7 @@ class Ratio:
 
 
 def compared(first: Sequence[float], second: Sequence[float]) -> Ratio:
-    """The ratio of two lists of times whose entries belong together.
+    """Return the ratio of two lists of times whose entries belong together.
 
     >>> compared([2.0] * 10, [1.0] * 10).answer
     'yes'
@@ -49,7 +49,7 @@ def compared(first: Sequence[float], second: Sequence[float]) -> Ratio:
     apart = np.sort(differences := np.log(np.asarray(first)) - np.log(np.asarray(second)))
     middle = float(np.median(apart))
     rounds = len(apart)
-    # half a step to the safe side of the normal approximation, which makes it hold for ten rounds too
+    # a conservative half step makes the normal approximation hold for ten rounds too
     below = floor((rounds - _Z * sqrt(rounds * repetition(differences))) / 2 - 0.5)
     if below < 0:
         return Ratio(exp(middle), 0.0, inf)
@@ -57,9 +57,9 @@ def compared(first: Sequence[float], second: Sequence[float]) -> Ratio:
 
 
 def repetition(values: np.ndarray) -> float:
-    """Return how many successive rounds count as one: 1 where each is independent of those before it.
+    """Return the number of successive rounds that count as one: 1 if each is independent of those before it.
 
-    The integrated autocorrelation time of which side of the median they lie on, summed up to the first lag that shows none.
+    It is the integrated autocorrelation time of the side of the median, summed up to the first lag without correlation.
     """
     signs = np.sign(values - np.median(values))
     power = float(np.dot(signs, signs))
@@ -76,9 +76,9 @@ Row = Mapping[str, Any]
 YES, NO, UNKNOWN = "yes", "no", "can't tell"
 "whether the second is faster"
 RACED, NOISE, NOT_RACED, WAITING, FAILED = "raced", "too noisy", "not raced", "under way", "failed"
-"where an answer comes from"
+"reasons for an answer"
 VERDICT = {YES: "slower", NO: "not slower", UNKNOWN: UNKNOWN}
-"from the answer of a race against the whole pipeline to the verdict of the row"
+"answer of a race against the whole pipeline -> verdict of the row"
 
 
 @dataclass(frozen=True)
@@ -104,16 +104,16 @@ class Outcome:
 def judge(
     a: Side, b: Side, race: Ratio | None = None, noise: Iterable[Ratio | None] = (), *, facts: str = "", again: str = ""
 ) -> Outcome:
-    """Return what may be said of the times of two configurations.
+    """Return the claim that the times of two configurations allow.
 
     Parameters
     ----------
     race
-        Time of `a` over time of `b` where both ran in turn; None where they did not.
+        Time of `a` over time of `b` if both ran in turn; None otherwise.
     noise
         Races of a program against itself under the same conditions.
     facts
-        Of the race, to be shown with its interval.
+        Facts of the race, to show with its interval.
     again
         How to try again on a noisy machine.
 
@@ -124,7 +124,7 @@ def judge(
     """
     failed = [side for side in (a, b) if failure(side.status, side.message)]
     if failed:
-        # the one that is right has no rival
+        # a configuration that did not fail wins without a comparison of times
         answer = UNKNOWN if len(failed) == 2 else NO if failed == [b] else YES
         return Outcome(answer, FAILED, "; ".join(f"{s.name}: {failure(s.status, s.message)}" for s in failed))
     waiting = [side.name for side in (a, b) if side.status in UNDER_WAY]
@@ -151,13 +151,13 @@ def is_noisy(control: Ratio) -> bool:
 
 
 def noise_sentence(control: Ratio, again: str = "") -> str:
-    """Say that the machine is too noisy, with the figures of A/A, and how to try again."""
+    """Return the sentence about a too noisy machine, with the figures of A/A, and how to try again."""
     said = f"this machine is too noisy just now: A/A gave {control.ratio:.2f} ({control.low:.2f} to {control.high:.2f})"
     return f"{said}; {again}" if again else said
 
 
 def interval(race: Ratio) -> str:
-    """The interval of a ratio in words."""
+    """Return the interval of a ratio in words."""
     if isinf(race.high):
         return "too few rounds for an interval"
     return f"95 % interval {race.low:.3f} to {race.high:.3f}"
@@ -182,17 +182,17 @@ NOISE_COLUMNS = ("noise", "noise_low", "noise_high")
 
 
 def ratio_of(row: Row, columns: tuple[str, str, str] = ("ratio", "low", "high")) -> Ratio | None:
-    """The ratio in a row; None where the row was not raced."""
+    """Return the ratio in a row; None if the row was not raced."""
     values = [row.get(column) for column in columns]
     known = [float(value) for value in values if isinstance(value, (int, float)) and value == value]
     return Ratio(*known) if len(known) == len(columns) else None
 
 
 def is_under_way(rows: Iterable[Row]) -> bool:
-    """Return whether some rows are raced or timed and others still wait: there is no headline yet."""
+    """Return whether some rows are raced or timed and others still wait, so there is no headline yet."""
     rows = list(rows)
     statuses = [row.get("status") for row in rows]
-    # a row that failed may have failed to be counted, where none is to be raced
+    # a row may fail at counting, even if no race is planned
     begun = any(ratio_of(row) is not None for row in rows)
     return any(status in UNDER_WAY for status in statuses) or (begun and COUNTED in statuses)
 

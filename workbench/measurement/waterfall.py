@@ -1,4 +1,4 @@
-"""`wb.waterfall`: a pipeline pass by pass, what would be built if it stopped there."""
+"""`wb.waterfall`: a pipeline pass by pass, with the build of each of its prefixes."""
 
 from __future__ import annotations
 
@@ -37,25 +37,24 @@ def waterfall(
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> pd.DataFrame:
-    """Kernels, bytes and time after each pass.
+    """Return kernels, bytes and time after each pass.
 
     Parameters
     ----------
     pipeline
-        Its first passes are run, then what is there is built as it stands. None for the compiler's own pipeline: its passes
-        that can be switched are switched on one after the other, in the order in which they run. A Config for either, and
-        what else holds meanwhile.
+        Its first passes are run, then the result is built as it is. None for the compiler's own pipeline: its passes that can
+        be switched are switched on one after the other, in the order in which they run. A Config gives either, with the other
+        settings.
     timed
-        Whether to build and time; otherwise counted alone, which takes no code generation. A pass that leaves all counts as
-        they are is not timed.
+        Whether to build and time; otherwise only count, without code generation. A pass that changes no count is not timed.
     budget, check, store
         As `wb.measure` takes them, for each row.
 
     Returns
     -------
     pandas.DataFrame
-        A row a pass, the first one the `input`: `pass`, `config`, `kernels`, `functions`, `traffic_bytes`, `handover_bytes`,
-        `status`, `message`, and where it was timed `median_us`, `q1_us`, `q3_us` and the conditions of `wb.measure`.
+        A row for each pass, the first one for the `input`: `pass`, `config`, `kernels`, `functions`, `traffic_bytes`,
+        `handover_bytes`, `status`, `message`; for a timed row `median_us`, `q1_us`, `q3_us` and the conditions of `wb.measure`.
 
     Raises
     ------
@@ -121,7 +120,7 @@ def waterfall_rows(request: WaterfallRequest) -> Iterator[Rows]:
 
 
 def to_time(rows: Rows) -> list[int]:
-    """Places of the rows that differ from the one before in what was counted, and of those whose count failed."""
+    """Return the places of the rows whose counts differ from the row before, and of those whose count failed."""
     counts = [tuple(row.get(column) for column in COUNTED) for row in rows]
     return [place for place, now in enumerate(counts) if place == 0 or None in now or now != counts[place - 1]]
 

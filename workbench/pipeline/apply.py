@@ -1,4 +1,4 @@
-"""One pass over one module: what came of it, whatever the pass is and does."""
+"""Run one pass of any kind on one module, and return the result, including failures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from workbench.worker.limits import end_copies
 from workbench.worker.parent import worker
 
 BIND = "BindParams"
-"without options, the one pass that takes what the module does not hold: the workload's parameters"
+"without options, the only pass that takes something outside the module: the workload's parameters"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Applied:
     error: str = ""
     "one sentence"
     detail: str = ""
-    "all that was said"
+    "the whole message"
 
 
 def made(dialect: Dialect, step: PassStep, params: Mapping[str, Any]) -> Any:
@@ -59,7 +59,7 @@ def made(dialect: Dialect, step: PassStep, params: Mapping[str, Any]) -> Any:
 
 
 def applied(dialect: Dialect, run: Any, module: Any, opt_level: int) -> Applied:
-    """Run a pass. Nothing that it raises gets out; the module that it is given stays as it is."""
+    """Run a pass and catch everything that it raises; the given module is not changed."""
     is_pass = dialect.passes.is_pass(run)
     if is_pass and dialect.passes.opt_level_of(run) > opt_level:
         level = dialect.passes.opt_level_of(run)
@@ -92,12 +92,12 @@ def _called(dialect: Dialect, run: Any, module: Any) -> Any:
 def applied_in_child(
     workload: Workload, step: PassStep, opt_level: int, timeout: float, cancelled: Callable[[], bool]
 ) -> Applied:
-    """Run a pass over a workload in the child that tries passes.
+    """Run a pass on a workload in the child process that tries passes.
 
     Raises
     ------
     PipelineError
-        The pass can't be handed to another process.
+        The pass can't be sent to another process.
     WorkerLost
         It was cancelled.
     """
@@ -122,14 +122,14 @@ def applied_in_child(
 
 
 def packed(step: PassStep) -> str:
-    """A function or a callback as text, its code and all that it uses.
+    """Return a function or a callback as text, with its code and its dependencies.
 
     Raises
     ------
     PipelineError
-        It is a Pass object or a callback, or holds something that lives in one process only.
+        It is a Pass object or a callback, or holds an object that exists in one process only.
     """
-    # a Pass object may not be packed whole, and a callback's patterns would no longer be those that its own pattern is made of
+    # a Pass object may be pickled incompletely, and a callback's patterns would no longer be the parts of its own pattern
     if hasattr(step.run, "info") or is_rewriter(step.run):
         raise PipelineError(
             f"{step.name} lives in one process; to run it in another, give its name or a function that makes and runs it"
@@ -139,7 +139,7 @@ def packed(step: PassStep) -> str:
     except ImportError:
         raise PipelineError("to run a function in a process of its own, `pip install cloudpickle`") from None
     home = sys.modules.get(getattr(type(step.run) if not hasattr(step.run, "__code__") else step.run, "__module__", ""))
-    # the child can import what is installed, and not a file in the folder of a notebook
+    # the child can import installed packages, and not a file in the folder of a notebook
     by_value = home is not None and not _installed(home)
     try:
         if by_value:

@@ -1,4 +1,4 @@
-"""Writes Python that builds a workload under a Config, with TVM alone."""
+"""Generate Python that builds a workload under a Config, with TVM alone."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from workbench.targets import TargetLike, target_text
 def build_code(workload: Workload, config: Config, target: TargetLike) -> str:
     """Return Python that builds a workload under a Config: a module with `built(mod, params)`.
 
-    The code needs TVM alone. Where the Config has passes of the workbench, such as CutFusion, it imports them.
+    The code needs TVM alone. If the Config has passes of the workbench, such as CutFusion, the code imports them.
 
     Parameters
     ----------
     target
-        The target that the code names.
+        The target in the code.
 
     Raises
     ------

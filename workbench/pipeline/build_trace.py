@@ -1,4 +1,4 @@
-"""`wb.trace_build`: the passes that the compiler itself runs, with what each of them changed."""
+"""`wb.trace_build`: the passes that the compiler itself runs, with the changes of each."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def trace_build(
 ) -> Trace:
     """Build in the child process and record every pass, nested ones under their parents.
 
-    Passes that only keep types up to date are left out, and those that work on TIR are one step. A build that fails is a
-    trace whose last steps carry the error. Graphs and text are fetched when somebody looks.
+    Passes that only update types are left out, and those that work on TIR are one step. A build that fails is a trace whose
+    last steps have the error. Graphs and text are fetched on first use.
 
     Parameters
     ----------
     target
-        As TVM writes it; plain `llvm` gets this host's `-mcpu`.
+        In TVM's syntax; plain `llvm` gets this host's `-mcpu`.
     whole
         The whole build; otherwise only its graph-level part, which is quicker.
 

@@ -1,4 +1,4 @@
-"""`t.check`: for every step, whether the module after it computes what the module before it did."""
+"""`t.check`: check for every step that the module after it computes the same as the module before it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NodeDifference:
-    """The first node whose value is another after the step: everything that it is computed from is as it was."""
+    """The first node whose value differs after the step; the values it is computed from are equal."""
 
     before: int
     "id in the graph before the step"
@@ -39,11 +39,11 @@ class StepCheck:
     "place in `trace.steps`"
     name: str
     status: str
-    "same, different, unchanged (the step changed nothing, so nothing was run) or unknown (it could not be run)"
+    "same, different, unchanged (the step changed nothing and was not run) or unknown (it could not be run)"
     difference: OutputDifference | None = None
     first: NodeDifference | None = None
     message: str = ""
-    "why it could not be run, or what differs, in a sentence"
+    "the reason why it could not be run, or the difference, in a sentence"
 
     def __bool__(self) -> bool:
         return self.status != "different"
@@ -57,7 +57,7 @@ class Checks:
 
     @property
     def failed(self) -> tuple[StepCheck, ...]:
-        """The steps that changed the answer."""
+        """The steps that changed the outputs."""
         return tuple(row for row in self.rows if row.status == "different")
 
     def __bool__(self) -> bool:
@@ -71,7 +71,7 @@ class Checks:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a step: status, largest errors, which node first differs."""
+        """One row for each step: status, largest errors, the first node that differs."""
         import pandas as pd
 
         return pd.DataFrame([_table_row(row) for row in self.rows])
@@ -105,7 +105,7 @@ def check(
 
 
 class _Runs:
-    """Runs states, each once."""
+    """The outputs of states; each state runs once."""
 
     def __init__(self, workload: Workload, how: dict[str, Any]) -> None:
         self.workload = workload
@@ -113,7 +113,7 @@ class _Runs:
         self.found: dict[State, Values | MeasureError] = {}
 
     def outputs(self, state: State) -> Values:
-        """Return the outputs of the state's module. An error is kept too, and raised each time."""
+        """Return the outputs of the state's module. An error is also kept, and raised each time."""
         if state not in self.found:
             try:
                 self.found[state] = self.values(state, nodes=False)
@@ -129,7 +129,7 @@ class _Runs:
         return found
 
     def values(self, state: State, *, nodes: bool) -> Values:
-        """Outputs or nodes' values of a state."""
+        """Return the outputs or the nodes' values of a state."""
         workload = self.workload
         if state.module is not None and state.module is not workload.module:
             workload = workload.of(state.module)
@@ -154,7 +154,7 @@ def _checked(run: _Runs, step: Step, place: int) -> StepCheck:
 
 
 def _first(run: _Runs, step: Step, found: OutputDifference) -> NodeDifference | None:
-    """The first node whose value differs; of the nodes that are in both graphs, else the output that does."""
+    """Return the first node in both graphs whose value differs, else the output that differs."""
     outputs = [_returned(graph) for graph in (step.before, step.after)]
     last = None
     if len(outputs[0]) == len(outputs[1]) > found.worst:
@@ -166,7 +166,7 @@ def _first(run: _Runs, step: Step, found: OutputDifference) -> NodeDifference | 
     pairs = ((b, a) for b, many in step.diff.mapping.items() for a in many)
     for b, a in sorted(pairs, key=lambda pair: pair[1]):
         ours, theirs = before.get(b), after.get(a)
-        # of another shape or type it is the same node only in name
+        # with another shape or type the values cannot be compared
         if ours is None or theirs is None or (ours.shape, ours.dtype) != (theirs.shape, theirs.dtype):
             continue
         apart = difference([ours], [theirs])
@@ -176,7 +176,7 @@ def _first(run: _Runs, step: Step, found: OutputDifference) -> NodeDifference | 
 
 
 def _returned(graph: Graph) -> list[int]:
-    """The nodes that are returned, the fields of tuples in their place: what a run's outputs are."""
+    """Return the nodes of a run's outputs, with the fields of a tuple instead of the tuple."""
     found: list[int] = []
     waiting = list(reversed(graph.outputs))
     while waiting:

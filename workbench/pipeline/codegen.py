@@ -1,4 +1,4 @@
-"""`t.code()`: the Python that does with TVM what a trace did; alone, unless the trace has passes of ours."""
+"""`t.code()`: Python that repeats a trace with TVM, alone unless the trace has passes of ours."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from workbench.pipeline.trace import Trace
 
 LEFT_OUT = ("off", "error", "skipped")
-"how steps end that did nothing"
+"statuses of the steps that the code leaves out"
 _PASS = re.compile(r"(?:qnn\.)?[A-Z]\w*", re.ASCII)
-"a name of a file could reach any function through TVM's modules"
+"names from a file are restricted, because they could reach any function through TVM's modules"
 _OURS = ("tvm", "relay", "relax", "run", "each", "mod", "params", "passes", "transformed", "bind_params")
 
 
 def code(trace: Trace) -> str:
-    """The text of a module; see `Trace.code`."""
+    """Return the text of a Python module; see `Trace.code`."""
     words = known_dialect(trace.dialect).code(False)
     return build_text(trace, words) if trace.build else _pipeline(trace, words)
 
 
 def build_text(trace: Trace, words: CodeText) -> str:
-    """Return the code of a build, in the words of its dialect."""
+    """Return the code of a build, in the syntax of its dialect."""
     return _joined(
         f'"""{_subject(trace)} as TVM builds it.\n\nIts passes run inside of the compiler, which takes no list of them: to '
         'see them one by one, give the\nPassContext an instrument."""',
@@ -96,7 +96,7 @@ def _imports(trace: Trace, words: CodeText, functions: bool) -> str:
     text = words.imports
     if ours:
         text += f"\n\n# of tvm-workbench: TVM has no such passes\nfrom {words.passes} import {', '.join(ours)}"
-    # a function's annotations may name what only its notebook imported
+    # a function's annotations may have names that only its notebook imported
     return f"from __future__ import annotations\n\n{text}" if functions else text
 
 
@@ -114,7 +114,7 @@ def _line(step: Step, words: CodeText, sources: dict[str, str], given: dict[str,
     call = _call(step, words, sources, given)
     if step.status in LEFT_OUT:
         why = {"off": "switched off", "skipped": step.detail, "error": f"failed: {step.error}"}[step.status]
-        # a name of a notebook's pass that isn't run must not be asked for either
+        # the code must not look up a notebook's pass that isn't run
         return f"# {_words(call)},  # {_words(why)}"
     return f"{call},"
 
@@ -141,7 +141,7 @@ def _call(step: Step, words: CodeText, sources: dict[str, str], given: dict[str,
 
 
 def _named(step: Step) -> PassStep:
-    """The pass that a step's name says; a name may come from a file."""
+    """Return the pass of a step, from its name; a name may come from a file."""
     made = Pipeline.parse(step.name)
     if len(made) != 1:
         raise WorkbenchError(f"the step {step.name[:80]!r} is not one pass, so there is no code for it")
@@ -149,14 +149,14 @@ def _named(step: Step) -> PassStep:
 
 
 def _identifier(name: str) -> str:
-    """The name as Python takes it, and as nothing else in the text is called."""
+    """Return the name as a Python identifier that is unique in the text."""
     name = re.sub(r"\W", "_", name) or "mine"
     taken = keyword.iskeyword(name) or name in _OURS or not name.isidentifier()
     return f"{name}_" if taken and not name[0].isdigit() else f"_{name}" if taken else name
 
 
 def _source(run: Any) -> str | None:
-    """The source of a plain function that uses nothing but TVM and Python; None for anything else."""
+    """Return the source of a plain function that uses only TVM and Python; None for anything else."""
     if (
         not isinstance(run, FunctionType)
         or run.__closure__
@@ -180,12 +180,12 @@ def _names(compiled: Any) -> set[str]:
 
 
 def _subject(trace: Trace) -> str:
-    """Return the name of the program, with the function that `mod` has as `main` where one was chosen."""
+    """Return the name of the program, with the function that was chosen as `main`, if any."""
     entry = "" if trace.workload is None else trace.workload.entry
     chosen = "" if entry in ("", "main") else f" (the module with its function {entry} as main)"
     return _words(trace.name + chosen)
 
 
 def _words(text: str) -> str:
-    """Text of a graph or of an error, as it may stand in a comment or a docstring: on one line, and ending neither."""
+    """Escape text of a graph or an error for a comment or a docstring: one line that cannot end either."""
     return visible(" ".join(text.split())).replace("\\", "/").replace('"', "'")

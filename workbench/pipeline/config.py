@@ -1,4 +1,4 @@
-"""A Config: one way to compile a workload."""
+"""A Config: the settings of a build of a workload."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from workbench.errors import MeasureError, UnknownName
 from workbench.pipeline.spec import Pipeline
 
 AS_IS = ("SimplifyExpr", "SimplifyExprPostAlterOp", "FoldConstant")
-"Passes that run even at opt_level 0; off, the compiler takes a module as a pipeline left it."
+"Passes that run even at opt_level 0; without them the compiler takes a pipeline's result as it is."
 
 
 @dataclass(frozen=True)
 class Config:
-    """How to compile: a PassContext for the compiler's own pipeline, or a pipeline of ours compiled as it stands."""
+    """Settings of a build: a PassContext for the compiler's own pipeline, or a pipeline of ours, with no further passes."""
 
     name: str = ""
-    "what plots and tables call it; from the other fields if empty"
+    "label in plots and tables; made from the other fields if empty"
     opt_level: int = 3
     disabled: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
@@ -29,11 +29,11 @@ class Config:
     pipeline: str = ""
     "text of a Pipeline; its result is compiled without further optimisation"
     schedules: str = ""
-    "folder of a database of schedules to compile kernels with, see wb.tune_schedules; a kernel that is not in it is compiled without"
+    "folder of a database of schedules, see wb.tune_schedules; a kernel without a schedule in it is compiled without one"
 
     @property
     def label(self) -> str:
-        """A short name that says what differs from the compiler's default."""
+        """A short name with the differences from the compiler's default."""
         if self.name:
             return self.name
         tuned = ["+ tuned schedules"] if self.schedules else []
@@ -50,22 +50,22 @@ class Config:
         """Return the configuration without its name, in a normal form: two that make the same build are equal."""
         running = Pipeline(step for step in Pipeline.parse(self.pipeline) if step.enabled) if self.pipeline else ""
         switched = {"disabled": tuple(sorted(self.disabled)), "required": tuple(sorted(self.required))}
-        # an empty pipeline would mean the compiler's own, so a pipeline whose passes are all off stays
+        # an empty pipeline would mean the compiler's own, so a pipeline whose passes are all off is kept
         return replace(self, name="", pipeline=str(running) or self.pipeline, **switched)
 
     def context(self) -> Config:
-        """The PassContext that this configuration compiles under."""
+        """Return the PassContext of this configuration."""
         if not self.pipeline:
             return self
         return replace(self, opt_level=0, disabled=AS_IS, required=(), pipeline="")
 
     def to_data(self) -> dict[str, Any]:
-        """Plain JSON values."""
+        """Return the fields as plain JSON values."""
         return asdict(self)
 
     @staticmethod
     def of(given: Any) -> Config:
-        """A Config from what people write: an opt level, a pipeline or its text, a dict of fields, a Config.
+        """Return a Config from any of its forms: an opt level, a pipeline or its text, a dict of fields, a Config.
 
         Raises
         ------
@@ -88,12 +88,12 @@ class Config:
 def context_of(
     opt_level: int, disabled: Iterable[str], required: Iterable[str], config: Config | Mapping[str, Any] | None
 ) -> Config:
-    """The Config that the arguments of `wb.kernels` and `wb.count` mean: a whole one in the place of the options stands for all.
+    """Return the Config of the arguments of `wb.kernels` and `wb.count`, which take a whole Config instead of the options.
 
     Raises
     ------
     MeasureError
-        It has a pipeline, which is to run first.
+        It has a pipeline, which must run first.
     """
     if not isinstance(config, Config):
         given = {"opt_level": opt_level, "disabled": disabled, "required": required, "options": config or {}}
@@ -141,14 +141,14 @@ _TYPES_IN_WORDS = {
 
 
 def _tuple(names: Any) -> Any:
-    """Names as a tuple; anything else as it is, for the caller to complain about."""
+    """Return names as a tuple; anything else as it is, for the caller to refuse."""
     if isinstance(names, str):
         return (names,)
     listed = tuple(names) if isinstance(names, Iterable) else names
     return listed if isinstance(listed, tuple) and all(isinstance(name, str) for name in listed) else names
 
 
-# Passes that the compilers run but that have no public constructor of this name.
+# Passes that the compilers run, but without a public constructor of this name.
 _INNER = (
     "BackwardFoldScaleAxis",
     "ForwardFoldScaleAxis",
@@ -162,14 +162,14 @@ _INNER = (
 
 
 def check_config(workload: Workload, config: Config) -> None:
-    """Refuse a configuration that cannot do what it says.
+    """Refuse a configuration that would not have the requested effect.
 
     Raises
     ------
     UnknownName
-        A pass name TVM does not have: TVM would ignore it silently.
+        TVM has no pass of a name, which it would ignore silently.
     MeasureError
-        It switches off a pass that the compiler cannot do without.
+        It switches off a pass that the compiler needs.
     """
     catalog = {info.name: info for info in dialect_of(workload).passes.catalog()}
     for name in (*config.disabled, *config.required):

@@ -1,4 +1,4 @@
-"""`wb.explore`: which passes would change the module here, and what each of them would do."""
+"""`wb.explore`: try every pass on a module, and report the effect of each."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Effect:
     status: str
     "changed, same, error (it raised, took too long or ended its process) or untried"
     message: str = ""
-    "why it failed, or why it wasn't tried"
+    "the reason why it failed or wasn't tried"
     opt_level: int | None = None
-    "TVM's Sequential runs it from this opt_level on; here it is run whatever the level"
+    "TVM's Sequential runs it from this opt_level on; here it is run at any level"
     seconds: float = 0.0
     before: Mapping[str, int | None] = field(default_factory=dict)
-    "nodes, ops and kernels; kernels are those that fusion would make of the module, None where it fails"
+    "nodes, ops and kernels; kernels are those that fusion would make of the module, None if fusion fails"
     after: Mapping[str, int | None] = field(default_factory=dict)
     diff: Mapping[str, int] = field(default_factory=dict)
     "nodes kept, changed, removed, added, merged, split"
@@ -45,7 +45,7 @@ class Effect:
         return self.status == "changed"
 
     def delta(self, what: str) -> int | None:
-        """After minus before of `nodes`, `ops` or `kernels`; 0 if nothing changed, None where it isn't known."""
+        """Return after minus before of `nodes`, `ops` or `kernels`; 0 if nothing changed, None if unknown."""
         if not self.changed:
             return 0 if self.status == "same" else None
         before, after = self.before.get(what), self.after.get(what)
@@ -53,9 +53,9 @@ class Effect:
 
 
 class Exploration:
-    """The passes that are tried on a module, and what was found so far.
+    """The passes to try on a module, and the results so far.
 
-    Nothing runs until somebody asks: iterate over it, or call `run`. `rows` may be read from another thread meanwhile.
+    It runs when it is iterated over or `run` is called. `rows` may be read from another thread meanwhile.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Exploration:
         self.opt_level = opt_level
         self.timeout = timeout
         self.rows = untried
-        "what was found, in the order in which the passes were tried"
+        "the results, in the order in which the passes were tried"
         self._waiting = waiting
         self._turn = threading.Lock()
         self._cancelled = False
@@ -84,7 +84,7 @@ class Exploration:
 
     @property
     def total(self) -> int:
-        """Return the number of rows that there will be."""
+        """Return the final number of rows."""
         return len(self.rows) + len(self._waiting)
 
     @property
@@ -93,11 +93,11 @@ class Exploration:
         return sorted((row for row in self.rows if row.changed), key=lambda row: (row.delta("kernels") or 0, row.name))
 
     def cancel(self) -> None:
-        """Give up, also the pass that is being tried; a later `run` goes on where this one stopped."""
+        """Stop, including the pass that is being tried; a later `run` continues where this one stopped."""
         self._cancelled = True
 
     def run(self, progress: Callable[[Exploration], None] | None = None) -> Exploration:
-        """Try the passes that are left; Ctrl-C leaves them for the next call.
+        """Try the remaining passes; Ctrl-C leaves them for the next call.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class Exploration:
         return self
 
     def __iter__(self) -> Iterator[Effect]:
-        """The rows found before, then each new one as it is found."""
+        """Iterate over the rows found before, then over each new one as it is found."""
         yield from list(self.rows)
         yield from self._new()
 
@@ -130,7 +130,7 @@ class Exploration:
     def _try_next(self) -> Effect | None:
         step, level = self._waiting[0]
         row = self._tried(step, level)
-        # a pass that was being tried when somebody cancelled is tried again
+        # a pass that was cancelled is tried again
         if row is not None:
             self._waiting.pop(0)
             self.rows.append(row)
@@ -168,7 +168,7 @@ class Exploration:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a pass tried so far."""
+        """One row for each pass tried so far."""
         import pandas as pd
 
         return pd.DataFrame([_table_row(row) for row in self.rows])
@@ -188,17 +188,17 @@ def explore(
     opt_level: int = 3,
     timeout: float = 60.0,
 ) -> Exploration:
-    """Find the passes that would change this module: tries passes in a child process, one at a time, each on the same module.
+    """Find the passes that would change this module: try passes in a child process one at a time, each on the same module.
 
     Parameters
     ----------
     passes
-        Names, with options in braces where wanted; by default every pass that TVM has. Those that can't be tried from
-        their name alone are rows too, with the reason.
+        Names, optionally with options in braces; by default every pass that TVM has. Passes that can't be tried from their
+        name alone are rows too, with the reason.
     after
-        A pipeline that is run first, at `opt_level`: the place in a pipeline at which to ask.
+        A pipeline to run first, at `opt_level`: the place in a pipeline to explore.
     timeout
-        Seconds for each pass; one that takes longer, or ends its process, is a row that says so.
+        Seconds for each pass; one that takes longer, or ends its process, is a row with that message.
 
     Returns
     -------

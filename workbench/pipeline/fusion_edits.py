@@ -1,4 +1,4 @@
-"""`wb.cut`, `wb.force`, `wb.outline`: change what is fused by pointing at the graph, and keep what was done as a pipeline."""
+"""`wb.cut`, `wb.force`, `wb.outline`: change fusion by nodes and edges of the graph, and keep the edits as a pipeline."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def cut(workload: Workload, edge: AnyEdge | Iterable[AnyEdge]) -> Workload:
     Returns
     -------
     Workload
-        With the edge cut, and its `edits` one longer: `wb.trace(original, workload.edits)` makes it again.
+        With the edge cut, and one more of `edits`: `wb.trace(original, workload.edits)` repeats them.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def outline(workload: Workload, nodes: Iterable[int], name: str, compiler: str |
 
 
 def cut_step(graph: Graph, edge: AnyEdge | Iterable[AnyEdge]) -> PassStep:
-    """The pass that makes this cut in a module of that graph; raises IllegalEdit as `cut` does."""
+    """Return the pass that makes this cut in a module of that graph; raises IllegalEdit as `cut` does."""
     edges = legality.cut(graph, _listed(edge))
     triples = [(e.source, e.target, e.index) for e in edges]
     names = [graph.nodes[node].op for e in edges for node in (e.source, e.target)]
@@ -70,12 +70,12 @@ def cut_step(graph: Graph, edge: AnyEdge | Iterable[AnyEdge]) -> PassStep:
 
 
 def force_step(graph: Graph, nodes: Iterable[int]) -> PassStep:
-    """The pass that makes these nodes one kernel; raises IllegalEdit as `force` does."""
+    """Return the pass that makes these nodes one kernel; raises IllegalEdit as `force` does."""
     return PassStep("ForceFusion", _operators(graph, nodes, legality.kernel))
 
 
 def outline_step(graph: Graph, nodes: Iterable[int], name: str, compiler: str | None = None) -> PassStep:
-    """The pass that outlines these nodes; raises IllegalEdit as `outline` does."""
+    """Return the pass that outlines these nodes; raises IllegalEdit as `outline` does."""
     if not isinstance(name, str) or not name.strip():
         raise WorkbenchError("an outlined region needs a name, such as 'dnnl.conv2d_relu'")
     options = {**_operators(graph, nodes, legality.region), "name": name}
@@ -89,7 +89,7 @@ def _listed(edge: Any) -> list[Any]:
 
 
 def _operators(graph: Graph, nodes: Iterable[int], check: Callable[..., legality.Selection]) -> dict[str, Any]:
-    """The options that name the operators of a legal selection, in order."""
+    """Return the options with the operators of a legal selection, in order."""
     check(graph, chosen := sorted(set(nodes)))
     kept = [i for i in chosen if graph.nodes[i].kind not in ("param", "constant")]
     return {"nodes": kept, "ops": [graph.nodes[i].op for i in kept]}

@@ -1,8 +1,8 @@
-"""`t.lineage`: where a node came from, what it became, and in which kernel it ended.
+"""`t.lineage`: the origin of a node, the nodes that it became, and the kernel that it ended in.
 
-A trace goes through distinct states; between two neighbours the diff says which node is which. Where the diff knows no
-partner for a node, its source span may, and where there is none, what stands in its place: at the arguments of those that
-used it. Each link says which of these it is.
+A trace goes through distinct states; the diff of two neighbours pairs their nodes. A node without a partner in the diff is
+paired by its source span, and without a span with the node in its place: the argument of the nodes that used it. Each link
+has one of these kinds.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from workbench.pipeline.trace import Trace
 
 EXACT, STRUCTURAL, SPAN, PLACE = SURE = ("exact", "structural", "span", "place")
-"how sure a link is, the surest first"
+"certainty of a link, the surest first"
 
 
 @dataclass(frozen=True)
 class Link:
-    """One node before a step and one after it that are the same, or of which one came from the other."""
+    """A pair of nodes before and after a step that are the same, or of which one came from the other."""
 
     transition: int
     "place in `transitions(trace)`"
@@ -35,12 +35,12 @@ class Link:
     after: int
     sure: str
     """exact: the same operator, attributes, type and inputs. structural: the diff pairs them, though one of these changed, or
-    several became one. span: they name the same source. place: the one stands where the other stood"""
+    several became one. span: they have the same source. place: the one is in the place of the other"""
 
 
 @dataclass(frozen=True)
 class Transition:
-    """Two neighbouring states of a trace, and the innermost step that made the second of the first."""
+    """Two neighbouring states of a trace, and the innermost step that made the second from the first."""
 
     step: int
     "place in `trace.steps`"
@@ -50,7 +50,7 @@ class Transition:
 
     @cached_property
     def diff(self) -> GraphDiff:
-        """What changed; the step's own diff where the step did nothing else."""
+        """The changes; the step's own diff where the step did nothing else."""
         if self.origin.state_before is self.before and self.origin.state_after is self.after:
             return self.origin.diff
         return diff(self.before.graph, self.after.graph)
@@ -65,7 +65,7 @@ class Transition:
 
 
 def transitions(trace: Trace) -> tuple[Transition, ...]:
-    """The distinct states of a trace in the order in which they arose, nested passes' too."""
+    """Return the transitions between the distinct states of a trace in order, including those of nested passes."""
     found: list[Transition] = []
     state = trace.start
     for place in _as_they_ended(trace.steps):
@@ -77,7 +77,7 @@ def transitions(trace: Trace) -> tuple[Transition, ...]:
 
 
 def _as_they_ended(steps: Sequence[Step]) -> Iterable[int]:
-    """Places of the steps in the order in which they ended: a pass ends after the passes that it runs."""
+    """Return the places of the steps in the order in which they ended: a pass ends after the passes that it runs."""
     open: list[int] = []
     for place, step in enumerate(steps):
         while open and steps[open[-1]].depth >= step.depth:
@@ -92,31 +92,31 @@ class Lineage:
 
     trace: Trace
     here: int
-    "the state that was asked about: 0 is the trace's start, n the state after transition n - 1"
+    "the requested state: 0 is the trace's start, n the state after transition n - 1"
     places: tuple[tuple[int, ...], ...]
-    "for each state the nodes that are it, came from it, or became it; none where it isn't there"
+    "for each state the nodes that are the node, came from it, or became it; empty if there is none"
     links: tuple[Link, ...]
 
     @property
     def origins(self) -> tuple[int, ...]:
-        """The nodes of the trace's start that it came from; none if a pass made it."""
+        """The nodes of the trace's start that it came from; empty if a pass made it."""
         return self.places[0]
 
     @property
     def ends(self) -> tuple[int, ...]:
-        """The nodes of the trace's last state that it became; none if it is gone."""
+        """The nodes of the trace's last state that it became; empty if it was removed."""
         return self.places[-1]
 
     @property
     def states(self) -> tuple[State, ...]:
-        """The states that `places` is about."""
+        """The states of `places`."""
         return (self.trace.start, *(transition.after for transition in self.trace.transitions))
 
     @cached_property
     def kernels(self) -> tuple[str, ...]:
-        """Names of the kernels it ended in, as the last state with kernels in it shows them; an operator alone is its own.
+        """Names of the kernels it ended in, from the last state with kernels; an operator alone is a kernel of its own.
 
-        Empty if the trace makes no kernels, or nothing of the node is left by then.
+        Empty if the trace makes no kernels, or the node was removed before.
         """
         for state, ids in zip(reversed(self.states), reversed(self.places), strict=True):
             graph = state.graph
@@ -126,7 +126,7 @@ class Lineage:
 
     @property
     def sure(self) -> str:
-        """How sure the least sure link is; `exact` if there is none."""
+        """The certainty of the least sure link; `exact` if there is none."""
         return max((link.sure for link in self.links), key=SURE.index, default=EXACT)
 
     def __str__(self) -> str:
@@ -155,7 +155,7 @@ def _named(graph: Graph, id: int) -> str:
 
 
 def lineage(trace: Trace, state: State, node: int) -> Lineage:
-    """Follow a node of one of the trace's states both ways.
+    """Follow a node of one of the trace's states backward and forward.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def lineage(trace: Trace, state: State, node: int) -> Lineage:
 
 
 class _Images:
-    """From the nodes of one graph to the nodes of the other that are they, or stand for them."""
+    """A map from the nodes of one graph to the nodes of the other that are the same or replace them."""
 
     def __init__(self, ours: Graph, theirs: Graph, between: GraphDiff) -> None:
         self.ours = ours
@@ -199,7 +199,7 @@ class _Images:
                 self.by_span.setdefault(theirs.nodes[id].span, []).append(id)
 
     def of(self, id: int) -> tuple[tuple[int, str], ...]:
-        """The nodes on the other side, each with how sure it is."""
+        """Return the nodes on the other side, each with its certainty."""
         if id not in self.memory:
             self.memory[id] = tuple(self._found(id))
         return self.memory[id]
@@ -214,7 +214,7 @@ class _Images:
 
     @cached_property
     def _heads(self) -> dict[int, frozenset[int]]:
-        """For each node that has no partner: what its users take in its place. Users come later, so they are known first."""
+        """For each node without a partner, the nodes that its users read instead. Users come later, so they are done first."""
         found: dict[int, frozenset[int]] = {}
         for id in reversed(range(len(self.ours.nodes))):
             if id in self.mapping:
@@ -223,7 +223,7 @@ class _Images:
             for user, position in self.ours.consumers[id]:
                 if user in self.mapping:
                     heads.update(self._arguments(self.mapping[user], position))
-                # a user that is gone too is looked past, within one kernel: beyond it, anything stands downstream
+                # skip a user that was removed too, within one kernel: beyond it, any node could be downstream
                 elif self.ours.kernel_of(user) == self.ours.kernel_of(id):
                     heads.update(self._within(head, user, position) for head in found[user])
             if id in self.ours.outputs and len(self.ours.outputs) == len(self.theirs.outputs):
@@ -235,14 +235,14 @@ class _Images:
         return (self.theirs.inputs[user][position] for user in users if position < len(self.theirs.inputs[user]))
 
     def _within(self, head: int, user: int, position: int) -> int:
-        """What stands in the user's place, or, if that is an operator of the user's form, what it reads where the user read."""
+        """Return the node in the user's place, or, if it is an operator of the user's form, its argument at that position."""
         inputs = self.theirs.inputs[head]
         if len(inputs) == len(self.ours.inputs[user]) and inputs[position] in self.new:
             return inputs[position]
         return head
 
     def _region(self, id: int) -> set[int]:
-        """The heads, and what is new upstream of them as far as what the node's own inputs became."""
+        """Return the heads and the new nodes upstream of them, up to the images of the node's own inputs."""
         mapped = {other for source in self.ours.inputs[id] for other in self.mapping.get(source, ())}
         looked_past = {other for source in self.ours.inputs[id] for other in self._heads.get(source, ())}
         found, waiting = set(self._heads[id]), [*self._heads[id] & self.new]
@@ -254,6 +254,6 @@ class _Images:
                 ):
                     found.add(source)
                     waiting.append(source)
-        # a node that was taken out is not the value that it read, though its users read that now
+        # a removed node is not the value that it read, though its users now read that value
         found -= mapped
         return found - looked_past or found

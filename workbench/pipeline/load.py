@@ -1,8 +1,8 @@
-"""`wb.load`: what was received becomes TVM's objects in a child process first, and here only if it survives there.
+"""`wb.load`: received sources become TVM's objects in a child process first, and here only if that process survives.
 
-TVM's own readers trust their input: some texts and much damaged JSON end the process that reads them, and a converter of
-models may loop or take all memory. A module, a function or a live PyTorch program is made by the user's own code and is
-taken as it is.
+TVM's own readers trust their input: some texts and much damaged JSON end the process that reads them, and a model converter
+may loop or take all memory. A module, a function or a live PyTorch program comes from the user's own code and is taken as it
+is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from workbench.worker.reporting import reported, under_way
 STARTING = 600.0
 "seconds for the child process to start with TVM"
 SHORT = 20_000
-"characters of a Relay text that is read here before the child has it; a longer one is read here in the meantime"
+"characters of a Relay text that is read here before the child gets it; a longer text is read here at the same time"
 MOST_NAME = 60
 "characters of a file's name in a progress line"
 _OWN_OBJECTS = ("nn", "torch")
@@ -38,7 +38,7 @@ _OWN_OBJECTS = ("nn", "torch")
 
 @dataclass(frozen=True)
 class Allowance:
-    """Limits of the child for one source; they grow with its size."""
+    """Limits of the child process for one source; they grow with its size."""
 
     seconds: float
     "for any source"
@@ -51,16 +51,16 @@ class Allowance:
         return self.seconds + size / self.bytes_per_second
 
     def memory_for(self, size: int) -> int:
-        """Return the bytes of memory, at most those that are free."""
+        """Return the limit in bytes, at most the free memory."""
         free = limit(None, 0)
         most = self.memory + self.memory_per_byte * size
         return most if free is None else min(most, free)
 
 
 TEXT = Allowance(20.0, 10_000, 2 << 30, 1000)
-"syntax trees take some hundred bytes for each character"
+"syntax trees take a few hundred bytes for each character"
 MODEL = Allowance(120.0, 100_000, 2 << 30, 20)
-"converters copy weights a few times"
+"converters copy weights several times"
 
 
 def load(
@@ -72,33 +72,34 @@ def load(
     entry: str | None = None,
     shapes: Shapes | None = None,
 ) -> Workload:
-    """Make a Workload of a program in any form.
+    """Make a Workload from a program in any form.
 
-    Text and files become TVM's objects in a child process first. What ends that process is a LoadError here.
+    Text and files become TVM's objects in a child process first. If a source ends that process, LoadError is raised here.
 
     Parameters
     ----------
     source
-        An IRModule, a Function, a pair `(module, params)`, what `export_tvm` of relax.frontend.nn returns, printed text, or a path to a .relay, .txt, .log, .json or .py file (of a
-        text with several modules the first; `load_all` gives all); an ONNX
-        model or a path to one, a .tflite file, a module or a program of PyTorch's, a module of relax.frontend.nn. Of a graph
-        executor's JSON and of a saved graph there is the picture only.
+        An IRModule, a Function, a pair `(module, params)`, the result of `export_tvm` of relax.frontend.nn, printed text, or a
+        path to a .relay, .txt, .log, .json or .py file (the first module of a text with several; `load_all` returns all); an
+        ONNX model or a path to one, a .tflite file, a module or a program of PyTorch, a module of relax.frontend.nn. A graph
+        executor's JSON and a saved graph give a picture only.
     params
-        Parameter name -> array, or a file of them that TVM or numpy wrote, where the source does not bring its own.
+        Parameter name -> array, or a file of them that TVM or numpy wrote, for a source without its own parameters.
     name
-        What to call it; from the file's name or `main` otherwise.
+        The workload's name; by default from the file's name, or `main`.
     inputs
-        Shapes or example arrays of the inputs, by name or in order, where a model from elsewhere leaves them open.
+        Shapes or example arrays of the inputs, by name or in order, if a model from another framework leaves them open.
     entry
-        The function that is built and run, `prefill`; it becomes `main`. Not needed where there is one or where one is `main`.
+        The function to build and run, `prefill`; it becomes `main`. Not needed if there is only one or one is `main`.
     shapes
-        Values of Relax's symbolic dimensions for counting and timing, `{"n": 128}`: the code is compiled for any `n` and runs with
-        this one. In Relay, whose open dimensions have no names, the shapes of inputs, `{"x": (1, 128)}`; the module then has them.
+        Values of Relax's symbolic dimensions for counting and timing, `{"n": 128}`: the code is compiled for any `n` and runs
+        with this one. In Relay, whose open dimensions have no names, the shapes of inputs, `{"x": (1, 128)}`, which are put
+        into the module.
 
     Raises
     ------
     LoadError
-        The source is none of these, or cannot be read; the message says what to do.
+        The source is none of these, or cannot be read; the message describes the remedy.
     UnknownName
         There is no function `entry`, or no symbolic dimension or input that `shapes` names.
     """
@@ -107,16 +108,16 @@ def load(
 
 
 def load_all(source: Any, params: Mapping[str, Any] | None = None, *, name: str | None = None) -> list[Workload]:
-    """Make a Workload of each module that a text holds, in order: `wb.CompareView(*wb.load_all(before_and_after))`.
+    """Make a Workload from each module of a text, in order: `wb.CompareView(*wb.load_all(before_and_after))`.
 
-    Takes what `load` takes, and raises what it raises; a source that is not text gives one Workload.
+    Parameters and errors are those of `load`; a source that is not text gives one Workload.
     """
     with reported(None, f"Loading {_title(source, name)}"):
         return readers.load_all(source, params, name=name, converter=InChild())
 
 
 def _title(source: Any, name: str | None) -> str:
-    """Return the words for a source in a progress line: its name, or the file's; a text may be a path too."""
+    """Return the title of a source for a progress line: its name, or the file's; a text may be a path too."""
     if name is None and isinstance(source, (str, Path)):
         last = str(source).rpartition("/")[2]
         name = last if len(last) <= MOST_NAME and "\n" not in last else "a text"
@@ -131,7 +132,7 @@ class InChild:
         return _made("program", arguments, name, lambda: HERE.program(text, is_json, name), len(text), TEXT)
 
     def relay(self, text: str, params: Mapping[str, Any], name: str) -> list[Workload]:
-        """Make the modules of a Relay text here if the child survives making them."""
+        """Make the modules of a Relay text here, if the child process survives making them."""
         from workbench.dialects.relay.paste.reading import read_all
         from workbench.dialects.relay.paste.workload import workloads_of
 
@@ -167,7 +168,7 @@ class InChild:
 def _made(
     job: str, arguments: dict[str, Any], name: str, again: Callable[[], Workload], size: int, allowance: Allowance
 ) -> Workload:
-    """Make a workload in the child, and here from the module that the child wrote; `again` where TVM cannot write it."""
+    """Make a workload in the child, then here from the module that the child wrote; by `again` if TVM cannot write it."""
     dialect = dialect_here()
     with tempfile.TemporaryDirectory() as folder:
         answer = _run(job, {**arguments, "name": name, "folder": folder}, size, allowance)
@@ -190,7 +191,7 @@ def _refusal(text: str, params: Mapping[str, Any], progress: Progress | None = N
 def _run(
     job: str, arguments: dict[str, Any], size: int, allowance: Allowance, progress: Progress | None = None
 ) -> dict[str, Any]:
-    """Return the child's answer to a job about a source of some bytes; its end or its limits are answers too."""
+    """Return the child's answer to a job about a source of some bytes; its end or a passed limit is an answer too."""
     child, progress = worker("loads"), under_way() if progress is None else progress
     try:
         child.run("start", None, {}, timeout=STARTING, progress=progress)
@@ -220,20 +221,20 @@ _BEYOND = "TVM needs more than {} to read these {:,} bytes; read them with TVM y
 
 
 def _size(path: Path) -> int:
-    """Return the bytes of a model's file and of the files beside it, which may hold its weights."""
+    """Return the bytes of a model's file and of the other files in its folder, which may hold its weights."""
     try:
         return sum(file.stat().st_size for file in path.parent.iterdir() if file.is_file())
-    except OSError:  # the child reports the path
+    except OSError:  # the child reports the error
         return 0
 
 
 def _is_small(model: Any) -> bool:
-    """Return whether protobuf can write a model: it writes nothing of 2 GiB."""
+    """Return whether protobuf can write a model: its limit is 2 GiB."""
     return model.ByteSize() < 1 << 31
 
 
 def _shapes(inputs: Inputs) -> list[tuple[Any, Any]]:
-    """Pairs of an input's name or place and its shape: the child needs no more of an example array."""
+    """Return pairs of an input's name or index and its shape, which is all the child needs of an example array."""
     pairs = inputs.items() if isinstance(inputs, Mapping) else enumerate(inputs or ())
     return [(key, _shape(value)) for key, value in pairs]
 
@@ -241,5 +242,5 @@ def _shapes(inputs: Inputs) -> list[tuple[Any, Any]]:
 def _shape(value: Any) -> list[int] | str:
     try:
         return [int(size) for size in getattr(value, "shape", value)]
-    except (TypeError, ValueError):  # the child refuses it, with the name of the input
+    except (TypeError, ValueError):  # the child raises an error with the name of the input
         return value if isinstance(value, str) else repr(value)

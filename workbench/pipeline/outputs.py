@@ -1,4 +1,4 @@
-"""`wb.compare_outputs`: whether two programs compute the same."""
+"""`wb.compare_outputs`: compare the outputs of two programs."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class OutputDifference:
 def compare_outputs(
     first: Workload, second: Workload, *, seed: int = 0, timeout: float = 600.0, progress: Progress | None = None
 ) -> OutputDifference:
-    """Run both on the same random inputs and compare.
+    """Run both programs on the same random inputs and compare their outputs.
 
-    Both are compiled as they stand: at opt level 0 and without SimplifyExpr and FoldConstant, which run even there and
+    Both are compiled as they are: at opt level 0 and without SimplifyExpr and FoldConstant, which run even at that level and
     would hide their own errors.
 
     Raises
@@ -73,8 +73,8 @@ def compare_outputs(
 
 
 def _with_same_limits(first: Workload, second: Workload) -> tuple[Workload, Workload]:
-    """Return both with the limits of both, since in one of them an operator that indexes may be lowered already."""
-    # of a picture without a module this raises its own reason
+    """Return both with the limits of both, since an indexing operator may already be lowered in one of them."""
+    # for a picture without a module this raises its own error
     _ = first.module, second.module
     ours, theirs = first.limits, second.limits
     if ours == theirs:
@@ -91,7 +91,7 @@ class Values:
 
     outputs: list[np.ndarray]
     nodes: dict[int, np.ndarray]
-    "values of nodes of the graph, where they were asked for and can be had"
+    "values of nodes of the graph, if requested and available"
 
 
 def run_once(
@@ -104,14 +104,14 @@ def run_once(
     progress: Progress = silent,
     cancelled: Callable[[], bool] = never,
 ) -> Values:
-    """Compile a module as it stands and run it once with seeded random inputs, in the child process.
+    """Compile a module as it is and run it once with seeded random inputs, in the child process.
 
     Parameters
     ----------
     kept
-        Which of the modules that the child keeps, in the place of the workload's own.
+        A module that the child keeps, instead of the workload's own.
     nodes
-        Whether to give the values of the nodes too, not only the outputs.
+        Whether to return the values of the nodes too.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def difference(ours: list[np.ndarray], theirs: list[np.ndarray]) -> OutputDiffer
     Raises
     ------
     MeasureError
-        They are not of one number, shape or type.
+        Their number, shapes or types differ.
     """
     kinds = [[f"{a.shape} {a.dtype}" for a in arrays] for arrays in (ours, theirs)]
     if kinds[0] != kinds[1]:
@@ -160,7 +160,7 @@ def difference(ours: list[np.ndarray], theirs: list[np.ndarray]) -> OutputDiffer
 def _one(a: np.ndarray, b: np.ndarray) -> tuple[bool, float, float, int]:
     tolerance = TOLERANCE.get(str(a.dtype), 0.0)
     wide_a, wide_b = a.astype("float64"), b.astype("float64")
-    # a NaN or an infinity is the same only as itself
+    # a NaN or an infinity equals only itself
     odd = ~(np.isfinite(wide_a) & np.isfinite(wide_b))
     odd_differ = odd & ~((wide_a == wide_b) | (np.isnan(wide_a) & np.isnan(wide_b)))
     gap = np.abs(np.where(odd, 0.0, wide_a) - np.where(odd, 0.0, wide_b))

@@ -1,7 +1,7 @@
-"""Runs a Pipeline over a Workload and keeps what each pass made.
+"""Run a Pipeline on a Workload and keep the result of each pass.
 
-A `Runner` remembers what each pass made of each state it met; so switching one pass of a long pipeline runs only the
-passes from there on, and switching a pass that changed nothing runs none.
+A `Runner` remembers the result of each pass on each state, so switching one pass of a long pipeline runs only the passes
+after it, and switching a pass that changed nothing runs none.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ def trace(
     ----------
     pipeline
         A Pipeline, its text form, or a list of names, TVM Pass objects, DFPatternCallbacks and functions from IRModule to
-        IRModule. A function gets a copy of the module, so it may change it.
+        IRModule. A function gets a copy of the module, which it may change.
     isolated
-        Run each pass in a child process. One that ends its process, or takes longer than `timeout`, is then a step with that
-        error, and a graph of any depth can be tried. It costs writing and reading the module twice a pass.
+        Run each pass in a child process. A pass that ends its process, or takes longer than `timeout`, is then a step with
+        that error, and a graph of any depth can be tried. The module is written and read twice for each pass.
     timeout
-        Seconds for each pass, 60 if isolated; giving it isolates.
+        Seconds for each pass, 60 if isolated; a value implies `isolated`.
 
     Raises
     ------
     UnknownName
-        A pass name that the dialect does not have; nothing is run.
+        The dialect has no pass of a name; nothing is run.
     TooDeep
-        TVM's passes would end the process on a graph this deep, and they are not isolated.
+        TVM's passes would end the process on a graph of this depth, and they are not isolated.
     PipelineError
         A Pass object is to be isolated; only names and functions can be.
     """
@@ -76,10 +76,10 @@ def _pipeline(given: Pipeline | str | list[Any]) -> Pipeline:
 
 
 class Runner:
-    """Traces of one workload, with the prefixes they share run once."""
+    """A maker of traces of one workload; prefixes that they share run once."""
 
     MEMORY = 256
-    "states kept; they share most of their nodes, so a state costs what its pass changed"
+    "states kept; they share most of their nodes, so a state takes memory only for its changes"
 
     def __init__(self, workload: Workload, timeout: float | None = None) -> None:
         self.workload = workload
@@ -99,7 +99,7 @@ class Runner:
         cancelled: Callable[[], bool] = lambda: False,
         progress: Callable[[int], None] = lambda _done: None,
     ) -> Trace:
-        """The trace of a pipeline; `cancelled` is asked between passes, `progress` told how many are done."""
+        """Return the trace of a pipeline; `cancelled` is called between passes, `progress` with the number done."""
         found = depth(self.start.graph)
         if found > SAFE_DEPTH and self.timeout is None:
             raise TooDeep(
@@ -116,7 +116,7 @@ class Runner:
                 steps.append(Step(step.text, state, state, "off", run=step.run))
             else:
                 key = (state, step.run or step.text, opt_level)
-                # the same step as in the trace before, and so is the difference that it made, once found
+                # the same step as in the trace before, so its diff is reused if known
                 steps.append(
                     self._remembered(key, lambda s=state, p=step, r=run: self._step(p, r, s, opt_level, cancelled))
                 )
@@ -127,7 +127,7 @@ class Runner:
         )
 
     def workload_of(self, state: State) -> Workload:
-        """A state of a trace as a workload of its own, the same object each time."""
+        """Return a state of a trace as a workload of its own, the same object each time."""
         if state is self.start:
             return self.workload
         with self._lock:

@@ -2,7 +2,7 @@
 
     SimplifyInference,-FoldScaleAxis,FuseOps{fuse_opt_level=2}
 
-Passes are separated by commas, options stand in braces as Python literals, and a leading minus switches a pass off.
+Passes are separated by commas, options are Python literals in braces, and a leading minus switches a pass off.
 `Pipeline.parse(str(p)) == p` for every pipeline of named passes; a Python callable or a TVM Pass object has a text form
 too, `<name>`, but only its notebook can make it again.
 """
@@ -30,11 +30,11 @@ class PassStep:
     options: Mapping[str, Any] = field(default_factory=dict)
     enabled: bool = True
     run: Callable[[Any], Any] | None = None
-    "the Pass object or callable itself, where the person gave one"
+    "the Pass object or callable itself, if the user gave one"
 
     @property
     def text(self) -> str:
-        """`Name{option=value}`, without the switch."""
+        """Return `Name{option=value}`, without the switch."""
         options = ",".join(f"{key}={value!r}" for key, value in self.options.items())
         return f"{self.name}{{{options}}}" if options else self.name
 
@@ -68,7 +68,7 @@ class Pipeline:
         Raises
         ------
         PipelineError
-            Says what was expected and where.
+            The message has the expected syntax and the position.
         """
         return cls(_parse(text))
 
@@ -94,14 +94,14 @@ class Pipeline:
         return self.steps[index]
 
     def toggled(self, index: int, enabled: bool | None = None) -> Pipeline:
-        """The pipeline with one pass switched."""
+        """Return the pipeline with one pass switched."""
         index = range(len(self.steps))[index]
         step = self.steps[index]
         new = replace(step, enabled=not step.enabled if enabled is None else enabled)
         return Pipeline([*self.steps[:index], new, *self.steps[index + 1 :]])
 
     def moved(self, index: int, to: int) -> Pipeline:
-        """The pipeline with one pass taken out and put in at place `to`."""
+        """Return the pipeline with one pass moved to place `to`."""
         index, to = (range(len(self.steps))[place] for place in (index, to))
         rest = [*self.steps[:index], *self.steps[index + 1 :]]
         return Pipeline([*rest[:to], self.steps[index], *rest[to:]])
@@ -125,12 +125,12 @@ def _steps_of(thing: Any) -> list[PassStep]:
 
 
 def is_rewriter(thing: Any) -> bool:
-    """Return whether it is a DFPatternCallback, by its attributes: a pattern, and a callback for what matches it."""
+    """Return whether it is a DFPatternCallback, by its attributes: a pattern, and a callback for matches."""
     return not callable(thing) and hasattr(thing, "pattern") and callable(getattr(thing, "callback", None))
 
 
 def _bracketed(name: str) -> str:
-    """`<name>`: one pair of brackets, also for a `<lambda>`."""
+    """Return `<name>`, with one pair of brackets, also for a `<lambda>`."""
     return f"<{re.sub('[<>]', '', str(name))}>"
 
 
@@ -157,7 +157,7 @@ def _parse(text: str) -> list[PassStep]:
 
 
 def _closing(text: str, start: int) -> int:
-    """The place of the brace that closes the one at `start`; braces inside strings do not count."""
+    """Return the place of the brace that closes the one at `start`; braces inside strings do not count."""
     depth, quote, place = 0, "", start
     while place < len(text):
         char = text[place]
@@ -175,7 +175,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def _options(text: str, name: str) -> dict[str, Any]:
-    """`a=1,b=[2]` read as the keyword arguments of a call whose values are literals."""
+    """Parse `a=1,b=[2]` as the keyword arguments of a call whose values are literals."""
     keywords: list[ast.keyword] = []
     try:
         call = ast.parse(f"f({text})", mode="eval").body
@@ -183,7 +183,7 @@ def _options(text: str, name: str) -> dict[str, Any]:
         options = {keyword.arg: ast.literal_eval(keyword.value) for keyword in keywords if keyword.arg is not None}
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         options = {}
-    # a positional argument or a `**` would have been lost without a word
+    # a positional argument or a `**` would be dropped silently
     if text.strip() and (not options or len(options) != len(keywords)):
         raise PipelineError(
             f"the options of {name[:80]} are {text[:120]!r}; write them as name=value, values as Python literals"

@@ -13,7 +13,7 @@ from workbench.terminal import visible
 
 
 class State:
-    """A module at one point of a trace. Its graph and text are made when somebody looks, once.
+    """A module at one point of a trace. Its graph and text are made once, on first use.
 
     `module` is None where the module is in another process or was not saved.
     """
@@ -27,7 +27,7 @@ class State:
     ) -> None:
         self.module = module
         self.kept = kept
-        "where the child process keeps the module: a trace's number, and the place in it"
+        "the module in the child process: a trace's number, and the place in it"
         self._graph = graph
         self._text = text
 
@@ -42,7 +42,7 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One pass's work."""
+    """One pass of a trace and its result."""
 
     name: str
     "the pass with its options, as in the pipeline's text"
@@ -54,11 +54,11 @@ class Step:
     error: str = ""
     "one sentence, if the pass failed; the state after it is then the last good one"
     detail: str = ""
-    "all that TVM said"
+    "TVM's whole message"
     depth: int = 0
-    "how many of the passes around it are steps too"
+    "number of enclosing passes that are steps too"
     run: Any = None
-    "the Pass object or function itself, where the person gave one"
+    "the Pass object or function itself, if the user gave one"
 
     @property
     def changed(self) -> bool:

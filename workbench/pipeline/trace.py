@@ -1,4 +1,4 @@
-"""A Trace: the list of graphs that a pipeline makes, and what changed from each to the next."""
+"""A Trace: the list of graphs that a pipeline makes, and the changes from each to the next."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Trace:
     start: State
     opt_level: int
     build: Mapping[str, Any] = field(default_factory=dict)
-    "target and Config fields that the compiler was called with, if the steps are its own; empty if they are a pipeline's"
+    "target and Config fields of the compiler's call, if the steps are its own; empty for a pipeline's steps"
     workload: Workload | None = None
-    "what the trace began with; None in one that was opened from a file"
+    "the trace's start; None in a trace that was opened from a file"
 
     @property
     def end(self) -> State:
@@ -57,7 +57,7 @@ class Trace:
 
     @cached_property
     def diff(self) -> GraphDiff:
-        """The changes of the whole pipeline to the graph; each node is followed from step to step where that finds more."""
+        """The changes of the whole pipeline to the graph; nodes are followed from step to step where that pairs more."""
         before, after = self.start.graph, self.end.graph
         followed = compose([transition.diff for transition in self.transitions], before, after)
         return min(followed, diff(before, after), key=lambda found: found.edits)
@@ -70,7 +70,7 @@ class Trace:
         return transitions(self)
 
     def lineage(self, step: int | Step, node: int, side: str = "after") -> Lineage:
-        """Follow one node through the trace: where it came from, what it became, in which kernel it ended.
+        """Follow one node through the trace: its origin, the nodes that it became, and the kernel that it ended in.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class Trace:
         node
             Id of a node of the step's graph.
         side
-            `after` or `before`: of which of the step's two graphs.
+            The graph of the node, `after` or `before` the step.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Trace:
         return lineage(self, self.step(step).state_before if side == "before" else self.step(step).state_after, node)
 
     def step(self, step: int | Step) -> Step:
-        """A step by its place, negative ones from the end.
+        """Return a step by its place, a negative one from the end.
 
         Raises
         ------
@@ -113,17 +113,17 @@ class Trace:
         progress: Callable[[StepCheck], None] | None = None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Checks:
-        """Did a pass change the answer? Runs the module before and after each step on the same random inputs.
+        """Check that no pass changed the outputs: run the modules before and after each step on the same random inputs.
 
-        Both are compiled as they stand, at opt level 0 and without SimplifyExpr and FoldConstant, which run even there. A step
-        that changed nothing needs no run. Where the answers differ, the first node that does is looked for.
+        Both are compiled as they are, at opt level 0 and without SimplifyExpr and FoldConstant, which run even at that level. A
+        step that changed nothing is not run. If the outputs differ, the result has the first node that differs.
 
         Parameters
         ----------
         steps
-            Places of steps, by default of all.
+            Places of the steps to check; by default all.
         progress
-            Called with each step that is checked; by default progress is shown in the cell or the terminal after a second.
+            Called with each checked step; by default progress is shown in the cell or the terminal after a second.
 
         Raises
         ------
@@ -135,18 +135,18 @@ class Trace:
         return check(self, steps, seed=seed, timeout=timeout, progress=progress, cancelled=cancelled)
 
     def code(self) -> str:
-        """Python that does what this trace did, as the text of a module.
+        """Return Python that repeats this trace, as the text of a module.
 
-        It needs TVM alone, unless the trace has passes of ours, such as CutFusion, which it imports. A pipeline's has a function
-        `transformed(mod, params)`, whose result is structurally equal to `result`; a build's has `built(mod, params)`, and
-        `optimized`, the graph-level part of it.
+        It needs TVM alone, unless the trace has passes of ours, such as CutFusion, which it imports. The module of a pipeline
+        has a function `transformed(mod, params)`, whose result is structurally equal to `result`; that of a build has
+        `built(mod, params)`, and `optimized`, the graph-level part of it.
         """
         from workbench.pipeline.codegen import code
 
         return code(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write the trace to a file, by convention `.wbtrace`; graphs and texts of all states are in it, modules are not."""
+        """Write the trace to a file, by convention `.wbtrace`, with the graphs and texts of all states but no modules."""
         from workbench.pipeline.trace_file import save
 
         return save(self, path)
@@ -158,7 +158,7 @@ class Trace:
         Raises
         ------
         LoadError
-            The file is no trace, of an unknown version, damaged or cut short.
+            The file is not a trace, or is of an unknown version, damaged or truncated.
         """
         from workbench.pipeline.trace_file import load
 

@@ -1,4 +1,4 @@
-"""Traces as files: versioned, compressed JSON, each state once, no pickle; a saved trace replays with no TVM at all."""
+"""Traces as files: versioned, compressed JSON with each state once, no pickle; a saved trace replays without TVM."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ FORMAT = "tvm-workbench trace"
 VERSION = 1
 _STATUSES = ("changed", "same", "error", "skipped", "off")
 _LARGEST, _SMALL, _RATIO = 1 << 29, 1 << 26, 100
-"bytes that a file may unpack to at most, that any may, and that it may for each of its own"
+"unpacked bytes: the maximum, the amount that any file may have, and the amount for each byte of the file"
 _MOST_VALUES, _FEW_VALUES, _VALUES_PER_BYTE = 20_000_000, 2_000_000, 20
-"values that a file may hold, likewise; each takes about 100 bytes of memory"
+"the same limits for values; each takes about 100 bytes of memory"
 _TRACE = {"name": str, "dialect": str, "opt_level": int, "start": int, "steps": list, "states": list}
 _STEP = {
     "name": str,
@@ -46,13 +46,13 @@ _BUILD = {"target": str, "whole": bool}
 def save(trace: Trace, path: str | Path) -> Path:
     """Write a trace.
 
-    The file is written beside its place and moved there when it is whole, so that a trace saved before is never half
+    The file is written under another name and renamed when it is complete, so that an older trace is never partly
     overwritten.
 
     Raises
     ------
     LoadError
-        The place cannot be written.
+        The file cannot be written.
     """
     path = Path(path)
     data = gzip.compress(json.dumps(_to_data(trace), separators=(",", ":")).encode(), mtime=0)
@@ -61,7 +61,7 @@ def save(trace: Trace, path: str | Path) -> Path:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        # mkstemp lets nobody else read it, unlike any other file that is written here
+        # mkstemp makes a file that only its owner can read, unlike other files written here
         Path(name).chmod(0o666 & ~_umask())
         Path(name).replace(path)
     except OSError as error:
@@ -78,12 +78,12 @@ def _umask() -> int:
 
 
 def load(path: str | Path, make: type[Trace]) -> Trace:
-    """Read what `save` wrote; `make` is Trace.
+    """Read a file that `save` wrote; `make` is Trace.
 
     Raises
     ------
     LoadError
-        The file is no trace, of an unknown version, damaged or cut short.
+        The file is not a trace, or is of an unknown version, damaged or truncated.
     """
     path = Path(path)
     try:
@@ -163,7 +163,7 @@ def _from_data(data: dict[str, Any], make: type[Trace]) -> Trace:
 
 
 def _build(row: Any) -> dict[str, Any]:
-    """How the compiler was called. It becomes code (`Trace.code`), so nothing but what belongs there is taken."""
+    """Return the arguments of the compiler's call. They become code (`Trace.code`), so only valid ones are accepted."""
     if row == {}:
         return {}
     called = fields(row, _BUILD)

@@ -1,4 +1,4 @@
-"""Background jobs of the widgets: one thread a widget's part, newest request first, with cancel, progress and errors."""
+"""Background jobs of the widgets: one thread for each part, newest request first, with cancel, progress and errors."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Protocol, TypedDict, TypeVar
 Name = TypeVar("Name", bound=Hashable)
 
 GRACE_SECONDS = 2.0
-"""A request that a newer one replaces may still run this long: ending its build means starting a new child process, which
-costs about as much."""
+"""The time that a replaced request may still run: ending its build means starting a new child process, which takes about as
+long."""
 OFTEN_SECONDS = 0.1
-"between two reports of progress"
+"seconds between two reports of progress"
 
 
 class Busy(TypedDict):
@@ -28,12 +28,12 @@ class Busy(TypedDict):
 
 
 def busy(what: str, fraction: float | None = None) -> Busy:
-    """Return the progress of work as the page shows it: what is being done, and how far it is, from 0 to 1."""
+    """Return the progress of work as the page shows it: a description, and the fraction that is done, from 0 to 1."""
     return {"what": what, "fraction": fraction, "since": time.time()}
 
 
 class Task:
-    """One request, and whether it is still wanted."""
+    """One request, with its cancel."""
 
     def __init__(
         self,
@@ -49,12 +49,12 @@ class Task:
         self._stop_at = float("inf")
 
     def cancelled(self) -> bool:
-        """Whether to stop now; work asks this between its steps."""
+        """Return whether to stop now; work checks this between its steps."""
         return time.monotonic() >= self._stop_at
 
     @property
     def wanted(self) -> bool:
-        """Whether no newer request and no cancel has come."""
+        """Return whether the request was neither cancelled nor replaced by a newer one."""
         return self._stop_at == float("inf")
 
     def stop(self, after: float) -> None:
@@ -62,7 +62,7 @@ class Task:
         self._stop_at = min(self._stop_at, time.monotonic() + after)
 
     def resume(self) -> bool:
-        """Keep the request although a newer one replaced it; return False where it was cancelled."""
+        """Keep the request although a newer one replaced it; return False if it was cancelled."""
         if self.cancelled():
             return False
         self._stop_at = float("inf")
@@ -80,7 +80,7 @@ class Task:
         return lambda what, fraction=None: self.report(f"{prefix}: {what}", fraction)
 
     def run(self) -> None:
-        """Do the work; its error is shown, and its progress is taken away at the end."""
+        """Do the work; show its error, and remove its progress at the end."""
         self._report_at = time.monotonic() + OFTEN_SECONDS
         try:
             try:
@@ -93,7 +93,7 @@ class Task:
 
 
 class Background:
-    """Runs requests in a thread of its own, one at a time. The thread ends when no request is left.
+    """A thread for requests, which run one at a time. It ends when no request is left.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class Background:
         self._thread: threading.Thread | None = None
 
     def submit(self, work: Callable[[Task], None]) -> None:
-        """Run this instead of what waits; what runs now has to stop after GRACE_SECONDS."""
+        """Run this instead of the waiting requests; the running one must stop after GRACE_SECONDS."""
         with self._lock:
             self._waiting = {None: Task(work, self._failed, self._show)}
             if self._running is not None:
@@ -127,7 +127,7 @@ class Background:
     def submit_first(
         self, requests: Mapping[Name, Callable[[Task], None]], failed: Callable[[Name, Exception], None]
     ) -> None:
-        """Run these, in this order, before what waits, and nothing twice; what runs and what waits stays wanted.
+        """Run these, in this order, before the waiting requests, each once; no request is replaced.
 
         `failed` is called with the name of a request and its exception.
         """
@@ -139,25 +139,25 @@ class Background:
             self._start()
 
     def cancel(self) -> None:
-        """Stop what runs now, and drop what waits."""
+        """Stop the running request, and drop the waiting ones."""
         with self._lock:
             self._waiting = {}
             if self._running is not None:
                 self._running.stop(0.0)
 
     def withdraw(self) -> None:
-        """Drop what waits; the running request goes on."""
+        """Drop the waiting requests; the running one continues."""
         with self._lock:
             self._waiting = {}
             self._lock.notify_all()
 
     def resume(self) -> bool:
-        """Keep the running request although a newer one replaced it; return whether there is one to keep."""
+        """Keep the running request although a newer one replaced it; return whether there is one."""
         with self._lock:
             return self._running is not None and self._running.resume()
 
     def wait(self, timeout: float) -> bool:
-        """Wait until there is nothing to do; return whether that happened in time."""
+        """Wait until no request is left; return whether that happened in time."""
         with self._lock:
             return self._lock.wait_for(lambda: self._running is None and not self._waiting, timeout)
 
@@ -171,7 +171,7 @@ class Background:
             task.run()
 
     def _next(self) -> Task | None:
-        """Take the first request that waits; without one the thread ends, and the next request starts another."""
+        """Take the first waiting request; without one the thread ends, and the next request starts another."""
         with self._lock:
             name = next(iter(self._waiting), None)
             self._running = self._waiting.pop(name, None)
@@ -185,7 +185,7 @@ class Waitable(Protocol):
     """A part of a widget that works in the background."""
 
     def wait(self, timeout: float) -> bool:
-        """Wait until there is nothing to do; return whether that happened in time."""
+        """Wait until no request is left; return whether that happened in time."""
         ...
 
 
@@ -196,7 +196,7 @@ def wait_all(parts: Iterable[Waitable], timeout: float) -> bool:
 
 
 def _show_failure(show: Callable[[Exception], None], error: Exception) -> None:
-    """Show an error; where that fails too, since the notebook may be gone, the log of the kernel has both."""
+    """Show an error; if that fails too, because the notebook may be closed, log both in the kernel."""
     try:
         show(error)
     except Exception:

@@ -1,4 +1,4 @@
-"""Where the page's half of every widget is, and what lasts of a view when its kernel is gone."""
+"""The base class of all widgets: the bundle of their page, saved files, and the still picture for a page without a kernel."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if not _BUNDLE.exists():
 STILL_NODES = 150
 "most nodes of the first still picture: Graphviz draws them in about 0.03 s. The page sends a better one when it has one."
 STILL_SECONDS = 0.5
-"longest the still picture may hold up the widget on a busy machine"
+"longest delay of the widget by the still picture on a busy machine"
 AGAIN = "Run the cell for the picture, or keep it with .save('picture.html')."
 LIVE = "Run the cell for the live view."
 SUFFIXES = (".html", ".svg", ".pdf", ".png")
 
 Shown = tuple[Graph] | tuple[Graph, Graph, GraphDiff]
-"one graph; or two and what changed between them"
+"one graph; or two and their difference"
 
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ def json_trait(kind: type[T], help: str = "") -> traitlets.TraitType[T, T]:
 
 
 class View(anywidget.AnyWidget):
-    """Base of the widgets: one bundle serves them all, and `_view` says which one to show."""
+    """Base of the widgets: all use one bundle, and `_view` is the name of the one to show."""
 
     _esm = _BUNDLE
     _view = traitlets.Unicode().tag(sync=True)
@@ -54,7 +54,7 @@ class View(anywidget.AnyWidget):
     height = traitlets.Int(520, min=120, help="height in CSS pixels").tag(sync=True)
 
     saved_traits: ClassVar[tuple[str, ...]] = ()
-    "names of the traits that a saved file keeps, beside `_view` and `height`"
+    "names of the traits that a saved file keeps, in addition to `_view` and `height`"
 
     def __init__(self, *args: Any, **traits: Any) -> None:
         known = [name for name in self.trait_names() if not name.startswith("_")]
@@ -70,23 +70,23 @@ class View(anywidget.AnyWidget):
         return uuid.uuid4().hex[:16]
 
     def save(self, path: str | Path) -> Path:
-        """Keep the view as it stands, in one file.
+        """Save the view as it is now, in one file.
 
         Parameters
         ----------
         path
             `.html` opens from disk with no network, and pans, zooms, searches, expands and compares as here. `.svg`, `.pdf`
-            and `.png` are drawn by the same layout under Node.js; where there is none, by Graphviz, up to a few hundred nodes.
+            and `.png` are drawn by the same layout under Node.js; without Node.js by Graphviz, up to a few hundred nodes.
 
         Returns
         -------
         Path
-            Where it is.
+            The written file.
 
         Raises
         ------
         WorkbenchError
-            Another suffix, a place that cannot be written, or nothing there to draw it with.
+            Another suffix, a path that cannot be written, or no program to draw it.
         """
         path = Path(path).expanduser()
         suffix = path.suffix.lower()
@@ -113,7 +113,7 @@ class View(anywidget.AnyWidget):
         return {name: getattr(self, name) for name in ("_view", "height", *self.saved_traits)}
 
     def _saved(self) -> dict[str, Any]:
-        """What a saved page's model answers."""
+        """Return the traits for the model of a saved page."""
         return self._kept()
 
     def _title(self) -> str:
@@ -121,7 +121,7 @@ class View(anywidget.AnyWidget):
         return f"{shown[0].name[:80] or 'graph'} - tvm-workbench" if shown else "tvm-workbench"
 
     def _shown_graphs(self) -> Shown | None:
-        """What is on screen; None before the first picture."""
+        """Return the graphs on the page; None before the first picture."""
         raise NotImplementedError
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
@@ -139,7 +139,7 @@ class View(anywidget.AnyWidget):
         made = super()._repr_mimebundle_()
         if made is None:
             return
-        # empty HTML: a page that shows no widgets shows nothing here, and the picture in the next output
+        # empty HTML: a page without widgets shows nothing here, and the picture in the next output
         display({**made[0], "text/html": ""}, metadata=made[1], raw=True)
         self._show_still(update=False)
 
@@ -150,7 +150,7 @@ class View(anywidget.AnyWidget):
             self._show_still()
 
     def _show_still(self, *, update: bool = True) -> None:
-        """Put the picture and the words into the still output, if the widget has been displayed and they have changed."""
+        """Update the picture and the words of the still output, if the widget is displayed and they have changed."""
         from IPython.display import display
 
         if update and self._still_shown is None:
@@ -167,18 +167,18 @@ class View(anywidget.AnyWidget):
         return still_html(self._still_id, picture, self._still_words(drawn=bool(picture)))
 
     def _first_picture(self) -> str:
-        """Return Graphviz's picture of a small graph, for the time before the page sends its own; "" where there is none."""
+        """Return Graphviz's picture of a small graph, used until the page sends its own; "" if there is none."""
         shown = self._shown_graphs()
         if shown is None or _nodes(shown) > STILL_NODES:
             return ""
         try:
             return svg_picture(by_graphviz(_dot(shown), ".svg", _nodes(shown), STILL_SECONDS))
         except WorkbenchError:
-            # no Graphviz, or too slow today: words will do
+            # without Graphviz, or if it is too slow, the words are enough
             return ""
 
     def _still_words(self, *, drawn: bool) -> str:
-        """Return the widget in words: markup with all names escaped.
+        """Return a description of the widget: markup with all names escaped.
 
         Parameters
         ----------

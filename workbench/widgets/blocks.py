@@ -1,6 +1,6 @@
 """The content of a panel as small values: words, lines that select nodes, buttons, fields. js/views/blocks.ts draws them.
 
-A block never holds markup: its texts reach the page as text, whatever is in them.
+A block never holds markup: the page shows its texts as plain text.
 """
 
 from __future__ import annotations
@@ -122,12 +122,12 @@ Block = Heading | Paragraph | Lines | Action | Entry | Code | Table | Picture
 
 
 def heading(text: str) -> Block:
-    """A heading within a panel."""
+    """Return a heading within a panel."""
     return {"t": "h", "text": text}
 
 
 def words(text: str, look: str = "", name: str = "") -> Block:
-    """A paragraph."""
+    """Return a paragraph."""
     return {"t": "p", "text": text, "look": look, "name": name}
 
 
@@ -142,28 +142,28 @@ def row(
     arg: str = "",
     drop: str = "",
 ) -> Line:
-    """A line of a list."""
+    """Return a line of a list."""
     at = list(nodes)
     return {"text": text, "nodes": at, "small": small, "sign": sign, "look": look, "act": act, "arg": arg, "drop": drop}
 
 
 def rows(items: Iterable[Line], name: str = "") -> Block:
-    """A list."""
+    """Return a list."""
     return {"t": "rows", "rows": list(items), "name": name}
 
 
 def action(label: str, act: str, *, title: str = "", off: str = "", arg: str = "", field: str = "") -> Block:
-    """A button."""
+    """Return a button."""
     return {"t": "act", "label": label, "act": act, "title": title, "off": off, "arg": arg, "field": field}
 
 
 def entry(kind: EntryKind, name: str, label: str, value: Value, **options: Unpack[EntryOptions]) -> Block:
-    """A field; a new value comes as a `Set` message with its name."""
+    """Return a field; a new value comes as a `Set` message with its name."""
     return {"t": "in", "kind": kind, "name": name, "label": label, "value": value, **options}
 
 
 def code(text: str, name: str = "") -> Block:
-    """Code with a button that copies it."""
+    """Return code with a button that copies it."""
     return {"t": "code", "text": text, "name": name}
 
 
@@ -177,11 +177,11 @@ def table(
     marked: Iterable[int] = (),
     args: Iterable[str] = (),
 ) -> Block:
-    """A small table of texts.
+    """Return a small table of texts.
 
-    A click on a line's first cell does `act` with the line's number, one on a column's name does `sort` with the column's;
-    lines of these numbers are `marked`. A table that changes while it is on the page needs `args`, the argument of `act` for
-    each line: the line may have moved before the click arrives.
+    A click on a line's first cell sends `act` with the line's number, a click on a column's name sends `sort` with the
+    column's; `marked` are numbers of lines. A table that changes while it is on the page needs `args`, the argument of `act`
+    for each line: the line may have moved before the click arrives.
     """
     texts = [list(head), *(list(line) for line in lines)]
     at, each = list(marked), list(args)
@@ -193,7 +193,7 @@ NARROW = 5.4
 
 
 def picture(plot: Callable[..., Any], data: Any, rows: int, name: str = "", **options: Any) -> Block:
-    """A plot (of workbench.plots) for light pages and for dark ones; its words for those who cannot see it are its title."""
+    """Return a plot of workbench.plots for light pages and for dark ones; its title is the text for readers who cannot see it."""
     from workbench.plots.style import to_both
 
     *svg, finding = to_both(plot, data, rows, width=NARROW, **options)
@@ -201,7 +201,7 @@ def picture(plot: Callable[..., Any], data: Any, rows: int, name: str = "", **op
 
 
 def size(count: int) -> str:
-    """Bytes in words."""
+    """Return bytes in words."""
     if abs(count) < 10_000:
         return f"{count:,} bytes"
     for unit in ("kB", "MB", "GB"):
@@ -212,7 +212,7 @@ def size(count: int) -> str:
 
 
 def signed(number: int, text: str) -> str:
-    """`+2 kB` for a difference, `no change` for none."""
+    """Return `+2 kB` for a difference, `no change` for none."""
     return "no change" if number == 0 else f"{'+' if number > 0 else '-'}{text.lstrip('-')}"
 
 

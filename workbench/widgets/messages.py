@@ -49,7 +49,7 @@ class Set(Message):
 
 @dataclass(frozen=True)
 class Cancel(Message):
-    """Stop the work that is shown as under way."""
+    """Stop the running work."""
 
 
 # -- Predict
@@ -57,7 +57,7 @@ class Cancel(Message):
 
 @dataclass(frozen=True)
 class Reveal(Message):
-    """Show the answer; `guess` is empty where the reader predicted nothing."""
+    """Show the answer; `guess` is empty without a prediction."""
 
     guess: str
 
@@ -115,7 +115,7 @@ class Mode(Message):
 
 @dataclass(frozen=True)
 class Preset(Message):
-    """Take the passes of a preset."""
+    """Use the passes of a preset."""
 
     name: str
 
@@ -158,7 +158,7 @@ class Duplicate(Message):
 
 @dataclass(frozen=True)
 class Remove(Message):
-    """Take a pass out of the pipeline."""
+    """Remove a pass from the pipeline."""
 
     index: int
 
@@ -240,12 +240,12 @@ class Build(Message):
 
 @dataclass(frozen=True)
 class Undo(Message):
-    """Take the last choice back."""
+    """Undo the last choice."""
 
 
 @dataclass(frozen=True)
 class Redo(Message):
-    """Repeat the choice that was undone."""
+    """Redo the last undone choice."""
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class ClearRows(Message):
 
 @dataclass(frozen=True)
 class Still(Message):
-    """The picture that a notebook keeps without its kernel, as a URL."""
+    """Keep a picture, as a URL, for the notebook without its kernel."""
 
     picture: str
 
@@ -283,7 +283,7 @@ class Handlers:
         return self
 
     def read(self, content: object) -> Message | None:
-        """Return the message that the page sent; None for one that is not handled here.
+        """Return the message from the page; None for one that is not handled here.
 
         Raises
         ------

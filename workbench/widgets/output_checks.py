@@ -18,7 +18,7 @@ Checked = dict[str, CheckState]
 
 
 class OutputChecks:
-    """Runs `trace.check` over the steps that changed something, and shows each result.
+    """A runner of `trace.check` on the steps that changed something, which shows each result.
 
     Parameters
     ----------

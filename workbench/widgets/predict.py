@@ -1,7 +1,7 @@
-"""A question to answer before the answer is shown: what one has predicted is remembered better than what one was told.
+"""A question to answer before the answer is shown: a prediction makes the answer easier to remember.
 
-The answer comes from a function, which is called once and only when somebody asks: the reader, by typing a guess or asking to
-be shown, or a later cell, by reading `answer`. So a notebook that is run from top to bottom never waits for a reader.
+The answer comes from a function, which is called once and on demand: when the reader types a guess or asks for the answer, or
+when a later cell reads `answer`. A notebook that is run from top to bottom never waits for a reader.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from workbench.widgets.page_types import Answer
 
 
 class Predict(View):
-    """Ask for a prediction, then show what is so.
+    """A question that asks for a prediction, then shows the answer.
 
     Parameters
     ----------
     question
-        What is asked, as text.
+        The question, as text.
     answer
-        A function that finds the answer, or the answer. A guess of a number is right if it is equal to it.
+        A function that returns the answer, or the answer. A guess of a number is right if it is equal.
     unit
-        What a number counts, in the plural: "kernels".
+        The unit of a number, in the plural: "kernels".
     because
-        A sentence that is shown with the answer.
+        A sentence to show with the answer.
     choices
-        Answers to choose from, in the place of a field to type into.
+        Answers to choose from, instead of a text field.
 
     Attributes
     ----------
     guess
-        What the reader said; empty before that, and when only the answer was asked for.
+        The reader's guess; empty before it, and if only the answer was requested.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Predict(View):
 
     @property
     def answer(self) -> Any:
-        """The answer, found when it is first asked for; raises what the function raises. The page goes on asking."""
+        """The answer, computed on first use; raises the function's errors. The page still shows the question."""
         with self._finding:
             if not self._found:
                 self._found.append(self._find())
@@ -88,7 +88,7 @@ class Predict(View):
 
     @property
     def said(self) -> str:
-        """What the page says of the answer; empty before it is shown."""
+        """The page's sentence about the answer; empty before it is shown."""
         return str(self.shown.get("said", ""))
 
     def reveal(self, guess: str = "") -> None:
@@ -105,11 +105,11 @@ class Predict(View):
         self.shown = {"stage": "shown", "said": said, "right": right, "because": self._because}
 
     def wait(self, timeout: float = 120) -> bool:
-        """Wait until what the page asked for is shown; whether that was in time."""
+        """Wait until the page's request is done; return whether that happened in time."""
         return self._asking.wait(timeout)
 
     def save(self, path: str | Path) -> Path:
-        """Refuse: there is no picture of a question.
+        """Raise an error: a question has no picture.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class Predict(View):
         return None
 
     def _still_words(self, *, drawn: bool) -> str:  # noqa: ARG002  it has no picture
-        """The question; the answer behind a click that needs no script, if it is known by now."""
+        """Return the question, and the answer, if it is known by now, behind a click that needs no script."""
         asked = f"<b>{html.escape(self.question)}</b>"
         if not self._found:
             return f"<p>{asked} Run the cell to answer.</p>"
@@ -144,7 +144,7 @@ class Predict(View):
 
 
 def worded(answer: object, unit: str) -> str:
-    """An answer with its unit.
+    """Return an answer with its unit.
 
     >>> worded(1200, "kernels"), worded(1, "kernels"), worded(True, "")
     ('1,200 kernels', '1 kernel', 'yes')
@@ -157,7 +157,7 @@ def worded(answer: object, unit: str) -> str:
 
 
 def agrees(guess: str, answer: object) -> bool:
-    """Whether a guess is the answer: as a number where that is one, else as text.
+    """Return whether a guess is the answer, compared as a number if that is one, else as text.
 
     >>> agrees("1,200 kernels", 1200), agrees("Yes", True), agrees("two", 2)
     (True, True, False)

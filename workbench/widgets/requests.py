@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Requests:
-    """Reads the messages of a page, and handles them one after the other.
+    """The queue of a page's messages, which are handled one after the other.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Requests:
         view.on_msg(self._receive)
 
     def cancel(self) -> None:
-        """Stop the request under way and drop those that wait; the picture stays."""
+        """Stop the running request and drop the waiting ones; the picture stays."""
         self._waiting.clear()
         self.work.cancel()
         self.show(busy=None)
@@ -70,11 +70,11 @@ class Requests:
             self._handlers.run(message)
         elif message is not None:
             self._put(message)
-            # a request in the queue is done although a newer one replaces the task
+            # a queued request is done although a newer one replaces the task
             self.work.submit(self._run)
 
     def _put(self, message: Message) -> None:
-        """Keep every click; of a field that is set again before its turn, only the newest value."""
+        """Queue a message: every click, but only the newest value of a field that is set again before its turn."""
         with self._lock:
             last = self._waiting[-1] if self._waiting else None
             if isinstance(message, Set) and isinstance(last, Set) and message.name == last.name:
@@ -95,5 +95,5 @@ class Requests:
                 self._refuse(error)
 
     def _refuse(self, error: Exception) -> None:
-        """Show on the page what was wrong; everything stays as it was."""
+        """Show the error on the page; everything stays as it was."""
         self.show(error={"title": "That cannot be done", "text": str(error)})

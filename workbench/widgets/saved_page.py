@@ -1,7 +1,7 @@
 """A view as one HTML file that opens from disk with no network.
 
-The page holds the bundle as its one script, and the view's traits as JSON. Nothing a module is named can become markup: the
-JSON has no `<`, `>` or `&` in it, and the page's policy runs no script but the bundle, by its hash, and loads nothing.
+The page holds the bundle as its only script, and the view's traits as JSON. A name in a module cannot become markup: the JSON
+has no `<`, `>` or `&`, and the page's policy runs no script but the bundle, by its hash, and loads nothing.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 def saved_page(traits: Mapping[str, Any], bundle: str, title: str) -> str:
-    """The whole file.
+    """Return the text of the whole file.
 
     Parameters
     ----------
     traits
-        What the page's model answers; bytes become base64.
+        The values of the page's model; bytes become base64.
     bundle
         The ES module of the widgets.
     title
-        What the browser's tab says.
+        The title of the browser's tab.
     """
     script = inline_script(bundle)
-    # one line each, so that a diff of two saved files says what differs
+    # one line each, so that a diff of two saved files is readable
     return _PAGE.format(
         title=html.escape(visible(title)),
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -42,20 +42,20 @@ def saved_page(traits: Mapping[str, Any], bundle: str, title: str) -> str:
 
 
 def to_json(value: Any) -> str:
-    """JSON that may stand in a script element."""
+    """Return JSON that is safe in a script element."""
     return json.dumps(value, default=_plain, separators=(",", ":")).translate(_UNSAFE)
 
 
 def inline_script(source: str) -> str:
-    r"""JavaScript that may stand in a script element.
+    r"""Return JavaScript that is safe in a script element.
 
-    `</script` and `<!--` can only be meant as text, where a backslash changes nothing (esbuild writes `</script` that way, and
-    puts a space into `a<!--b`).
+    `</script` and `<!--` occur only in strings, where a backslash changes nothing (esbuild writes `</script` that way, and puts
+    a space into `a<!--b`).
 
     >>> inline_script('x="</script>"')
     'x="<\\/script>"'
     """
-    # the parser of HTML reads these line ends as \n, and the policy's hash is of what it read
+    # the HTML parser reads these line ends as \n, and the policy's hash is of the parsed text
     lines = source.replace("\r\n", "\n").replace("\r", "\n")
     return re.sub(r"<(?=/script|!--)", r"<\\", lines, flags=re.IGNORECASE)
 

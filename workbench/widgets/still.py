@@ -1,8 +1,8 @@
 """The picture and the words that a saved notebook shows in place of a widget whose kernel is gone.
 
-A cell with a widget has two outputs: the live view, and this one, which the view hides while it is there (js/views/keeper.ts).
-JupyterLab shows a widget whose model is missing as an error and looks at nothing else in the same output, so the picture is an
-output of its own, and hides the error before it.
+A cell with a widget has two outputs: the live view, and this one, which a live view hides (js/views/keeper.ts). JupyterLab
+shows a widget whose model is missing as an error and ignores everything else in the same output, so the picture is an output
+of its own, and hides the error before it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _PICTURE = re.compile(r"data:image/(?:svg\+xml|webp|png);base64,[A-Za-z0-9+/]+={
 
 
 def read_picture(message: Any) -> str | None:
-    """Return the picture that the page sent; "" for a view without one, None where the message is about something else.
+    """Return the picture from the page; "" for a view without one, None for another message.
 
-    A picture is drawn by an <img>, where nothing in it can run; anything but such a URL is dropped.
+    An <img> shows the picture, so nothing in it can run; anything but such a URL is dropped.
     """
     if not isinstance(message, Mapping) or message.get("type") != "still":
         return None
@@ -31,13 +31,13 @@ def read_picture(message: Any) -> str | None:
 
 
 def svg_picture(svg: bytes) -> str:
-    """Return an SVG as a URL; "" where it is too long."""
+    """Return an SVG as a URL; "" if it is too long."""
     picture = f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
     return picture if _is_picture(picture) else ""
 
 
 def still_html(id: str, picture: str, words: str) -> str:
-    """Return the output.
+    """Return the HTML of the output.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def _is_picture(url: str) -> bool:
     return len(url) <= MOST and _PICTURE.fullmatch(url) is not None
 
 
-# The picture appears after a moment: a live view hides it before that. The output before the picture is found by child
-# combinators, since an Output widget holds the picture too, and `:has` cannot stand in `:has`.
+# The picture appears after a moment, before which a live view hides it. The output before the picture is found by child
+# combinators, since an Output widget holds the picture too, and `:has` cannot be nested in `:has`.
 _STYLE = (
     '.jp-OutputArea-child:not(:has(.wb)):has(+.jp-OutputArea-child>.jp-OutputArea-output>[data-wb-still="{id}"])'
     "{{display:none}}"

@@ -1,4 +1,4 @@
-"""Values as a person types them into a form: text in, a value of the field's type out, and the other way round."""
+"""Values of form fields: convert typed text to a value of the field's type, and back."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _BOOLS = {"true": True, "1": True, "false": False, "0": False}
 
 
 def kind(type: str) -> str:
-    """What a field of that type is in a form: `bool`, `int`, `float`, `str`, or `any` for a Python literal."""
+    """Return the kind of form field for a type: `bool`, `int`, `float`, `str`, or `any` for a Python literal."""
     alone = type.removesuffix(" | None")
     return alone if alone in (*_WORDS, "str") else "any"
 
 
 def read(type: str, text: str) -> Any:
-    """The value that a text stands for in a field of that type.
+    """Return the value of a text in a field of that type.
 
     Raises
     ------
     WorkbenchError
-        It is of another type, or no Python literal.
+        It is of another type, or not a Python literal.
     """
     wanted = kind(type)
     text = text.strip()
@@ -43,7 +43,7 @@ def read(type: str, text: str) -> Any:
 
 
 def written(type: str, value: Any) -> str:
-    """A value as `read` takes it."""
+    """Return a value as text that `read` takes."""
     return str(value) if kind(type) == "str" or isinstance(value, bool) else repr(value)
 
 

@@ -1,4 +1,4 @@
-"""The child process: does one job after another for the notebook that started it.
+"""The child process, which does one job after another for the notebook that started it.
 
 The keeper (keeper.py) starts it; the address and the key of the notebook's listener come on standard input. A
 crash here is a row with a reason there. Messages are JSON; the workload itself comes as a folder that the dialect wrote.
@@ -23,7 +23,7 @@ from workbench.errors import WorkbenchError, sentence
 from workbench.worker.limits import end_copies, limited
 
 KEPT = 4
-"workloads kept between jobs: a toggled configuration compiles the same workload again"
+"workloads kept between jobs, because a toggled configuration compiles the same workload again"
 
 
 Job = Callable[..., Any]
@@ -39,7 +39,7 @@ def serve(find_job: Callable[[str], Job]) -> None:
     """
     hello = json.loads(sys.stdin.readline())
     if hello["cores"]:
-        # TVM ties a notebook's thread to one core, and a process that it starts begins with that
+        # TVM binds a notebook's thread to one core, and a process that it starts inherits that
         os.sched_setaffinity(0, hello["cores"])
     address = tuple(hello["address"]) if isinstance(hello["address"], list) else hello["address"]
     line = Line(Client(address, authkey=bytes.fromhex(hello["key"])))

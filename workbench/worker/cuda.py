@@ -14,7 +14,7 @@ from workbench.targets import target_fields
 
 Version = tuple[int, int]
 _NO_DEVICE, _OLD_DRIVER, _STUB, _MISMATCH, _NOT_COMPATIBLE = 100, 35, 34, 803, 804
-"what cuInit answers (cuda.h, CUresult)"
+"results of cuInit (cuda.h, CUresult)"
 
 
 @dataclass(frozen=True)
@@ -26,33 +26,33 @@ class CudaFacts:
     driver_library: bool = True
     "libcuda.so.1 was found"
     status: int = 0
-    "what cuInit answered; 0 is success"
+    "result of cuInit; 0 is success"
     devices: int = 1
-    "how many GPUs the driver offers"
+    "number of GPUs that the driver offers"
     gpu: str = ""
     "the first one's name"
     compute: Version | None = None
     "the first one's compute capability: (9, 0) is sm_90"
     driver_cuda: Version | None = None
-    "the newest CUDA that the driver serves"
+    "the newest CUDA that the driver supports"
     runtime_cuda: Version | None = None
-    "the CUDA runtime that this TVM brings"
+    "version of the CUDA runtime that this TVM loads"
     compiler: str = ""
-    "what compiles CUDA code here, `nvcc 12.4`; empty if nothing does"
+    "the compiler for CUDA code here, `nvcc 12.4`; empty if there is none"
     architectures: tuple[int, ...] = ()
-    "what the compiler compiles for: 90 is sm_90; empty where it does not tell"
+    "architectures of the compiler: 90 is sm_90; empty if unknown"
     seen_by_tvm: bool = True
-    "TVM's own question whether device 0 exists"
+    "TVM's own check that device 0 exists"
 
     @staticmethod
     def of(data: dict[str, Any]) -> CudaFacts:
-        """The facts from what JSON made of their fields."""
+        """Return the facts from the JSON of their fields."""
         values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
         return CudaFacts(**values)
 
 
 def why_not(facts: CudaFacts, target: str = "cuda") -> str:
-    """Return why code for a target is not timed here, and what to do; empty if it can be timed.
+    """Return why code for a target is not timed here, and the remedy; empty if it can be timed.
 
     >>> why_not(CudaFacts(driver_library=False, devices=0))
     'no CUDA device: no NVIDIA driver is installed here (libcuda.so.1 was not found)'
@@ -79,7 +79,7 @@ def _no_device(facts: CudaFacts) -> str:
 
 def _old_driver(facts: CudaFacts) -> str:
     needs, serves = _text(facts.runtime_cuda), _text(facts.driver_cuda)
-    # within a major version an older driver serves a newer runtime (NVIDIA's minor version compatibility)
+    # within a major version an older driver supports a newer runtime (NVIDIA's minor version compatibility)
     older = (
         facts.runtime_cuda is not None
         and facts.driver_cuda is not None
@@ -126,7 +126,7 @@ def _unseen(facts: CudaFacts) -> str:
 
 
 def architecture(target: str) -> int | None:
-    """The architecture that a target's text asks for.
+    """Return the architecture in a target's text.
 
     >>> architecture("cuda -arch=sm_90"), architecture("cuda")
     (90, None)
@@ -152,7 +152,7 @@ SECONDS = 20
 
 @dataclass(frozen=True)
 class Gpu:
-    """The first GPU, from the management library, which makes no context on it."""
+    """The first GPU, by the management library, which makes no context on it."""
 
     name: str
     driver: str
@@ -161,7 +161,7 @@ class Gpu:
 
 
 def look(built: bool, seen: bool) -> CudaFacts:
-    """Ask the driver, the compilers and TVM's own answers for the facts; raises nothing.
+    """Return the facts from the driver, the compilers and TVM's own answers; raises nothing.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def look(built: bool, seen: bool) -> CudaFacts:
 
 
 def gpu() -> Gpu | None:
-    """The first GPU and its clock at this moment; None where there is none, or no management library."""
+    """Return the first GPU and its present clock; None without a GPU or a management library."""
     nvml = _library("libnvidia-ml.so.1")
     if nvml is None or nvml.nvmlInit_v2() != 0:
         return None
@@ -221,7 +221,7 @@ def _first(driver: Any) -> tuple[str, Version]:
 
 
 def _runtime() -> Version | None:
-    """The CUDA runtime that this process has loaded: TVM's."""
+    """Return the version of the CUDA runtime that this process has loaded: TVM's."""
     for name in ("libcudart.so.12", "libcudart.so.13", "libcudart.so.11.0"):
         try:
             library = ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL | _NOLOAD)
@@ -234,7 +234,7 @@ def _runtime() -> Version | None:
 
 
 _NOLOAD = 4
-"RTLD_NOLOAD: only what is loaded already"
+"RTLD_NOLOAD: only libraries that are loaded already"
 
 
 def _nvcc() -> tuple[str, tuple[int, ...]] | None:
@@ -247,7 +247,7 @@ def _nvcc() -> tuple[str, tuple[int, ...]] | None:
 
 
 def _nvrtc() -> tuple[str, tuple[int, ...]] | None:
-    """NVIDIA's run-time compiler, as its wheel brings it."""
+    """Return the name and the architectures of NVIDIA's run-time compiler, from its wheel."""
     home = Path(sysconfig.get_paths()["purelib"]) / "nvidia"
     file = next(iter(sorted(home.glob("*/lib/libnvrtc.so.*[0-9]"))), None)
     library = _library(str(file)) if file is not None else None
@@ -262,7 +262,7 @@ def _nvrtc() -> tuple[str, tuple[int, ...]] | None:
 
 
 def _version(number: int) -> Version | None:
-    """12040 is 12.4."""
+    """Return the version of a number: 12040 is 12.4."""
     return (number // 1000, number % 1000 // 10) if number else None
 
 

@@ -8,8 +8,8 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-# LLVM's names for what a CPU can do, best first. The LLVM inside a TVM may be older than the CPU and then answers
-# `generic`, which costs a factor of 8 to 10; the kernel's list of what the CPU can do does not depend on LLVM's age.
+# LLVM's names for CPU features, best first. The LLVM inside a TVM may be older than the CPU and then returns
+# `generic`, which costs a factor of 8 to 10; the kernel's list of CPU features does not depend on LLVM's age.
 _LEVELS = (
     ("skylake-avx512", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx2", "fma", "bmi2"}),
     ("core-avx2", {"avx2", "fma", "bmi2"}),
@@ -30,17 +30,17 @@ def _cpuinfo() -> dict[str, str]:
 
 
 def cpu_model() -> str:
-    """The CPU's name, as the system tells it."""
+    """Return the CPU's name, as the system reports it."""
     return _cpuinfo().get("model name") or platform.processor() or platform.machine()
 
 
 def mcpu(llvm_says: str) -> str:
-    """The `-mcpu` for code that runs here.
+    """Return the `-mcpu` for code that runs here.
 
     Parameters
     ----------
     llvm_says
-        What the TVM's own LLVM takes this CPU for; `generic` if it does not know it.
+        The name of this CPU by TVM's own LLVM; `generic` if it does not know it.
     """
     if llvm_says and llvm_says != "generic":
         return llvm_says
@@ -49,14 +49,14 @@ def mcpu(llvm_says: str) -> str:
 
 
 def cores() -> int:
-    """The cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(allowed()) or os.cpu_count() or 1
 
 
 def allowed() -> set[int]:
-    """The cores that any thread of this process may use; empty where the system does not say.
+    """Return the cores that any thread of this process may use; empty if the system does not report them.
 
-    TVM's thread pool ties the thread that first asks it for anything to one core: that thread's own is too few.
+    TVM's thread pool binds the first thread that uses it to one core, so that thread's own set is too small.
     """
     if not hasattr(os, "sched_getaffinity"):
         return set()
@@ -68,13 +68,13 @@ def allowed() -> set[int]:
 
 
 def cpu_features() -> str:
-    """Return the CPU's vector extensions by the kernel's names: `avx avx2 fma`; empty where it does not say."""
+    """Return the CPU's vector extensions by the kernel's names: `avx avx2 fma`; empty if unknown."""
     flags = (_cpuinfo().get("flags") or _cpuinfo().get("Features") or "").split()
     return " ".join(sorted(flag for flag in set(flags) if flag.startswith(_VECTORS)))
 
 
 def memory_gib() -> int:
-    """The machine's memory in GiB, rounded; 0 where it does not say."""
+    """Return the machine's memory in GiB, rounded; 0 if unknown."""
     try:
         return round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / (1 << 30))
     except (ValueError, OSError, AttributeError):

@@ -1,8 +1,8 @@
-"""The parent of the child process: ends it with everything that it started.
+"""The parent of the child process, which ends it with all processes that it started.
 
 Run by `python -m workbench.jobs PID`, with the process id of the notebook. It forks, and the copy becomes the child
 process (child.py). The keeper itself loads no TVM and runs no job: it also acts while the child is in a long C++ call. On Linux it
-is the subreaper of all processes below it: one that loses its parent becomes its own child, whatever session it is in.
+is the subreaper of all processes below it: a process of any session that loses its parent becomes the keeper's child.
 It ends them when the child ends, on SIGTERM, and when the notebook has ended, also by SIGKILL.
 """
 
@@ -27,7 +27,7 @@ _DEATH_SIGNAL, _SUBREAPER = 1, 36
 
 
 def main(serve: Callable[[], None]) -> None:
-    """Start the child process, wait for its end or the notebook's, and end all that is left.
+    """Start the child process, wait for its end or the notebook's, and end all remaining processes.
 
     Parameters
     ----------
@@ -46,16 +46,16 @@ def main(serve: Callable[[], None]) -> None:
 
 
 def _be_child(keeper: int, serve: Callable[[], None]) -> None:
-    """Be the child process."""
+    """Run the child process."""
     os.setsid()
-    # For a keeper that is killed. The signal comes when the thread that forked ends; the keeper has one thread only.
+    # This ends the child if the keeper is killed: the signal comes when the thread that forked ends, the keeper's only one.
     _prctl(_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() == keeper:
         serve()
 
 
 def _watch(child: int, notebook: int) -> int:
-    """Return the child's wait status; 0 where it must be ended."""
+    """Return the child's wait status; 0 if it must be ended."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer)
@@ -96,10 +96,10 @@ def _end_all(child: int) -> None:
 
 
 def _children() -> Iterator[int]:
-    """Yield the ids of this process's children, also those that it adopted; none where there is no /proc."""
+    """Yield the ids of this process's children, including adopted ones; none without /proc."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
-            # pid (name) state parent ...; a name may hold anything
+            # pid (name) state parent ...; a name may contain any character
             fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
             if int(fields[1]) == os.getpid():
                 yield int(path.parent.name)

@@ -1,4 +1,4 @@
-"""Starting the child process and ending it; how it ended, in words."""
+"""Start the child process, end it, and describe its end in words."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from workbench.worker.host import allowed
 from workbench.worker.keeper import END_SECONDS
 
 PROGRAM = "workbench.jobs"
-"the package whose `__main__` is the child process"
+"the package whose `__main__` is the program of the child process"
 START_SECONDS = 60.0
 
 
 class Child:
-    """A running child process with its keeper, the line to it, and what it writes to its error stream.
+    """A running child process with its keeper, the connection to it, and its error stream.
 
     Attributes
     ----------
     process
-        The keeper (keeper.py): it ends as the child does.
+        The keeper (keeper.py), which ends with the same status as the child.
     pid : int
         The process id of the child itself.
 
     Parameters
     ----------
     folder
-        Where it runs.
+        Its working directory.
 
     Raises
     ------
@@ -60,7 +60,7 @@ class Child:
                 text=True,
                 env={**os.environ, "TOPHUB_LOCATION": "NONE"},
                 cwd=folder,
-                # a Ctrl-C in the notebook is for the notebook
+                # a Ctrl-C in the notebook must not reach the child
                 start_new_session=True,
             )
             try:
@@ -71,7 +71,7 @@ class Child:
         self._number = 0
 
     def _greeted(self, listener: Listener, key: bytes) -> tuple[Connection, int]:
-        """Send it the address of the listener, and wait for it there."""
+        """Send the child the address of the listener, and wait for its connection."""
         assert self.process.stdin is not None
         hello = {"address": listener.address, "key": key.hex(), "cores": sorted(allowed())}
         self.process.stdin.write(json.dumps(hello) + "\n")
@@ -79,7 +79,7 @@ class Child:
         return self._accept(listener)
 
     def _accept(self, listener: Listener) -> tuple[Connection, int]:
-        """Wait for the child and its first message, without waiting for ever for one that cannot start."""
+        """Wait for the child and its first message, but not for ever if it cannot start."""
         accepted: list[tuple[Connection, int]] = []
 
         def accept() -> None:
@@ -100,11 +100,11 @@ class Child:
         return accepted[0]
 
     def alive(self) -> bool:
-        """Return whether it still runs."""
+        """Return whether the child still runs."""
         return self.process.poll() is None
 
     def ready(self) -> bool:
-        """Return whether it can take a job. Drops what it sent since the last answer."""
+        """Return whether the child can take a job. Drops its messages since the last answer."""
         with suppress(EOFError, OSError):
             while self.connection.poll():
                 self.connection.recv_bytes()
@@ -112,17 +112,17 @@ class Child:
         return False
 
     def ask(self, message: dict[str, Any]) -> None:
-        """Give it a job."""
+        """Send the child a job."""
         self._number += 1
         self.connection.send_bytes(json.dumps({**message, "number": self._number}).encode())
 
     def answer(self, seconds: float) -> dict[str, Any] | None:
-        """Wait for its next message about the job under way; None for none, or one from another process or of another job.
+        """Wait for the next message about the current job; None without one, or if it is of another process or job.
 
         Raises
         ------
         EOFError
-            It ended.
+            The child ended.
         """
         if not self.connection.poll(seconds):
             if not self.alive():
@@ -132,7 +132,7 @@ class Child:
         return message if (message["pid"], message["number"]) == (self.pid, self._number) else None
 
     def obituary(self, job: str) -> WorkerLost:
-        """The error for a child that ended by itself, with how and its last words; ends what is left of it."""
+        """Return the error for a child that ended by itself, with its end and last error; end its remaining processes."""
         how, killed = self._end()
         words = self._last_words()
         by_system = killed and limits.kills() > self.kills
@@ -146,7 +146,7 @@ class Child:
         )
 
     def _end(self) -> tuple[str, bool]:
-        """Return its end in words, and whether it was killed."""
+        """Return the child's end in words, and whether it was killed."""
         try:
             code = self.process.wait(END_SECONDS + 1)
         except subprocess.TimeoutExpired:
@@ -156,13 +156,13 @@ class Child:
         return f"ended with exit code {code}", False
 
     def _last_words(self) -> str:
-        """The last complaint on the child's error stream; TVM writes other lines there too."""
+        """Return the last error on the child's error stream; TVM writes other lines there too."""
         self.stderr.seek(0)
         lines = [line.strip() for line in self.stderr if "rror" in line or "atal" in line or limits.ran_out(line)]
         return lines[-1] if lines else ""
 
     def end(self) -> None:
-        """End it and everything that it started, whatever they do."""
+        """End the child and every process that it started, even if they do not respond."""
         if hasattr(self, "connection"):
             self.connection.close()
         self.process.terminate()

@@ -1,4 +1,4 @@
-"""Limits of the child process: memory that it holds, memory that is free, errors of memory; and forked copies."""
+"""Limits of the child process: its memory, the free memory, memory errors; and forked copies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 MIB = 1 << 20
 SHARE = 0.9
-"of the memory that is free: the rest is for the notebook and for other programs"
+"of the free memory: the rest is for the notebook and for other programs"
 _SIGNS = re.compile(
     r"std::bad_alloc|MemoryError|Unable to allocate|LLVM ERROR: out of memory|Cannot allocate memory(?! symbolic)"
     r"|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|CUDA: out of memory"
@@ -19,16 +19,16 @@ _PROC, _GROUP = Path("/proc"), Path("/sys/fs/cgroup")
 
 
 def resident(pid: int | str = "self") -> int:
-    """Bytes of memory that a process holds; files that it has mapped (a model's parameters) do not count.
+    """Return the bytes of memory that a process holds, without mapped files (a model's parameters).
 
-    0 where the system does not tell.
+    0 if the system does not report them.
     """
     fields = _fields(_PROC / str(pid) / "status")
     return fields.get("RssAnon", 0) + fields.get("RssShmem", 0)
 
 
 def free() -> int | None:
-    """Bytes that may still be taken, from the machine or from the container that this runs in; None if nobody tells."""
+    """Return the bytes still available in the machine or in this container; None if unknown."""
     machine = _fields(_PROC / "meminfo").get("MemAvailable")
     most, used = _number(_GROUP / "memory.max"), _number(_GROUP / "memory.current")
     container = None if most is None or used is None else max(0, most - used)
@@ -37,14 +37,14 @@ def free() -> int | None:
 
 
 def limit(memory: int | None, held: int) -> int | None:
-    """The bytes that a child may hold.
+    """Return the bytes that a child may hold.
 
     Parameters
     ----------
     memory
-        What the user said; None for SHARE of what is free.
+        The user's limit; None for SHARE of the free memory.
     held
-        What the child holds now.
+        The bytes that the child holds now.
     """
     if memory is not None:
         return memory
@@ -69,10 +69,10 @@ def ran_out(words: str) -> bool:
 
 @contextmanager
 def limited(memory: int | None) -> Iterator[None]:
-    """In the child: an allocation beyond `memory` bytes fails, where the system can see to that.
+    """Make allocations beyond `memory` bytes fail in the child, on a system that supports this.
 
-    Only data counts (RLIMIT_DATA): a driver's or an allocator's reserved addresses and mapped files are no memory yet.
-    What is taken bit by bit is watched by the notebook, which ends the child.
+    Only data counts (RLIMIT_DATA): a driver's or an allocator's reserved addresses and mapped files use no memory yet. The
+    notebook watches gradual growth, and ends the child.
     """
     try:
         import resource
@@ -84,7 +84,7 @@ def limited(memory: int | None) -> Iterator[None]:
     if memory is None or data is None:
         yield
         return
-    # `data` counts memory that is reserved and not yet used; to it comes the memory that may still be taken
+    # `data` includes memory that is reserved and not yet used; the memory that may still be taken is added to it
     most = data + max(memory - held, 0) + 64 * MIB
     resource.setrlimit(resource.RLIMIT_DATA, (most if before[1] < 0 else min(most, before[1]), before[1]))
     try:
@@ -94,7 +94,7 @@ def limited(memory: int | None) -> Iterator[None]:
 
 
 def in_words(bytes: int) -> str:
-    """Bytes as people say them.
+    """Return bytes in words.
 
     >>> in_words(3 << 30), in_words(500 << 20)
     ('3 GiB', '500 MiB')
@@ -103,7 +103,7 @@ def in_words(bytes: int) -> str:
 
 
 def _fields(path: Path) -> dict[str, int]:
-    """The `Name: number kB` lines of a file of /proc, in bytes."""
+    """Return the `Name: number kB` lines of a file of /proc, in bytes."""
     return {name: int(number) * 1024 for name, number in re.findall(r"^(\w+):\s+(\d+) kB$", _text(path), re.MULTILINE)}
 
 

@@ -25,11 +25,11 @@ ENDED = "the notebook has ended, and what was under way with it"
 
 
 def silent(_what: str, _fraction: float | None) -> None:
-    """Progress that nobody watches."""
+    """Report no progress."""
 
 
 def never() -> bool:
-    """A cancel that does not come."""
+    """Return False: the work is never cancelled."""
     return False
 
 
@@ -56,24 +56,24 @@ class Worker:
         progress: Progress = silent,
         cancelled: Callable[[], bool] = never,
     ) -> dict[str, Any]:
-        """Do one job and give its result; jobs of several threads wait for each other.
+        """Do one job and return its result; jobs of several threads wait for each other.
 
         Parameters
         ----------
         job
             A name in `workbench.jobs.table`; the function is called as `function(workload, progress=..., **arguments)`.
         workload
-            None for a job that takes none, `function(progress=..., **arguments)`.
+            None for a job without one, `function(progress=..., **arguments)`.
         memory
-            Bytes that the child may hold; None for nine tenths of what is free.
+            Bytes that the child may hold; None for nine tenths of the free memory.
 
         Raises
         ------
         MeasureError
-            The job failed; the message says why. OutOfMemory if it was refused more memory.
+            The job failed; the message has the reason. OutOfMemory if an allocation was refused.
         WorkerLost
             The child crashed, took longer than `timeout` seconds or more than `memory` bytes, or was cancelled, as by the
-            end of the notebook; its `status` tells which. The next job starts a new one.
+            end of the notebook; `status` distinguishes these. The next job starts a new child.
         """
         with self._turn:
             if self._closed:
@@ -97,7 +97,7 @@ class Worker:
                     raise WorkerLost(ENDED, "cancelled") from None
                 raise child.obituary(job.rpartition(":")[2]) from None
             except BaseException:
-                # Ctrl-C: the child is still at work, and its answer must not be taken for that of the next job
+                # Ctrl-C: the child still works, and its answer must not be taken for that of the next job
                 self.stop()
                 raise
 
@@ -138,13 +138,13 @@ class Worker:
             child.end()
 
     def close(self) -> None:
-        """End the child and remove what was written for it. A job that is under way in another thread is cancelled by it."""
+        """End the child and remove its files. This cancels a running job of another thread."""
         self._closed = True
         self.stop()
         shutil.rmtree(self._root, ignore_errors=True)
 
     def adopt(self, workload: Workload, folder: Path) -> None:
-        """Use a folder that another process wrote for this workload; that process removes it."""
+        """Use a folder that another worker wrote for this workload; that worker removes it."""
         self._folders[workload] = folder
 
     def written(self, workload: Workload) -> Path:
@@ -159,13 +159,13 @@ class Worker:
 
 
 def _remove(folder: Path, owner: int) -> None:
-    """Remove a folder; a forked copy of the process that wrote it leaves it."""
+    """Remove a folder; a forked copy of the process that wrote it does nothing."""
     if os.getpid() == owner:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _failure(answer: dict[str, Any]) -> MeasureError:
-    """The error of a job that failed, of the same kind as in the child where others ask for the kind."""
+    """Return the error of a failed job, of the same class as in the child if callers need the class."""
     message = answer["message"]
     if amounts.ran_out(message):
         return OutOfMemory(message)
@@ -183,7 +183,7 @@ class _Limits:
         self.cancelled = cancelled
 
     def passed(self, child: Child) -> WorkerLost | None:
-        """The error of a job that must end now."""
+        """Return the error of a job that must end now; None if it may continue."""
         if self.cancelled():
             return WorkerLost("cancelled; the next measurement starts a new process", "cancelled")
         if time.monotonic() > self.deadline:
@@ -202,17 +202,17 @@ class _Limits:
 
 
 _workers: dict[tuple[int, str], Worker] = {}
-"by process id and role: a forked copy of the notebook must not speak on the notebook's lines"
+"by process id and role: a forked copy of the notebook must not use the notebook's connections"
 _making = threading.Lock()
 
 
 def worker(role: str = "builds") -> Worker:
-    """The one child process of this notebook for a role.
+    """Return this notebook's child process for a role.
 
     Parameters
     ----------
     role
-        `builds` keeps modules of traces; `trials` may be ended by the passes that it tries.
+        `builds` keeps modules of traces; in `trials`, a pass that is tried may end the process.
     """
     key = (os.getpid(), role)
     with _making:

@@ -1,7 +1,7 @@
 """The progress of a call that takes longer than a second: a bar in a notebook's cell, a line in a terminal, else nothing.
 
 The bar is plain HTML that is updated and then emptied. A bar of ipywidgets (tqdm's, rich's) would leave a widget in the cell,
-and a notebook that is opened without its kernel shows an error in its place.
+which a notebook that is opened without its kernel shows as an error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from workbench.worker.parent import Progress, silent
 DELAY = 1.0
 "seconds before anything is shown"
 EVERY = 0.5
-"seconds between updates: the time goes on while one step lasts"
+"seconds between updates, so that the shown time also advances during a long step"
 LONGEST = 160
 "characters of a line in a notebook"
 OUTPUT = "tvm-workbench-progress"
@@ -35,7 +35,7 @@ class Place(Protocol):
     def show(self, words: str, fraction: float | None) -> None: ...
 
     def leave(self, words: str) -> None:
-        """Remove the progress; `words` stay, if there are any."""
+        """Remove the progress, and leave `words` in its place, if there are any."""
         ...
 
 
@@ -63,7 +63,7 @@ class Cell:
 
 
 class Terminal:
-    """A line on the error stream, written again and again."""
+    """A line on the error stream that is overwritten."""
 
     def show(self, words: str, fraction: float | None) -> None:
         part = "" if fraction is None else f"{min(1.0, max(0.0, fraction)):4.0%} "
@@ -77,7 +77,7 @@ class Terminal:
 
 
 class Report:
-    """The progress of one call; another thread shows it, so that the time goes on while one step lasts."""
+    """The progress of one call; another thread shows it, so that the time advances during a long step."""
 
     def __init__(self, title: str, place: Place) -> None:
         self._title, self._place = visible(title), place
@@ -98,7 +98,7 @@ class Report:
         interrupted = kind is not None and issubclass(kind, KeyboardInterrupt)
         words = f"{self._title}: interrupted after {self._seconds()}" if interrupted else ""
         if words or time.monotonic() - self._begun >= DELAY:
-            # a terminal that was closed loses these words, and the call keeps its result
+            # a closed terminal loses these words, and the call keeps its result
             with suppress(OSError, ValueError):
                 self._place.leave(f"{words} ({self._doing})" if words and self._doing else words)
 
@@ -106,7 +106,7 @@ class Report:
         wait = DELAY
         while not self._over.wait(wait):
             doing = f": {self._doing}" if self._doing else ""
-            # a stream or a kernel that is closed ends the display, and not the work
+            # a closed stream or kernel ends the display, and not the work
             with suppress(OSError, ValueError):
                 self._place.show(f"{self._seconds()}  {self._title}{doing}", self._fraction)
             wait = EVERY
@@ -127,7 +127,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def find_place() -> Place | None:
-    """Return the place for progress; None in a script without a terminal, and in a thread, whose widget shows its own."""
+    """Return the place for progress; None without a terminal or notebook, and in a thread, whose widget shows its own."""
     if threading.current_thread() is not threading.main_thread():
         return None
     ipython: Any = sys.modules.get("IPython")
@@ -137,11 +137,11 @@ def find_place() -> Place | None:
 
 
 _under_way: list[Report] = []
-"the report of the main thread that is shown now; a call within that call shows none of its own"
+"the report that the main thread shows now; a nested call shows none of its own"
 
 
 def under_way() -> Progress:
-    """Return the progress that the main thread shows now; `silent` where there is none, and in other threads."""
+    """Return the progress that the main thread shows now; `silent` if there is none, and in other threads."""
     is_main = threading.current_thread() is threading.main_thread()
     return _under_way[-1] if _under_way and is_main else silent
 
@@ -150,7 +150,7 @@ def under_way() -> Progress:
 def reported(
     progress: Progress | None, title: str, place: Callable[[], Place | None] = find_place
 ) -> Iterator[Progress]:
-    """Give the caller's own progress, or one that is shown while the block lasts.
+    """Yield the caller's own progress, or one that is shown during the block.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Rows measured on several devices at once: one child process a device, each taking the next row when it is done with one."""
+"""Rows measured on several devices at once: one child process for each device, which takes one row after another."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from workbench.pipeline.config import check_config
 from workbench.worker.parent import Worker, worker
 
 MOST_DEVICES = 8
-"devices used at once: each costs this machine a process that has TVM in it"
+"devices used at once: each needs a process with TVM on this machine"
 _choosing = threading.Lock()
 _taken: set[int] = set()
 "numbers of the child processes that measure on a device now"
 _T = TypeVar("_T")
 Task = Callable[[str, Callable[[], bool]], _T]
-"called with the role of its device's child process, and a function that returns whether to stop"
+"called with the role of the device's child process, and a function that returns whether to stop"
 
 
 def spread(tracker: Tracker, tasks: Sequence[Task[_T]]) -> Iterator[tuple[int, _T]]:
-    """Do tasks on as many devices as the tracker has; gives (place in `tasks`, answer) as they come.
+    """Run tasks on all of the tracker's devices; yield (index in `tasks`, answer) in order of completion.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def _lane(
 
 @contextmanager
 def own_role() -> Iterator[str]:
-    """A child process that no other thread of this notebook uses; those of earlier measurements are used again first."""
+    """Yield a child process that no other thread of this notebook uses; those of earlier measurements are reused first."""
     with _choosing:
         mine = next(number for number in count() if number not in _taken)
         _taken.add(mine)
@@ -93,7 +93,7 @@ def own_role() -> Iterator[str]:
 
 @contextmanager
 def _stopping() -> Iterator[threading.Event]:
-    """An event that is set when the block is left, in whatever way: Ctrl-C ends what the lanes do."""
+    """Yield an event that is set whenever the block is left, so that Ctrl-C ends the work of the lanes."""
     stop = threading.Event()
     try:
         yield stop
@@ -106,11 +106,11 @@ POLL_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class Part:
-    """A row that is to be filled."""
+    """A row to fill."""
 
     row: Row
     subject: Subject | None
-    "None where the row is finished, because its pipeline failed"
+    "None if the row is finished because its pipeline failed"
     target: str
 
 
@@ -119,13 +119,13 @@ def measured_with(
 ) -> None:
     """Fill each row.
 
-    Builds are handed to the executor all at once. Without a tracker, runs begin when all builds are done: a time that is
-    taken while the machine compiles is the compiler's too.
+    The executor gets all builds at once. Without a tracker, runs begin when all builds are done: a compiler that runs at the
+    same time would distort the times.
 
     Parameters
     ----------
     keep
-        Called with the place of each row in `parts` and the row, when it is finished.
+        Called with the index of each row in `parts` and the row, when it is finished.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def _on_devices(
 ) -> None:
     first = next((part.subject for part in parts if part.subject is not None), None)
     if first is not None and how.check:
-        # once, here: every row asks for it, and those on other devices at the same time; a row also says why there is none
+        # once, here: every row needs it, on several devices at the same time; each row has the reason if there is none
         with suppress(MeasureError):
             reference(first.origin, how.seed, **how.of_a_job)
 
@@ -177,7 +177,7 @@ def _on_devices(
 
 
 def _share(own: Worker, subject: Subject) -> None:
-    """Parameters are written once, whatever the number of devices."""
+    """Let all devices use the same folder, so that parameters are written once."""
     own.adopt(subject.program, worker().written(subject.program))
 
 
@@ -195,7 +195,7 @@ def _filled(part: Part, order: Future[Path] | None, how: Limits) -> Row:
 
 
 def _wait(order: Future[Path] | None, how: Limits) -> None:
-    """Until a build is done, well or not, or nobody wants it any more."""
+    """Wait until a build has ended or failed, or is cancelled."""
     while order is not None and not order.done():
         how.progress("Building on the executor", None)
         with suppress(StillWorking, MeasureError):
@@ -205,7 +205,7 @@ def _wait(order: Future[Path] | None, how: Limits) -> None:
 
 
 def _ordered(executor: Executor, part: Part, how: Limits, folder: Path) -> Future[Path] | None:
-    """Start the build of a row. None for a row that is refused before any build; its message gives the reason later."""
+    """Start the build of a row. None for a row that is refused before the build; its message gives the reason later."""
     if part.subject is None:
         return None
     subject = part.subject
@@ -222,7 +222,7 @@ def _ordered(executor: Executor, part: Part, how: Limits, folder: Path) -> Futur
 
 
 def _remote(part: Part, tracker: Tracker) -> Part:
-    """The row of a device that isn't this machine, and its target, which gets nothing from this machine's CPU or GPU."""
+    """Return a row for another machine's device, with a target that gets nothing from this machine's CPU or GPU."""
     row = replace(part.row, remote=str(tracker), **dict.fromkeys(OF_THIS_MACHINE))
     try:
         return Part(row, part.subject, target_there(part.target))

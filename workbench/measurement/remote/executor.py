@@ -1,8 +1,8 @@
-"""Builds on any `concurrent.futures.Executor`: a process pool's, or that of Dask's client on other machines.
+"""Builds on any `concurrent.futures.Executor`: a process pool, or Dask's on other machines.
 
-What travels there is the workload as its dialect wrote it, and back comes the library: bytes or paths, and JSON's types. The
+The executor gets the workload as its dialect wrote it, and returns the library: bytes or paths, and JSON's types. The
 compiler runs in a child of the executor's process, as it does in a child of the notebook: a build that crashes costs a row
-and not the pool, and two of them never share a process, whatever the executor's threads.
+and not the pool, and two builds never share a process, even if the executor uses threads.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ def submitted(
     folder: Path,
     timeout: float,
 ) -> Future[Path]:
-    """Have it built; the Future gives the folder that workbench.jobs.build reads.
+    """Submit a build; the Future gives the folder that workbench.jobs.build reads.
 
     Parameters
     ----------
     written
-        Where the workload was dumped.
+        The folder of the dumped workload.
     target
-        In full: plain `llvm` means the CPU that runs the code, not the one that compiles it.
+        In full: plain `llvm` means the CPU that runs the code, not the CPU that compiles it.
     folder
-        An empty one, of this machine.
+        An empty folder on this machine.
     """
     # The processes of a pool see this machine's files; those of another executor may not.
     near = isinstance(executor, ProcessPoolExecutor)
@@ -71,12 +71,12 @@ def counts_in(built: Path) -> dict[str, Any]:
 
 
 def build(order: Mapping[str, Any]) -> dict[str, Any]:
-    """Build in this process's child: what an executor runs.
+    """Build in this process's child; an executor runs this.
 
     Returns
     -------
     dict
-        `files`, none where they lie in `order["built"]` already; or `failed`, why there are none, and its `status`.
+        `files`, none if they are in `order["built"]` already; or `failed`, the reason, and its `status`.
     """
     with tempfile.TemporaryDirectory() as scratch:
         here, built = Path(scratch), Path(order["built"] or scratch) / "built"
@@ -96,7 +96,7 @@ def build(order: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _settle(done: Future[Path], folder: Path, future: Future[dict[str, Any]]) -> None:
-    """Make of the executor's answer ours."""
+    """Set the result of our Future from the executor's answer."""
     try:
         _take(future.result(), folder / "built")
     except MeasureError as error:
@@ -121,7 +121,7 @@ def _packed(folder: Path) -> dict[str, bytes]:
 
 
 def _unpack(files: Mapping[str, bytes], folder: Path) -> None:
-    """Write files into a new folder, and nowhere else whatever their names are."""
+    """Write files into a new folder; their names cannot lead outside it."""
     folder.mkdir()
     for name, data in files.items():
         path = folder.joinpath(*(part for part in Path(name).parts if part != ".." and not Path(part).is_absolute()))

@@ -1,7 +1,7 @@
-"""TVM's RPC tracker, asked in its own words: a magic number, then JSON messages with their length before them.
+"""TVM's RPC tracker and its protocol: a magic number, then JSON messages with their length before them.
 
-The protocol is that of tvm/rpc/tracker.py, the same in every TVM that has Relay and in today's. TVM is not needed to speak it,
-so the notebook can ask which devices there are, and nothing waits without a limit.
+The protocol is that of tvm/rpc/tracker.py, the same in every TVM that has Relay and in the current one. It is implemented
+without TVM, so the notebook can list the devices, and every wait has a limit.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from workbench.terminal import visible
 MAGIC = 0x2F271
 SUCCESS, REQUEST, SUMMARY = 0, 4, 6
 ANSWER_SECONDS = 10.0
-"what a tracker that is well may take to answer"
+"the time that a working tracker may take to answer"
 SERVERS = 3
-"that a row is tried on, where they go away"
+"servers that a row is tried on, if they go away"
 MOST_BYTES = 1 << 24
-"of one message; a tracker sends no more"
+"of one message; a tracker sends smaller ones"
 MOST_VALUES = 1_000_000
 
 
@@ -41,29 +41,29 @@ class Tracker:
     key: str
     "as given to `python -m tvm.exec.rpc_server --key`"
     priority: int = 1
-    "requests of a higher one are served first"
+    "requests of a higher priority are served first"
     session_timeout: float = 60.0
-    "seconds that one row may hold a device; the server ends what takes longer"
+    "seconds that one row may hold a device; the server ends a longer session"
 
     def __str__(self) -> str:
         return visible(f"{self.host}:{self.port} {self.key}")
 
     def servers(self) -> list[str]:
-        """Addresses of the servers that offer the key, busy ones too, as `host:port`.
+        """Return the addresses of the servers that offer the key, including busy ones, as `host:port`.
 
         Raises
         ------
         NoServer
-            Nothing answers there as a tracker does.
+            No tracker answers at that address.
         """
         return sorted(place for key, place in self._offers() if key == self.key)
 
     def keys(self) -> list[str]:
-        """Every key that servers offer at the tracker."""
+        """Return every key that servers offer at the tracker."""
         return sorted({key for key, _ in self._offers()})
 
     def _offers(self) -> list[tuple[str, str]]:
-        """Key and address of each server."""
+        """Return key and address of each server."""
         with _line(self) as line:
             summary = _succeeded(self, _asked(line, [SUMMARY]))
             return [_offer(server) for server in fields(summary, {"server_info": list})["server_info"]]
@@ -73,11 +73,11 @@ class Tracker:
         return {**vars(self), "wait": wait}
 
     def patience(self, timeout: float) -> float:
-        """Seconds after which a job is lost that may take `timeout` itself: the tracker's own limits come first, and say more."""
+        """Return the timeout of a job that may run for `timeout`: the tracker's own limits expire first, with a better error."""
         return timeout + SERVERS * (self.session_timeout + 30)
 
     def lent(self, wait: float) -> Lent:
-        """A device, once one is free.
+        """Return a device, once one is free.
 
         Parameters
         ----------
@@ -116,12 +116,12 @@ class Tracker:
 
 @dataclass(frozen=True)
 class Lent:
-    """A server that waits for us."""
+    """A server that waits for the workbench."""
 
     host: str
     port: int
     match: str
-    "what it expects us to say"
+    "the match key that it expects"
 
     def __str__(self) -> str:
         return visible(f"{self.host}:{self.port}")
@@ -129,7 +129,7 @@ class Lent:
 
 @contextlib.contextmanager
 def _line(tracker: Tracker) -> Iterator[socket.socket]:
-    """A connection to the tracker; what goes wrong on it is said in a sentence."""
+    """Yield a connection to the tracker; its failures are raised as errors of one sentence."""
     place = f"{tracker.host}:{tracker.port}"
     try:
         with socket.create_connection((tracker.host, tracker.port), ANSWER_SECONDS) as line:
@@ -154,7 +154,7 @@ def _offer(server: Any) -> tuple[str, str]:
 
 
 def _listed(values: Any, types: Mapping[int, type]) -> dict[int, Any]:
-    """The values of a list, which has one for each of the types."""
+    """Return the values of a list that has one for each of the types."""
     if not isinstance(values, list) or len(values) != len(types):
         raise Damaged(f"a list of {len(types)} is expected")
     return fields(dict(enumerate(values)), types)
@@ -198,7 +198,7 @@ def _exactly(line: socket.socket, length: int) -> bytes:
 
 
 def _readable(line: socket.socket, seconds: float) -> bool:
-    """Return whether data or the end comes within that time."""
+    """Return whether data or the end of the stream comes within that time."""
     line.settimeout(max(seconds, 0.001))
     try:
         line.recv(1, socket.MSG_PEEK)
@@ -211,12 +211,12 @@ def _readable(line: socket.socket, seconds: float) -> bool:
 
 
 def target_there(target: str) -> str:
-    """A target that gets nothing from this machine's CPU or GPU: plain `llvm` is any CPU.
+    """Return a target that gets nothing from this machine's CPU or GPU: plain `llvm` is any CPU.
 
     Raises
     ------
     MeasureError
-        It is plain `cuda`, which says nothing of the device's architecture.
+        It is plain `cuda`, without the device's architecture.
     """
     fields = target_fields(target)
     if fields["kind"] == "llvm" and not {"mcpu", "mtriple"} & set(fields):

@@ -20,7 +20,7 @@ def act(view: FusionInspector, message: Act) -> None:
     Raises
     ------
     WorkbenchError
-        There is no such action, or it cannot be done, with the reason.
+        There is no such action, or it cannot be done; the message has the reason.
     """
     if message.what not in _ACTIONS:
         raise UnknownName("action", message.what, _ACTIONS)
@@ -89,7 +89,7 @@ def _drop(view: FusionInspector, arg: str) -> None:
     place, listed = _whole("edit", arg), list(view.edits)
     if place >= len(listed):
         raise WorkbenchError(f"there is no edit {place}; there are {len(listed)}")
-    # what came after it has other node ids now; the names of the operators tell whether it still fits
+    # later edits have other node ids now; the names of the operators show whether they still fit
     view.edits = listed[:place] + listed[place + 1 :]
 
 

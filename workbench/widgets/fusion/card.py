@@ -1,6 +1,6 @@
-"""The card beside the graph: why two nodes are two kernels, why a kernel is as large as it is, which edits are legal.
+"""The card beside the graph: the reasons for kernel boundaries and a kernel's size, and the legal edits.
 
-Words come first, and TVM's terms after them, in small type.
+Plain words come first, then TVM's terms in small type.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LISTED = 12
 
 
 def card(fused: Fused, chosen: Sequence[int], changes: Sequence[Change] | None = ()) -> list[Block]:
-    """What is said about the selection; `changes` is None while they are being worked out."""
+    """Return the blocks about the selection; `changes` is None while they are computed."""
     if fused.report.failure:
         return _failed(fused)
     chosen = [n for n in chosen if fused.graph.nodes[n].kind not in ("function", "global", "shape")]
@@ -84,7 +84,7 @@ def _two(fused: Fused, a: int, b: int, changes: Sequence[Change] | None) -> list
 
 
 def _held_apart(fused: Fused, a: int, b: int) -> bool:
-    """Whether a cut stands on an edge between the two."""
+    """Return whether a cut is on an edge between the two."""
     inputs, nodes = fused.graph.inputs, fused.graph.nodes
     return any(nodes[s].op == CUT and inputs[s][:1] == (a,) for s in inputs[b])
 
@@ -114,7 +114,7 @@ def _would(fused: Fused, changes: Sequence[Change] | None) -> list[Block]:
 
 
 def _joined(fused: Fused, a: int, b: int) -> list[Block]:
-    """Two nodes of one kernel: what made them one."""
+    """Return the reason why two nodes are in one kernel."""
     merges = [(d, {n for n, _ in d.path}) for d in fused.report.why(a).decisions if d.fused]
     # the merge that held both, else the one that brought in the first
     decision = next((d for d, on in merges if {a, b} <= on), None) or next(
@@ -149,7 +149,7 @@ def _kernel(fused: Fused, node: int) -> list[Block]:
 
 
 def _kind(fused: Fused, node: int) -> list[Block]:
-    """In Relax a kernel's kind is found in its body: by which access."""
+    """Return the access in a kernel's body that decides its kind in Relax."""
     workload = fused.program.workload
     if workload is None or workload.dialect != "relax" or fused.graph.nodes[node].kind != "op":
         return []
@@ -180,7 +180,7 @@ def _several(fused: Fused, chosen: Sequence[int], roots: set[int]) -> list[Block
 
 
 def region_card(fused: Fused, node: int, outward: int) -> list[Block]:
-    """The region that is shaded: what is in it and what enters it beside its entry."""
+    """Return the blocks about the shaded region: its nodes, and the values that enter it other than by its entry."""
     nest = fused.nest(node)
     region = nest[outward]
     nodes, named = fused.graph.nodes, legality.describe
@@ -231,7 +231,7 @@ def region_card(fused: Fused, node: int, outward: int) -> list[Block]:
 
 
 def test_code(fused: Fused, text: str) -> Block:
-    """An assertion about `w`, written about what is shown: with the passes and the settings that made it."""
+    """Return an assertion about `w` for the current view, with its passes and settings."""
     if fused.program.made:
         text = text.replace("(w, ", f"(wb.trace(w, {fused.program.made!r}).end.graph, ", 1)
     options = "".join(f", {name}={value!r}" for name, value in fused.settings.changed.items())
@@ -239,7 +239,7 @@ def test_code(fused: Fused, text: str) -> Block:
 
 
 def actions(fused: Fused, chosen: Sequence[int]) -> list[Block]:
-    """What may be done with a selection: each legal, or with the reason why not."""
+    """Return the actions for a selection, each legal or with the reason why not."""
     if fused.program.workload is None:
         return [words("A graph alone cannot be changed; give the inspector the workload.", "small")]
     made = [heading("What if")]
@@ -264,12 +264,12 @@ def actions(fused: Fused, chosen: Sequence[int]) -> list[Block]:
 
 
 def cut_step(fused: Fused, chosen: Sequence[int]) -> PassStep:
-    """The cut that the page offers: only inside a kernel, since elsewhere it would change nothing here.
+    """Return the cut that the page offers: only inside a kernel, since elsewhere it would have no effect.
 
     Raises
     ------
     WorkbenchError
-        There is nothing to cut, with the reason.
+        There is nothing to cut; the message has the reason.
     """
     step = fused.cut_step(chosen)
     if len({fused.report.group_of(n).root for n in chosen}) == 2:
@@ -278,7 +278,7 @@ def cut_step(fused: Fused, chosen: Sequence[int]) -> PassStep:
 
 
 def why_not(make: Callable[[], Any]) -> str:
-    """What stands against an edit; empty if it is legal."""
+    """Return the reason against an edit; empty if it is legal."""
     try:
         make()
     except WorkbenchError as refused:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Contents:
-    """Makes the picture anew when the program or a setting changes, and the words when anything else does.
+    """The content of the page: a new picture when the program or a setting changes, new words when anything else changes.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Contents:
     measured
         The times of both, and the comparison of their outputs.
     branch
-        The group of branches whose merge is worked out first; -1 for none.
+        The group of branches whose merge is computed first; -1 for none.
     """
 
     def __init__(self, view: FusionInspector, source: Source, requests: Requests) -> None:
@@ -108,7 +108,7 @@ class Contents:
     # -- the card
 
     def show_card(self) -> None:
-        """Show the card of the selection; changes that would make two kernels one follow when they are worked out."""
+        """Show the card of the selection; changes that would merge two kernels are added when they are computed."""
         with self._lock:
             fused, chosen = self._view.fused, list(self._view.selection)
             pair = len(chosen) == 2 and len({fused.report.group_of(n).root for n in chosen}) == 2
@@ -132,7 +132,7 @@ class Contents:
     # -- the line above the graph, and the open tab
 
     def show_tab(self) -> None:
-        """Show the open tab; branches follow when they are found."""
+        """Show the open tab; branches are added when they are found."""
         view = self._view
         with self._lock:
             looking = view.tab == "branches" and view.min_branches not in self._branches

@@ -1,4 +1,4 @@
-"""Why these kernels: the graph before fusion with the kernels to be as boxes, and what an edit would change."""
+"""The FusionInspector: the graph before fusion with its future kernels as boxes, and the effect of edits."""
 
 from __future__ import annotations
 
@@ -31,39 +31,39 @@ from workbench.widgets.workbench.choice import History
 
 TABS = ("", "edits", "branches", "chains", "player", "code")
 State = tuple[str, tuple[str, ...], tuple[tuple[str, int | str | None], ...]]
-"before, edits, settings: what undo and redo travel through"
+"before, edits, settings: the state that undo and redo restore"
 
 
 class FusionInspector(OneGraph):
-    """See why a graph becomes these kernels, move their boundaries, and see what that costs.
+    """A view of the reasons why a graph becomes these kernels, and of the effect of moving their boundaries.
 
-    What is clicked can be typed, and the other way round: every parameter but the first is a trait.
+    Every UI action has a Python equivalent: every parameter but the first is a trait.
 
     Parameters
     ----------
     source
         A Workload or anything `wb.load` takes, or a Graph, which can be explained but not changed.
     before
-        Passes that run first, as a Pipeline's text; FuseOps needs `SimplifyInference` for some models.
+        Passes to run first, as a Pipeline's text; FuseOps needs `SimplifyInference` for some models.
     edits
-        What was cut, forced and outlined, each as a Pipeline's text; `edited` says which were applied.
+        Cuts, forces and outlines, each as a Pipeline's text; `edited` shows which were applied.
     settings
         `opt_level`, `max_depth`, `max_function_args`, `target`: those of `wb.explain_fusion`.
     selection
-        Ids of nodes. Two nodes: why they are two kernels; one, or those of one kernel: why it is as large as it is.
+        Ids of nodes. Two nodes: the reason why they are two kernels. One, or those of one kernel: the reason for its size.
     region, outward
-        The node whose region is shaded, -1 for none, and how many regions around it outward.
+        The node whose region is shaded, -1 for none, and the number of steps outward to an enclosing region.
     tab
         "edits", "branches", "chains", "player", "code", or "" for none.
     min_branches
         The least number of parallel branches that is combined.
     frame, frame_filter
-        Place among the decisions that the player shows, and which it shows: `reason`, `op`, `not_fused`.
+        Place among the decisions of the player, and the filter of these: `reason`, `op`, `not_fused`.
 
     Raises
     ------
     WorkbenchError
-        A node, a pass or a setting that there is not.
+        A node, a pass or a setting does not exist.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class FusionInspector(OneGraph):
         self.observe(lambda _: self._contents.show_card(), ["selection", "region", "outward"])
         self.observe(lambda _: self._contents.show_tab(), ["tab", "min_branches", "frame", "frame_filter"])
 
-    # -- what a user can do from Python
+    # -- the Python interface
 
     @property
     def fused(self) -> Fused:
@@ -112,7 +112,7 @@ class FusionInspector(OneGraph):
 
     @property
     def report(self) -> FusionReport:
-        """The report on what is shown."""
+        """The report on the program with its edits."""
         return self.fused.report
 
     @property
@@ -122,22 +122,22 @@ class FusionInspector(OneGraph):
 
     @property
     def branches(self) -> list[BranchGroup]:
-        """`wb.parallel_branches` of what is shown."""
+        """`wb.parallel_branches` of the program with its edits."""
         return self._contents.branches
 
     @property
     def chains(self) -> list[ConstantChain]:
-        """The chains of constants of what is shown."""
+        """The chains of constants in the program with its edits."""
         return self._contents.chains
 
     @property
     def kernels(self) -> int:
-        """Kernels of what is shown."""
+        """Number of kernels of the program with its edits."""
         return self.fused.kernels
 
     @property
     def handed(self) -> int:
-        """Bytes that kernels hand to kernels in what is shown: each value once."""
+        """Bytes that kernels pass to other kernels with the edits, each value once."""
         return self.fused.handed
 
     @property
@@ -147,19 +147,19 @@ class FusionInspector(OneGraph):
 
     @property
     def edited(self) -> tuple[Edit, ...]:
-        """The edits in force, each applied or with the reason why not."""
+        """The current edits, each applied or with the reason why not."""
         return self.fused.program.edits
 
     @property
     def why(self) -> Why | None:
-        """The answer about two selected nodes, or about the one kernel that they are in; None for anything else."""
+        """The explanation for two selected nodes, or for the one kernel of the selected nodes; None otherwise."""
         chosen = self.selection
         if len(chosen) == 2:
             return self.report.why(*chosen)
         return self.report.why(chosen[0]) if len({self.report.group_of(n).root for n in chosen}) == 1 else None
 
     def choose_branch(self, place: int) -> None:
-        """Work out what merging one group of `branches` would change, and select its nodes."""
+        """Compute the effect of merging one group of `branches`, and select its nodes."""
         group = self.branches[known([place], len(self.branches), "group of branches")[0]]
         self._contents.branch = place
         self.selection = [n for branch in group.branches for n in branch]
@@ -184,19 +184,19 @@ class FusionInspector(OneGraph):
         self.edit(outline_step(self.fused.graph, list(nodes), name).text)
 
     def edit(self, text: str) -> None:
-        """Add an edit, or any pass, as a Pipeline's text; where it cannot be done, `edited` says why."""
+        """Add an edit, or any pass, as a Pipeline's text; if it cannot be applied, `edited` has the reason."""
         self.edits = [*self.edits, text]
 
     def undo(self) -> bool:
-        """Take the last edit or setting back; whether there was one."""
+        """Undo the last edit or setting; return whether there was one."""
         return self._travel(self._history.undo)
 
     def redo(self) -> bool:
-        """Make again what was undone; whether there was anything."""
+        """Redo the last undone edit or setting; return whether there was one."""
         return self._travel(self._history.redo)
 
     def measure(self, budget: float = 0.5) -> None:
-        """Build and time the program as given and with its edits, and compare their outputs, beside the notebook.
+        """Build and time the program as given and with its edits, and compare outputs, in a background thread.
 
         Raises
         ------
@@ -210,23 +210,23 @@ class FusionInspector(OneGraph):
 
     @property
     def rows(self) -> list[Row]:
-        """What was measured: rows as of `wb.measure`."""
+        """Return the measured rows, as of `wb.measure`."""
         return list(self._contents.measured.rows)
 
     @property
     def outputs(self) -> str:
-        """What came of comparing the outputs, as a sentence; empty before."""
+        """Return the result of comparing the outputs, as a sentence; empty before."""
         return self._contents.measured.outputs
 
     def cancel(self) -> None:
-        """Stop what is being made or measured; what is shown stays."""
+        """Stop the current work; the page stays as it is."""
         self._requests.cancel()
         for each in self._contents.work:
             each.cancel()
 
     def wait(self, timeout: float = 120) -> bool:
-        """Wait until nothing is being made or measured; return whether that happened in time."""
-        # finished work may ask for more
+        """Wait until all work is done; return whether that happened in time."""
+        # finished work may start more
         return all(each.wait(timeout) for each in self._contents.work * 2)
 
     # -- undo and redo
@@ -250,7 +250,7 @@ class FusionInspector(OneGraph):
     def _state(self) -> State:
         return self.before, tuple(self.edits), tuple(self.settings.items())
 
-    # -- what may be assigned
+    # -- validation of assignments
 
     @traitlets.validate("region")
     def _known_region(self, proposal: dict[str, Any]) -> int:
@@ -283,7 +283,7 @@ class FusionInspector(OneGraph):
             )
         return dict(proposal["value"])
 
-    # -- what lasts
+    # -- the saved page
 
     def _shown_graphs(self) -> Shown | None:
         return None if self._contents.fused is None else (self.fused.drawn,)

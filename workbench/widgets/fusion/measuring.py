@@ -1,4 +1,4 @@
-"""The time of a program as given and with the edits, and whether both compute the same."""
+"""Measure a program as given and with the edits, and check that both compute the same."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ GIVEN, EDITED = "as given", "with the edits"
 
 
 def config(fused: Fused, name: str) -> Config:
-    """How both are built: FuseOps under these settings, and no pass that changes the operators before it."""
+    """Return the Config of both builds: FuseOps under these settings, and no earlier pass that changes operators."""
     depth = fused.settings.max_depth
     options = {} if depth == 256 else {f"{fused.graph.dialect}.FuseOps.max_depth": depth}
     assert fused.program.workload is not None
     switched = dialect_of(fused.program.workload).passes.toggles()
-    # at level 1 FuseOps merges, and what rewrites operators does not run yet
+    # at level 1 FuseOps merges, and passes that rewrite operators do not run yet
     return Config(name, min(fused.settings.opt_level, 1), tuple(n for n in AS_IS if n in switched), options=options)
 
 
@@ -53,13 +53,13 @@ def measure(fused: Fused, base: Fused, budget: float, progress: Progress, cancel
 
 def _row(fused: Fused, name: str, target: str, budget: float, cancelled: Callable[[], bool]) -> Row:
     assert fused.program.workload is not None
-    # the two are compared with each other: what was given need not be right, only the edits must not change it
+    # the two are compared with each other: the edits must not change the outputs, even if the given ones are wrong
     limits = Limits(budget=budget, check=False, cancelled=cancelled)
     return measure_one(fused.program.workload, config(fused, name), target, limits)
 
 
 def compared(fused: Fused, base: Fused, cancelled: Callable[[], bool]) -> str:
-    """Whether both give the same for the same random inputs."""
+    """Compare both programs' outputs for the same random inputs, and return the result as a sentence."""
     assert base.program.workload is not None
     assert fused.program.workload is not None
     try:

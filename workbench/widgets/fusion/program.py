@@ -1,4 +1,4 @@
-"""A program with edits made to it, and the fusion report under some settings. Nothing here draws."""
+"""A program with edits, and the fusion report under some settings. Nothing here draws."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from workbench.terminal import visible
 
 @dataclass(frozen=True)
 class Settings:
-    """How FuseOps is run."""
+    """The settings of FuseOps."""
 
     opt_level: int = 2
     max_depth: int = 256
     max_function_args: int | None = None
-    "None: what the target says"
+    "None: the target's limit"
     target: str = ""
 
     def __post_init__(self) -> None:
@@ -46,12 +46,12 @@ class Settings:
 
     @staticmethod
     def of(fields: dict[str, Any]) -> Settings:
-        """From a dict of these fields.
+        """Return the settings from a dict of these fields.
 
         Raises
         ------
         WorkbenchError
-            There is no such setting, or a value is none.
+            There is no such setting, or a value is not valid.
         """
         unknown = [name for name in fields if name not in Settings.__dataclass_fields__]
         if unknown:
@@ -62,7 +62,7 @@ class Settings:
 
     @property
     def changed(self) -> dict[str, Any]:
-        """Those that are not TVM's defaults."""
+        """Return the settings that differ from TVM's defaults."""
         plain = Settings()
         return {
             name: getattr(self, name)
@@ -72,7 +72,7 @@ class Settings:
 
 
 class Fused:
-    """A program under some settings: the report, and what is made of it when somebody looks."""
+    """A program under some settings: the report, and the graph and regions made from it on first use."""
 
     def __init__(self, program: Program, settings: Settings) -> None:
         self.program = program
@@ -82,7 +82,7 @@ class Fused:
 
     @cached_property
     def drawn(self) -> Graph:
-        """The graph with its kernels as boxes; without any where FuseOps fails."""
+        """The graph with its kernels as boxes; without boxes if FuseOps fails."""
         return self.graph if self.report.failure else kernel_graph(self.report)
 
     @property
@@ -91,7 +91,7 @@ class Fused:
 
     @cached_property
     def handed(self) -> int:
-        """Bytes that kernels hand to kernels."""
+        """Bytes that kernels pass to other kernels."""
         return handed_bytes(self.report)
 
     @cached_property
@@ -100,7 +100,7 @@ class Fused:
         return regions(self.graph, fixed=names)
 
     def nest(self, node: int) -> list[Region]:
-        """The region from a node to its post-dominator, and those around it, one step outward each."""
+        """Return the region from a node to its post-dominator, and those around it, each one step outward."""
         found = self.regions.of(node)
         nest = [found] if found else []
         while nest and (outer := self.regions.parent(nest[-1])) is not None:
@@ -108,14 +108,14 @@ class Fused:
         return nest
 
     def edge(self, source: int, target: int) -> Edge | None:
-        """The edge by which a value comes from one node to another, itself or by way of tuples; None if none does."""
+        """Return the edge by which a value goes from one node to another, directly or through tuples; None without one."""
         for index, at in enumerate(self.graph.inputs[target]):
             if self._carries(at, source):
                 return Edge(at, target, index, self.graph.nodes[at].type)
         return None
 
     def _carries(self, node: int, source: int) -> bool:
-        """Whether a node is the source, or a tuple or a field of one that has its value."""
+        """Return whether a node is the source, or a tuple with its value, or a field of such a tuple."""
         waiting, seen = [node], {node}
         while waiting:
             at = waiting.pop()
@@ -127,7 +127,7 @@ class Fused:
         return False
 
     def cut_step(self, chosen: Sequence[int]) -> PassStep:
-        """The cut between two chosen nodes.
+        """Return the cut between two chosen nodes.
 
         Raises
         ------
@@ -147,10 +147,10 @@ class Fused:
 
 @dataclass(frozen=True)
 class Edit:
-    """One change of the program, and what came of it."""
+    """One change of the program, and its result."""
 
     text: str
-    "as a Pipeline has it"
+    "as a Pipeline's text"
     reason: str = ""
     "why it was rejected; empty if it was applied"
 
@@ -164,7 +164,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Program:
-    """A program as it stands after some edits."""
+    """A program after some edits."""
 
     graph: Graph
     workload: Workload | None
@@ -174,7 +174,7 @@ class Program:
 
 
 def followed(old: Graph, new: Graph) -> Mapping[int, Sequence[int]]:
-    """What became of each node in an edit. Cuts only put something between, so as a rule the others stay in their order."""
+    """Return the nodes that each node became in an edit. A cut only inserts nodes, so the others usually keep their order."""
     kept = [[n for n in graph.nodes if n.op != "annotation.stop_fusion"] for graph in (old, new)]
     before, after = ([(n.kind, n.op, n.type) for n in nodes] for nodes in kept)
     if before == after:
@@ -199,12 +199,12 @@ class Source:
         return self._given if self.workload is None else self.workload.graph
 
     def made(self, before: str, edits: Sequence[str]) -> tuple[Program, Program]:
-        """The program after the passes `before`, and after the edits too. What was made once is remembered.
+        """Return the program after the passes `before`, and after the edits too. Results are cached.
 
         Raises
         ------
         WorkbenchError
-            A pass of `before` fails, there is no such pass, or a graph alone is to be changed.
+            A pass of `before` fails or does not exist, or there is only a graph, which cannot be changed.
         """
         if self._runner is None:
             if before or edits:

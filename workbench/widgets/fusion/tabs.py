@@ -22,13 +22,13 @@ from workbench.widgets.page_types import Marks, Sign
 LISTED = 60
 "rows of a list; more are counted"
 PATIENCE = 2.0
-"seconds for what merging branches would change; what is not worked out by then says so on a click"
+"seconds to compute the effects of merging branches; a click computes the others"
 SIGNS = {"near": "?", "hazard": "!"}
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Which decisions the player shows."""
+    """A filter of the decisions in the player."""
 
     reason: str = ""
     "a key of REASONS"
@@ -41,7 +41,7 @@ class Filter:
 
 
 def head(fused: Fused, base: Fused, before: str) -> list[Block]:
-    """The line above the graph: kernels, bytes between them, and how FuseOps is run."""
+    """Return the line above the graph: kernels, bytes between them, and the settings of FuseOps."""
     settings, kernels, limit = fused.settings, fused.kernels, fused.settings.max_function_args
     if fused.report.failure:
         facts = [words("FuseOps fails on this graph", "strong", "kernels")]
@@ -67,7 +67,7 @@ def head(fused: Fused, base: Fused, before: str) -> list[Block]:
 
 
 def what_if(fused: Fused, base: Fused, measured: Measured) -> list[Block]:
-    """The edits in force, each applied or rejected, and what they cost."""
+    """Return the current edits, each applied or rejected, and their effect."""
     edits = fused.program.edits
     made = [
         action(
@@ -88,7 +88,7 @@ def what_if(fused: Fused, base: Fused, measured: Measured) -> list[Block]:
 
 
 def unmeasurable(fused: Fused) -> str:
-    """Why nothing can be measured here; empty where it can."""
+    """Return the reason why nothing can be measured here; empty if it can."""
     if fused.program.workload is None:
         return "a graph alone cannot be run; give the inspector the workload"
     return ""
@@ -122,7 +122,7 @@ def _times(found: Row) -> tuple[str, str, str]:
 def branches(
     groups: Sequence[BranchGroup], least: int, chosen: int, patience: float = PATIENCE, *, lowered: bool = False
 ) -> list[Block]:
-    """Sibling branches that could be merged, nearly could, or must not be."""
+    """Return the sibling branches that could be merged, nearly could be, or must not be."""
     made = [entry("range", "min_branches", "at least", least, min=2, max=8, show=f"{least} branches")]
     if lowered:
         made.append(words("Products and convolutions are combined before LegalizeOps: look at the program without it."))
@@ -153,7 +153,7 @@ def branches(
 
 
 def branch_signs(groups: Sequence[BranchGroup]) -> list[str]:
-    """The sign of each group: a letter of its own, ? for a near miss, ! for a hazard."""
+    """Return the sign of each group: a letter of its own, ? for a near miss, ! for a hazard."""
     letters = count()
     return [SIGNS.get(group.kind) or _letter(next(letters)) for group in groups]
 
@@ -163,7 +163,7 @@ def _letter(place: int) -> str:
 
 
 def chains(found: Sequence[ConstantChain]) -> list[Block]:
-    """Operators with constants that follow each other, with what folds them."""
+    """Return the chains of operators with constants, with the pass that folds each."""
     if not found:
         return [words("No operators with constants follow each other.", name="chains")]
     listed = []
@@ -179,7 +179,7 @@ def chains(found: Sequence[ConstantChain]) -> list[Block]:
 
 
 def player(fused: Fused, shown: Filter, frames: Sequence[Decision], place: int) -> list[Block]:
-    """The algorithm's decisions one by one."""
+    """Return the algorithm's decisions one by one."""
     codes = sorted({d.code for d in fused.report.frames})
     ops = sorted({fused.graph.nodes[d.node].op for d in fused.report.frames})
     made = [
@@ -211,7 +211,7 @@ def player(fused: Fused, shown: Filter, frames: Sequence[Decision], place: int) 
 
 
 def code_blocks(before: str, edits: Sequence[str], fused: Fused, selection: Sequence[int]) -> list[Block]:
-    """The edits as a Pipeline's text, and Python that makes the same."""
+    """Return the edits as a Pipeline's text, and as Python."""
     pipeline = fused.program.made
     return [
         words("The passes and edits as a Pipeline:" if pipeline else "No passes and no edits.", "small"),
@@ -221,7 +221,7 @@ def code_blocks(before: str, edits: Sequence[str], fused: Fused, selection: Sequ
 
 
 def python(before: str, edits: Sequence[str], fused: Fused, selection: Sequence[int], pipeline: str) -> str:
-    """Python for the view as it stands, and for the same without a page."""
+    """Return Python for the current view, and for the same result without a page."""
     changed = fused.settings.changed
     more = [f", before={before!r}"] if before else []
     more += [f", edits={list(edits)!r}"] if edits else []
@@ -243,12 +243,12 @@ MOST_SIGNS = 2000
 
 
 def region_marks(found: Region) -> Marks:
-    """The wash of a region."""
+    """Return the shading of a region."""
     return {"wash": list(found.nodes), "entry": found.entry, "exit": found.exit}
 
 
 def decision_marks(fused: Fused, frame: Decision) -> Marks:
-    """A decision: where it looks, and what has been merged by then."""
+    """Return the marks of a decision: the nodes it considers, and the nodes that have been merged by then."""
     place = next(i for i, d in enumerate(fused.report.decisions) if d is frame)
     roots = fused.report.roots_after(place + 1)
     held: dict[int, int] = {}
@@ -266,7 +266,7 @@ def decision_marks(fused: Fused, frame: Decision) -> Marks:
 
 
 def branch_marks(groups: Sequence[BranchGroup]) -> Marks:
-    """The same letter on each branch of a group; the first group that has a node marks it."""
+    """Return the same letter for each branch of a group; a node of several groups has the first one's."""
     signs: dict[int, Sign] = {}
     for group, sign in zip(groups, branch_signs(groups), strict=True):
         look = "removed" if group.kind == "hazard" else "orange"
@@ -276,7 +276,7 @@ def branch_marks(groups: Sequence[BranchGroup]) -> Marks:
 
 
 def chain_marks(found: Sequence[ConstantChain]) -> Marks:
-    """The operators of chains that fold, and dotted those of chains that do not."""
+    """Return the marks of the operators of chains, dotted for chains that do not fold."""
     signs: dict[int, Sign] = {}
     for chain in found:
         sign, look = (

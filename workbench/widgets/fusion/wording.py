@@ -21,7 +21,7 @@ KIND_WORDS = {
 
 
 def path(fused: Fused, decision: Decision) -> list[Block]:
-    """The node, what lies on its ways, and where they meet; what stopped the merge bears the sign."""
+    """Return the node, the nodes on its paths, and the one where they meet; the node that stopped the merge has the sign."""
     culprit = decision.data[0] if decision.code == "path_kind" else None
     if decision.code == "dominator_kind":
         culprit = decision.strongest_use[1]
@@ -40,12 +40,12 @@ _CODES = re.compile(rf" \((?:{'|'.join(PATTERNS.values())})\)")
 
 
 def plainly(sentence: str) -> str:
-    """A sentence without TVM's names for kinds: the path and the test beneath have them."""
+    """Return a sentence without TVM's names for kinds, which the path and the test below it have."""
     return _CODES.sub("", sentence)
 
 
 def tested(decision: Decision) -> str:
-    """The test that decided, in TVM's terms."""
+    """Return the test that decided, in TVM's terms."""
     where = "before the phases" if decision.phase is None else f"phase {decision.phase}"
     return f"{where} · {decision.code}: {_TESTS.get(decision.code, _plain)(decision)}"
 

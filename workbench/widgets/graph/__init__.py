@@ -1,1 +1,1 @@
-"""The views of graphs: one graph, and two with what changed between them."""
+"""The views of graphs: one graph, and two with their difference."""

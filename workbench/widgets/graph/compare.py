@@ -1,4 +1,4 @@
-"""Two graphs side by side, with what changed between them."""
+"""Two graphs side by side, with their difference."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIDES = ("before", "after")
 
 
 class Comparison(GraphTraits):
-    """What every view of two graphs has."""
+    """Base of the views of two graphs."""
 
     before = json_trait(GraphPayload)
     after = json_trait(GraphPayload)
@@ -53,17 +53,17 @@ class Comparison(GraphTraits):
         return sides
 
     def overlay(self, before: Overlay | None = None, after: Overlay | None = None, title: str = "") -> None:
-        """Colour kernels by a measured value, on one scale for both sides; nothing takes the colours away.
+        """Colour kernels by a measured value, on one scale for both sides; no arguments remove the colours.
 
         Parameters
         ----------
         before, after
-            What `wb.overlay_of` made of each side's kernels: of two configurations, or of the CPU and of CUDA.
+            The result of `wb.overlay_of` for each side's kernels: of two configurations, or of the CPU and of CUDA.
 
         Raises
         ------
         WorkbenchError
-            The two are in different units, which no one scale can show.
+            The two are in different units, which one scale cannot show.
         """
         given = [side for side in (before, after) if side is not None and (side.nodes or side.groups)]
         if len({side.unit for side in given}) > 1:
@@ -85,32 +85,32 @@ class Comparison(GraphTraits):
         self.send({"type": "show", "side": side, "ids": list(nodes)})
 
     def _put(self, pair: EncodedPair) -> None:
-        """Show two graphs and what changed; nothing is selected then, and what was opened stays open."""
+        """Show two graphs and their difference; the selection is cleared, and open groups stay open."""
         self.drawn, self.before, self.after, self.diff = pair.drawn, pair.before, pair.after, pair.diff
         self.selection = self.hovered = {"before": [], "after": []}
-        # ids of other graphs; a page that is open says again what it has open
+        # these are ids of other graphs; an open page sends its open groups again
         self.collapsed = None
 
 
 class CompareView(Comparison):
-    """Shows two graphs with synchronised pan, zoom, selection and hover; what changed has a colour and a mark.
+    """A view of two graphs with synchronised pan, zoom, selection and hover; changes have a colour and a mark.
 
-    Every parameter but the first two is a trait: settable later, and changed by what is clicked.
+    Every parameter but the first two is a trait: it can be set later, and clicks change it.
 
     Parameters
     ----------
     before, after
         Graphs or Workloads.
     titles
-        What stands over the two.
+        The titles of the two.
     mode
-        "split": beside each other. "changed": only what changed, with `hops` steps around it. "overlay": in one picture.
+        "split": side by side. "changed": only the changes, with `hops` steps around them. "overlay": in one picture.
     hops
-        How many steps.
+        The number of steps.
     selection, hovered, collapsed
         As in GraphView, with the ids of each side: `{"before": [3], "after": [2]}`. A collapsed group that both sides
-        have is one group; `{}` opens all groups, None lets the view choose. `view.drawn` has the two graphs with the
-        layers found in them as groups.
+        have is one group; `{}` opens all groups, None lets the view choose. `view.drawn` has the two graphs with their layers
+        as groups.
     viewport, direction, show_constants, show_tuples, edges_by_dtype, legend, height
         As in GraphView.
     muted
@@ -119,7 +119,7 @@ class CompareView(Comparison):
     Raises
     ------
     WorkbenchError
-        A side or a mark that there is not.
+        A side or a mark does not exist.
     """
 
     _view = traitlets.Unicode("compare").tag(sync=True)

@@ -1,4 +1,4 @@
-"""How a graph is shown: the traits that every view of graphs has."""
+"""The traits of every view of graphs, which control how a graph is shown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.widgets.payload import MARKS, GraphPayload
 
 
 class GraphTraits(View):
-    """Base of the views of graphs. What a person changes on the page changes here, and the other way round."""
+    """Base of the views of graphs. The page and these traits are synchronised in both directions."""
 
     direction = traitlets.Enum(("down", "right"), default_value="down", help="which way the data flows").tag(sync=True)
     show_constants = traitlets.Bool(False, help="constants and weights as nodes, not as badges on what reads them").tag(
@@ -39,7 +39,7 @@ class GraphTraits(View):
         "muted",
         "viewport",
     )
-    "what a saved file keeps of these"
+    "those of these traits that a saved file keeps"
 
     @traitlets.validate("muted")
     def _known_marks(self, proposal: dict[str, Any]) -> list[str]:
@@ -58,7 +58,7 @@ class OneGraph(GraphTraits):
     graph = json_trait(GraphPayload)
     selection = traitlets.List(traitlets.Int()).tag(sync=True)
     hovered = traitlets.Int(-1).tag(sync=True)
-    # traitlets' own types know no list that may be None
+    # traitlets' own types have no list that may be None
     collapsed: traitlets.TraitType[Any, list[int] | None] = traitlets.List(  # pyright: ignore[reportAssignmentType]
         traitlets.Int(), allow_none=True, default_value=None
     ).tag(sync=True)
@@ -75,7 +75,7 @@ class OneGraph(GraphTraits):
 
 
 def known(ids: list[int], count: int, what: str) -> list[int]:
-    """Ids, refused where the graph has no such node or group.
+    """Return ids; refuse those that the graph has no node or group for.
 
     Raises
     ------

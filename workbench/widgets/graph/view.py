@@ -1,4 +1,4 @@
-"""One graph."""
+"""The view of one graph."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from workbench.widgets.payload import encode_graph
 
 
 class GraphView(OneGraph):
-    """Shows a graph: pan, zoom, search, collapse, select.
+    """A view of a graph: pan, zoom, search, collapse, select.
 
-    Every parameter but the first is a trait: settable later, and changed by what is clicked.
+    Every parameter but the first is a trait: it can be set later, and clicks change it.
 
     Parameters
     ----------
@@ -30,22 +30,22 @@ class GraphView(OneGraph):
     hovered
         Id of the node under the pointer, -1 for none.
     collapsed
-        Ids of the groups drawn as one box, those of `graph.layered`: the graph's own, and after them the layers found in it.
-        `[]` opens all of them, None lets the view choose, and it says what it chose.
+        Ids of the groups drawn as one box, those of `graph.layered`: the graph's own, then the layers found in it. `[]` opens
+        all of them; None lets the view choose, and the trait then has its choice.
     viewport
-        `{"x": ..., "y": ..., "scale": ...}`: what is in the middle, in the picture's own pixels, and how large they are.
+        `{"x": ..., "y": ..., "scale": ...}`: the centre, in the picture's own pixels, and their scale.
     direction
-        Which way the data flows, "down" or "right".
+        The direction of the data flow, "down" or "right".
     show_constants
-        Draw constants and weights as nodes. Otherwise they are badges on what reads them.
+        Draw constants and weights as nodes. Otherwise they are badges on the nodes that read them.
     show_tuples
-        Draw tuples, and what takes them apart, as nodes. Otherwise they are marks on edges.
+        Draw tuples, and accesses to their fields, as nodes. Otherwise they are marks on edges.
     edges_by_dtype
         Colour edges by data type.
     legend
         Whether the legend is open: op types with their number, each with a switch.
     muted
-        What is drawn faintly: op types by name ("nn.relu") and other kinds of node ("constant", "param", "tuple").
+        Nodes to draw faintly: op types by name ("nn.relu") and other kinds of node ("constant", "param", "tuple").
         A name that is not in the graph mutes nothing.
     height
         In CSS pixels.
@@ -53,7 +53,7 @@ class GraphView(OneGraph):
     Raises
     ------
     WorkbenchError
-        A node, a group or a mark that there is not.
+        A node, a group or a mark does not exist.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class GraphView(OneGraph):
         Parameters
         ----------
         values
-            By node; or what `wb.overlay_of` made of this graph's kernels. An empty mapping takes the colours away.
+            By node; or the result of `wb.overlay_of` for this graph's kernels. An empty mapping removes the colours.
         """
         given = values if isinstance(values, Overlay) else Overlay(title, unit, values)
         shown = bool(given.nodes or given.groups)

@@ -12,18 +12,18 @@ from workbench.widgets.page_types import Marks, Sign
 
 Finding = Match | NearMiss
 LISTED = 60
-"findings in the list; the others are reached by their node or by `view.place`"
+"findings in the list; the others are selected by their node or by `view.place`"
 INDENT = "\u2003"
 "an em space: a page keeps several of them, and shows them in any font"
 
 
 def findings(report: PatternReport) -> tuple[Finding, ...]:
-    """Matches, and after them what nearly matches."""
+    """Return the matches, and after them the near misses."""
     return (*report.matches, *report.near_misses)
 
 
 def headline(report: PatternReport) -> str:
-    """How often it matches, in words."""
+    """Return the number of matches in words."""
     matches, misses = len(report.matches), len(report.near_misses)
     said = "no match" if not matches else "1 match" if matches == 1 else f"{matches} matches"
     if matches:
@@ -33,7 +33,7 @@ def headline(report: PatternReport) -> str:
 
 
 def head(name: str, report: PatternReport | None, place: int) -> list[Block]:
-    """The line above the graph."""
+    """Return the line above the graph."""
     if report is None:
         return [words(name[:80], "strong"), words("Type a pattern at the right, or select nodes and ask for one.")]
     found = findings(report)
@@ -45,7 +45,7 @@ def head(name: str, report: PatternReport | None, place: int) -> list[Block]:
 
 
 def tree(report: PatternReport, finding: Finding | None) -> list[Block]:
-    """The pattern from its root down; a click on a part selects the nodes it holds."""
+    """Return the pattern from its root down; a click on a part selects the nodes it matched."""
     held = finding.held if finding else {}
     failed = _shown_part(report, finding) if isinstance(finding, NearMiss) else -1
     made = []
@@ -59,14 +59,14 @@ def tree(report: PatternReport, finding: Finding | None) -> list[Block]:
 
 
 def _shown_part(report: PatternReport, miss: NearMiss) -> int:
-    """The part of the tree that failed: a call's line says its operator, which has none of its own."""
+    """Return the part of the tree that failed; an operator has no line of its own, but that of its call."""
     nodes = report.pattern.nodes
     calls = [n.id for n in nodes if report.pattern.names_operator(n) and n.children[0] == miss.pattern]
     return next((id for id in calls if id not in miss.held), miss.pattern)
 
 
 def said(graph: Graph, report: PatternReport, finding: Finding, legal: str) -> list[Block]:
-    """What is said about one match or near miss; `legal` is why its nodes can't be outlined, empty where they can."""
+    """Return the blocks about one match or near miss; `legal` is the reason against outlining it, empty if it is legal."""
     if isinstance(finding, Match):
         return [
             heading(f"It matches at {named(graph, finding.root)}"),
@@ -87,7 +87,7 @@ def said(graph: Graph, report: PatternReport, finding: Finding, legal: str) -> l
 
 
 def _stopped(graph: Graph, miss: NearMiss) -> list[Block]:
-    """The sentence; a constant stops older versions of TVM only, so that what stops all of them is said before it."""
+    """Return the sentence; a constant stops only older versions of TVM, so a cause for all versions comes first."""
     ways = miss.domination.escapes if miss.domination else ()
     is_constant = miss.node is not None and graph.nodes[miss.node].kind == "constant"
     first = next((each.words for each in ways if each.kind != "constant"), "") if is_constant else ""
@@ -132,7 +132,7 @@ def _way(graph: Graph, path: Sequence[int]) -> str:
 
 
 def found_list(graph: Graph, report: PatternReport | None, place: int) -> list[Block]:
-    """All matches and near misses; a click shows one."""
+    """Return the list of all matches and near misses; a click shows one."""
     if report is None:
         return [words("There is no pattern yet.", "small")]
     found = findings(report)
@@ -159,7 +159,7 @@ def _count(match: Match) -> str:
 
 
 def taken(found: PatternReport, match: Match) -> str:
-    """Whether the dialect's passes use a match, and why not."""
+    """Return whether the dialect's passes use a match, with the reason if not, as a sentence."""
     who = takers(found)
     several = ", " in who
     if match.taken:
@@ -168,7 +168,7 @@ def taken(found: PatternReport, match: Match) -> str:
 
 
 def suggested(graph: Graph, chosen: Sequence[int], found: SuggestedPattern | None) -> list[Block]:
-    """A pattern for what is selected, to copy or to use."""
+    """Return a pattern for the selection, to copy or to use."""
     nothing = "" if chosen else "select nodes on the graph first; Shift adds to a selection"
     made = [action("Suggest a pattern from the selection", "suggest", off=nothing)]
     if found is None:
@@ -185,12 +185,12 @@ def suggested(graph: Graph, chosen: Sequence[int], found: SuggestedPattern | Non
 
 
 def place_of(report: PatternReport, finding: Finding) -> tuple[int, ...]:
-    """The nodes that a click on it selects: those of the match, or the one that failed."""
+    """Return the nodes that a click on a finding selects: those of the match, or the one that failed."""
     return finding.nodes if isinstance(finding, Match) else (failed_at(report, finding),)
 
 
 def failed_at(report: PatternReport, miss: NearMiss) -> int:
-    """The node at which a near miss failed. An operator is no node: then the call of it, found from the root down."""
+    """Return the node at which a near miss failed; for an operator, which is not a node, its call."""
     if miss.node is not None:
         return miss.node
     part, graph, nodes = _shown_part(report, miss), report.graph, report.pattern.nodes
@@ -200,7 +200,7 @@ def failed_at(report: PatternReport, miss: NearMiss) -> int:
         if way in tried:
             continue
         tried.add(way)
-        # the sentence begins with the operator that is there
+        # the sentence begins with the operator in the graph
         if id == part and miss.sentence.startswith(f"{graph.nodes[at].op} "):
             return at
         here, inputs = nodes[id], graph.inputs[at]
@@ -214,12 +214,12 @@ def failed_at(report: PatternReport, miss: NearMiss) -> int:
 
 
 def named(graph: Graph, node: int) -> str:
-    """`transpose (65)`."""
+    """Return a node as `transpose (65)`."""
     return f"{graph.nodes[node].op} ({node})"
 
 
 def marks(report: PatternReport | None, finding: Finding | None) -> Marks:
-    """What is washed and marked on the graph; `at` is brought into view."""
+    """Return the shaded and marked nodes of the graph; `at` is brought into view."""
     if report is None or finding is None:
         return {}
     if isinstance(finding, Match):

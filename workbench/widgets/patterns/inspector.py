@@ -1,4 +1,4 @@
-"""A dataflow pattern on a graph: where it matches, where it nearly does and why it fails there."""
+"""The PatternInspector: the matches and near misses of a dataflow pattern on a graph, with the reasons for failures."""
 
 from __future__ import annotations
 
@@ -36,29 +36,29 @@ HINT = 'is_op("nn.relu")(is_op("nn.conv2d")(wildcard(), is_constant()))'
 
 
 class PatternInspector(OneGraph):
-    """See where a dataflow pattern matches, and why it does not elsewhere.
+    """A view of the matches of a dataflow pattern, and of the reasons why it fails elsewhere.
 
-    What is clicked can be typed, and the other way round: every parameter but the first is a trait.
+    Every UI action has a Python equivalent: every parameter but the first is a trait.
 
     Parameters
     ----------
     source
-        A Workload or anything `wb.load` takes: matches are TVM's own. Or a Graph, with no TVM.
+        A Workload or anything `wb.load` takes: matches are TVM's own. Or a Graph, without TVM.
     pattern
-        Text, which is read and never run; or a DFPattern, a DFPatternCallback, a Pattern, kept as its text.
+        Text, which is parsed and never run; or a DFPattern, a DFPatternCallback, a Pattern, kept as its text.
     place
-        Which of `findings` is shown, -1 for none.
+        Index of the shown finding in `findings`, -1 for none.
     selection
-        Ids of nodes. One node: what happened when the pattern was tried there.
+        Ids of nodes. One node: the result of the pattern there.
     tab
         "found", "suggest", "code", or "" for none.
 
     Raises
     ------
     PatternError
-        The pattern cannot be read, or TVM rejects it; the one before stays.
+        The pattern cannot be read, or TVM rejects it; the previous one stays.
     WorkbenchError
-        A node or a finding that there is not.
+        A node or a finding does not exist.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class PatternInspector(OneGraph):
         self.source: Workload | Graph = source if isinstance(source, Graph) else load(source)
         self.model = _graph(self.source)
         self.report: PatternReport | None = None
-        "what `wb.match` says of the pattern; None where there is no pattern yet"
+        "result of `wb.match` for the pattern; None without a pattern"
         self.suggested: SuggestedPattern | None = None
         "the last suggestion"
         self._problem = ""
@@ -97,34 +97,34 @@ class PatternInspector(OneGraph):
             setattr(self, name, value)
         self._show()
 
-    # -- what a person can do from Python
+    # -- the Python interface
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Matches in topological order, and after them near misses, the nearest first."""
+        """Matches in topological order, then near misses, the nearest first."""
         return findings(self.report) if self.report is not None else ()
 
     @property
     def finding(self) -> Finding | None:
-        """The one that is shown."""
+        """The shown finding."""
         return self.findings[self.place] if 0 <= self.place < len(self.findings) else None
 
     def suggest(self, nodes: Iterable[int] | None = None) -> SuggestedPattern:
-        """A pattern that matches these nodes, by default the selected ones; `wb.pattern_for` says what it raises."""
+        """Return a pattern that matches these nodes, by default the selected ones; raises as `wb.pattern_for`."""
         self.suggested = pattern_for(self.source, self.selection if nodes is None else nodes, exact=False)
         self.tab = "suggest"
         self._show()
         return self.suggested
 
     def outline(self, nodes: Iterable[int] | None = None, name: str = "matched") -> Workload:
-        """Make nodes, by default those of what is shown, one composite function; the pattern is tried on the result.
+        """Put nodes, by default those of the shown finding, into one composite function; match the pattern again.
 
         Raises
         ------
         IllegalEdit
-            They cannot be one function.
+            They cannot be in one function.
         WorkbenchError
-            There is a graph only, or nothing is shown.
+            There is only a graph, or no finding is shown.
         """
         if isinstance(self.source, Graph):
             raise WorkbenchError("a graph alone cannot be changed; give the inspector the workload")
@@ -134,15 +134,15 @@ class PatternInspector(OneGraph):
         return made
 
     def undo(self) -> bool:
-        """Take the last outline back; whether there was one."""
+        """Undo the last outline; return whether there was one."""
         return self._travel(self._history.undo())
 
     def redo(self) -> bool:
-        """Make again what was undone; whether there was anything."""
+        """Redo the last undone outline; return whether there was one."""
         return self._travel(self._history.redo())
 
     def cancel(self) -> None:
-        """Stop the request of the page that is under way; what is shown stays."""
+        """Stop the page's running request; the page stays as it is."""
         self._requests.cancel()
 
     def wait(self, timeout: float = 120) -> bool:
@@ -183,7 +183,7 @@ class PatternInspector(OneGraph):
             self._show()
 
     def _selected(self, change: Any) -> None:
-        """A click on a node asks why: what was tried there is shown, unless what is shown is about the node already."""
+        """Show the finding at a clicked node, unless the shown one already involves the node."""
         chosen, shown = list(change["new"]), self.finding
         with self._lock, self.hold_sync():
             if len(chosen) == 1 and self.report is not None and not (shown and chosen[0] in _about(self.report, shown)):
@@ -236,7 +236,7 @@ class PatternInspector(OneGraph):
     # -- the page
 
     def _set(self, message: Set) -> None:
-        """Take a pattern from the page: where it cannot be read, the reason stands beside it and the last result stays."""
+        """Take a pattern from the page; if it cannot be read, the reason is next to it and the last result stays."""
         if message.name != "pattern":
             raise UnknownName("field", message.name, ("pattern",))
         try:
@@ -267,7 +267,7 @@ class PatternInspector(OneGraph):
             self.place = place
 
     def _walk(self, by: int) -> None:
-        """Go to the next finding, and select what it is about."""
+        """Go to the next finding, and select its nodes."""
         self._go(max(self.place + by, 0))
         if self.report is not None and self.finding is not None:
             self.selection = list(cards.place_of(self.report, self.finding))
@@ -280,7 +280,7 @@ class PatternInspector(OneGraph):
     def _shown_graphs(self) -> Shown:
         return (self.model,)
 
-    # -- what may be assigned
+    # -- validation of assignments
 
     @traitlets.validate("place")
     def _known_place(self, proposal: dict[str, Any]) -> int:
@@ -299,6 +299,6 @@ def _graph(source: Workload | Graph) -> Graph:
 
 
 def _about(report: PatternReport, finding: Finding) -> set[int]:
-    """Nodes that a finding speaks of, so that a click on one of them shows no other."""
+    """Return the nodes of a finding, so that a click on one of them does not show another."""
     ways = finding.domination.escapes if isinstance(finding, NearMiss) and finding.domination else ()
     return {finding.root, *cards.place_of(report, finding), *(n for each in ways for n in each.path)}

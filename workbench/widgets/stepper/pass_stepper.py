@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 Wish = tuple[str | int, ...]
-"of a Want message"
+"an item of a Want message"
 
 
 class PassStepper(Comparison):
-    """Step through a trace. Needs no TVM: `wb.PassStepper(wb.Trace.open("resnet50.wbtrace"))`.
+    """A view that steps through a trace, without TVM: `wb.PassStepper(wb.Trace.open("resnet50.wbtrace"))`.
 
-    What is clicked can be typed, and the other way round: every parameter but the first is a trait.
+    Every UI action has a Python equivalent: every parameter but the first is a trait.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class PassStepper(Comparison):
         self._handlers.on(Cancel, lambda _: self._checking.cancel())
         self.on_msg(self._receive)
 
-    # -- what a person can do from Python
+    # -- the Python interface
 
     def compare(self, a: int, b: int) -> None:
         """Pin two steps and compare the states after them; -1 is the start of the trace."""
@@ -106,12 +106,12 @@ class PassStepper(Comparison):
             self.shows = "pinned"
 
     def wait(self, timeout: float = 120) -> bool:
-        """Wait until the page has been sent what it asked for, and checks are done; whether that happened in time."""
+        """Wait until the page's requests and the checks are done; return whether that happened in time."""
         return wait_all((self._answers, self._checking), timeout)
 
     @property
     def shown(self) -> tuple[int, int]:
-        """Numbers of the two states that are on the page, in the order in which the trace met them."""
+        """Return the numbers of the two states on the page; states are numbered in the order of the trace."""
         if self.shows == "pinned" and len(self.pinned) == 2:
             return self._states.after(self.pinned[0]), self._states.after(self.pinned[1])
         return self._states.pair(self.step)
@@ -130,7 +130,7 @@ class PassStepper(Comparison):
             raise WorkbenchError(f"there is no step {step}; the steps are {WHOLE} (the whole trace) to {last}")
         return step
 
-    # -- what the page is told
+    # -- messages to the page
 
     def _listed(self) -> Listing:
         trace = self.trace
@@ -183,7 +183,7 @@ class PassStepper(Comparison):
     # -- checks
 
     def check(self) -> None:
-        """Find out which passes changed the answer, as `trace.check` does, beside the notebook; `checks` has what it found.
+        """Find the passes that changed the outputs, as `trace.check` does, in a background thread; `checks` has the result.
 
         Raises
         ------
@@ -205,7 +205,7 @@ class PassStepper(Comparison):
     def _failed(self, title: str, text: str) -> None:
         self._tell(busy=None, error={"title": title, "text": text})
 
-    # -- what lasts
+    # -- the saved page
 
     def _shown_graphs(self) -> Shown:
         before, after = self.shown
@@ -220,15 +220,15 @@ class PassStepper(Comparison):
     def _saved(self) -> dict[str, Any]:
         everything = to_json(list(self._states.everything())).encode(errors="replace")
         pool = base64.b64encode(gzip.compress(everything, mtime=0)).decode()
-        # the page takes them from the pool
+        # the page has them in its pool
         return {**super()._kept(), "before": {}, "after": {}, "diff": {}, "pool": pool}
 
     def _first_picture(self) -> str:
-        """Return "": a picture would fetch graphs before the first line is on the screen."""
+        """Return "": a picture would fetch graphs before the widget is on the screen."""
         return ""
 
     def _still_words(self, *, drawn: bool) -> str:
-        """The passes in words."""
+        """Return the passes in words."""
         steps = self.trace.steps
         told = [step for step in steps if step.changed or step.error]
         rows = [f"{step.name[:80]}: {step.error or f'{step.seconds * 1e3:.1f} ms'}" for step in told]

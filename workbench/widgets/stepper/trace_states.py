@@ -27,7 +27,7 @@ _FUNCTION = re.compile(r"\s*def (\w+)\(")
 
 
 class States:
-    """The states of a trace in the order in which they are met. A pass that changed nothing makes no state."""
+    """The states of a trace, in order. A pass that changed nothing makes no state."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -42,7 +42,7 @@ class States:
 
         number(trace.start)
         for transition in trace.transitions:
-            # neighbours in this order are what one pass got and gave, nested ones too
+            # neighbours in this order are the input and the result of one pass, nested ones included
             number(transition.after)
         self.of_step = [(number(step.state_before), number(step.state_after)) for step in trace.steps]
         "numbers of the states before and after each step"
@@ -54,20 +54,20 @@ class States:
         return len(self._states)
 
     def pair(self, step: int) -> tuple[int, int]:
-        """The states before and after a step; -1 is the whole trace."""
+        """Return the states before and after a step; -1 is the whole trace."""
         if step >= 0:
             return self.of_step[step]
         return 0, self.after(len(self.of_step) - 1)
 
     def after(self, step: int) -> int:
-        """The state after a step; -1 is the one that the first step got."""
+        """Return the state after a step; -1 is the trace's start."""
         return self.of_step[step][1] if step >= 0 else 0
 
     def graph(self, state: int) -> Graph:
         return self._states[state].graph
 
     def diff(self, before: int, after: int) -> GraphDiff:
-        """What changed from one state to another, whatever lies between."""
+        """Return the difference between any two states."""
         step = self._steps.get((before, after))
         if step is not None:
             return step.diff
@@ -78,8 +78,8 @@ class States:
         return self._diffs[before, after]
 
     def drawn(self, state: int) -> Graph:
-        """The graph with the layers of the trace's start around what is still there: a node stays in its box from step to step."""
-        # the page is sent states from one thread, and a picture may be saved from another
+        """Return the graph with the layers of the trace's start, so that a node stays in its box from step to step."""
+        # one thread sends states to the page, and another may save a picture
         with self._lock:
             while len(self._layers) <= state:
                 last = len(self._layers) - 1
@@ -89,7 +89,7 @@ class States:
 
     @cached_property
     def _layers(self) -> list[Scopes]:
-        """Of the first states, as far as they have been drawn."""
+        """Return the layers of the first states, as far as they have been drawn."""
         return [layers(self.graph(0))]
 
     # -- messages to the page
@@ -137,7 +137,7 @@ class States:
         return {**self._counts(before, after), "diff": encoded}
 
     def lineage(self, state: int, node: int) -> dict[str, Any]:
-        """One node through the whole trace: the states in order, which nodes it is in each, and how sure the link there is.
+        """Return one node's path through the trace: the states in order, its nodes in each, and the certainty of the link.
 
         Raises
         ------
@@ -156,7 +156,7 @@ class States:
         return {"type": "lineage", "state": state, "node": node, "places": rows}
 
     def _place(self, state: State, ids: tuple[int, ...]) -> dict[str, Any]:
-        """What a node is in one state; `step` is the one that made the state, `sure` the least sure link into it."""
+        """Return the nodes of a node in one state; `step` made the state, and `sure` is the least sure link into it."""
         graph = state.graph
         groups = dict.fromkeys(graph.kernel_of(id) for id in ids)
         return {
@@ -169,7 +169,7 @@ class States:
         }
 
     def everything(self) -> Iterator[dict[str, Any]]:
-        """Every message that a page without a kernel could want, but for differences that it can compose of these."""
+        """Yield every message that a page without a kernel needs; it composes other differences from these."""
         for n in range(len(self)):
             yield self.message(("state", n))
             yield self.message(("text", n))
@@ -180,15 +180,15 @@ class States:
 
 
 def printed(state: State) -> dict[str, Any]:
-    """A state's module as text, and for each node of its graph the line that binds it."""
+    """Return a state's module as text, and for each node of its graph the line that binds it."""
     return {"text": state.text, "lines": array("I", lines(state.graph, state.text)).tobytes()}
 
 
 def lines(graph: Graph, text: str) -> Iterator[int]:
-    """For each node the line of the text that binds it, from 1; 0 where that is not known.
+    """Iterate over the line of the text that binds each node, from 1; 0 if unknown.
 
-    Where a graph was not read from text, it is the line that gives a value that name, in the function whose group the node is in;
-    outside of any such group, in the one function that has a line for it.
+    If a graph was not read from text, it is the line that gives a value that name, in the function of the node's group; outside
+    of any such group, in the only function that has a line for it.
     """
     if any(node.line for node in graph.nodes):
         yield from (node.line for node in graph.nodes)
@@ -203,7 +203,7 @@ def lines(graph: Graph, text: str) -> Iterator[int]:
 
 
 def _bindings(text: str) -> dict[str, dict[str, int]]:
-    """For each function of a module in TVMScript, the lines that give a value a name."""
+    """Return for each function of a module in TVMScript the lines that give a value a name."""
     functions: dict[str, dict[str, int]] = {}
     bound: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), 1):

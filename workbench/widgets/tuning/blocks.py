@@ -18,12 +18,12 @@ from workbench.widgets.tuning.search import AT_WORK, OVER
 
 TITLES = {"time": "Time", "kernels": "Kernels", "bytes": "Between kernels", "build": "Build"}
 FEW = 12
-"rows of the table before somebody asks for all"
+"rows of the table until all are requested"
 MOST = 500
 
 
 def choice(trial: Trial, space: Space) -> str:
-    """What a candidate does otherwise, in few words.
+    """Return the differences of a candidate from the default, in few words.
 
     >>> from workbench.pipeline.config import Config
     >>> choice(Trial(1, "llvm", Config(), {"A": False, "B": True}), Space(toggles=("A", "B")))
@@ -43,7 +43,7 @@ def _knob(name: str, value: Any) -> str:
 
 
 def _edit(text: str | None) -> str:
-    """Cuts and forces in words; what isn't one of these as it stands.
+    """Return a cut or a force in words; any other edit as it is.
 
     >>> _edit("CutFusion{edges=[(5, 8, 0)],ops=['nn.dense', 'add']}")
     'cut nn.dense 5 → add 8'
@@ -64,7 +64,7 @@ def _step(step: PassStep) -> str:
 
 
 def value_of(trial: Trial, objective: str) -> str:
-    """A value with its unit; empty where it is not known."""
+    """Return a value with its unit; empty if unknown."""
     found = trial.values.get(OBJECTIVES[objective])
     if found is None:
         return ""
@@ -77,7 +77,7 @@ def value_of(trial: Trial, objective: str) -> str:
 
 
 def remark(trial: Trial) -> str:
-    """Why a candidate may not win, or what it is like."""
+    """Return the reason why a candidate may not win, or a remark on it."""
     like = f"= {trial.like}, the same module" if trial.like is not None else ""
     out = "" if trial.ok else f"{trial.status}: {trial.reason.partition(chr(10))[0]}"
     checked = "outputs checked" if trial.ok and trial.checked else ""
@@ -85,7 +85,7 @@ def remark(trial: Trial) -> str:
 
 
 def progress(run: Run) -> str:
-    """How far a search is."""
+    """Return the progress of a search, in words."""
     trials = run.trials
     said = [f"{len(trials)} candidate{'s' * (len(trials) != 1)} tried"]
     if run.resumed:
@@ -99,19 +99,19 @@ def progress(run: Run) -> str:
 
 
 def counts(run: Run, target: str) -> str:
-    """How far a search is, and of how many."""
+    """Return the number of tried candidates, and the total."""
     return f"{progress(run)} · {run.space.size:,} in the space · {target}"
 
 
 def more(tried: int, everything: bool) -> list[Block]:
-    """A button for the rows of the table that are not there, where there are any."""
+    """Return a button for the hidden rows of the table, if there are any."""
     if tried <= FEW:
         return []
     return [action(f"Show the first {FEW}" if everything else f"Show all {tried}", "tune-all")]
 
 
 def seconds(count: float) -> str:
-    """A time to wait.
+    """Return a time to wait, in words.
 
     >>> seconds(3.4), seconds(200)
     ('3 s', '3 min')
@@ -120,7 +120,7 @@ def seconds(count: float) -> str:
 
 
 def failures(run: Run) -> list[Block]:
-    """Why candidates may not win, the most frequent reason first."""
+    """Return the reasons why candidates may not win, the most frequent first."""
     found = run.failures
     if not found:
         return []
@@ -133,7 +133,7 @@ def failures(run: Run) -> list[Block]:
 
 
 def best_line(found: Result, target: str, space: Space) -> Block:
-    """The best so far, and the default."""
+    """Return the best candidate so far, and the default."""
     return words(_best(found, target, space), "strong", "tune-best")
 
 
@@ -148,7 +148,7 @@ def _best(found: Result, target: str, space: Space) -> str:
 
 
 def _raced(found: Result, target: str, best: Trial, default: Trial | None) -> str:
-    """What the race says of the best's time; without one, that there was none."""
+    """Return the race's conclusion about the best candidate's time, or that there was no race."""
     if target in found.races:
         return f" {found.races[target]}."
     timed = "time" in found.objectives and default is not None and best is not default
@@ -162,24 +162,24 @@ def _beside(objective: str, best: Trial, default: Trial | None) -> str:
 
 
 def columns(objectives: Sequence[str]) -> list[str]:
-    """The table's head; kernels are always there."""
+    """Return the table's head, which always has the kernels."""
     return ["#", "Candidate", *(TITLES[name] for name in shown(objectives)), "Remark"]
 
 
 def shown(objectives: Sequence[str]) -> list[str]:
-    """The objectives that have a column."""
+    """Return the objectives that have a column."""
     return list(dict.fromkeys((*objectives, "kernels")))
 
 
 def ordered(trials: Sequence[Trial], objectives: Sequence[str], column: int, down: bool, space: Space) -> list[Trial]:
-    """Trials sorted by a column of the table; what has no value stands last either way."""
+    """Return trials sorted by a column of the table; those without a value are last in both directions."""
     names = shown(objectives)
 
     def key(trial: Trial) -> Any:
         if column == 0:
             return trial.number
         if 2 <= column < 2 + len(names):
-            # what may not win stands after what may
+            # trials that may not win come after those that may
             return trial.values.get(OBJECTIVES[names[column - 2]]) if trial.ok else None
         return choice(trial, space) if column == 1 else remark(trial)
 
@@ -188,7 +188,7 @@ def ordered(trials: Sequence[Trial], objectives: Sequence[str], column: int, dow
 
 
 def candidates(listed: Sequence[Trial], objectives: Sequence[str], marked: Sequence[Trial], space: Space) -> Block:
-    """The table; the best are marked."""
+    """Return the table; the best are marked."""
     lines = _lines(listed, objectives, space)
     best = {trial.number for trial in marked}
     places = [place for place, trial in enumerate(listed) if trial.number in best]
@@ -204,7 +204,7 @@ def _lines(listed: Sequence[Trial], objectives: Sequence[str], space: Space) -> 
 
 
 def state(run: Run) -> str:
-    """In a word or two, what a search is doing."""
+    """Return the state of a search, in a word or two."""
     said = {"ready": "Not begun", "running": run.doing or "Searching", "paused": "Paused", "stopped": "Stopped"}
     return {**said, "done": "Done", "failed": f"Failed: {run.error}"}[run.status]
 
@@ -214,22 +214,22 @@ Objective = str | Sequence[str]
 
 @dataclass(frozen=True)
 class Wish:
-    """What the page may change of a search before it begins."""
+    """The settings of a search that the page may change before it begins."""
 
     objective: Objective
     budget: float
     "seconds"
     given: Objective
-    "the objective that the panel was made with: one choice on the page even if it is several"
+    "the objective of the panel: one choice on the page even if it has several parts"
 
     @property
     def choices(self) -> dict[str, Objective]:
-        """What the page says -> the objective that it stands for."""
+        """Return the objectives by their text on the page."""
         return {**{name: name for name in OBJECTIVES}, together(self.given): self.given}
 
 
 def together(objective: Objective) -> str:
-    """One objective or several, in words.
+    """Return one objective or several, in words.
 
     >>> together(["time", "kernels"])
     'time, kernels'
@@ -238,7 +238,7 @@ def together(objective: Objective) -> str:
 
 
 def controls(run: Run | None, wish: Wish, busy: str, *, applies: bool) -> list[Block]:
-    """The buttons that do something now, and the fields. `applies`: there is a candidate to apply."""
+    """Return the available buttons, and the fields. `applies`: there is a candidate to apply."""
     status = "none" if run is None else run.status
     if status in AT_WORK:
         return [
@@ -270,7 +270,7 @@ def _begin_or_pause(run: Run | None, busy: str) -> list[Block]:
 
 
 def _begin(run: Run | None) -> str:
-    """What beginning means now."""
+    """Return the label of the button that begins or continues the search."""
     if run is None:
         return "Start"
     if run.status == "paused":
@@ -281,12 +281,12 @@ def _begin(run: Run | None) -> str:
 
 
 MOST_ROWS = 50
-"a notebook keeps them with every save"
+"rows in the saved picture, which is stored at every save of the notebook"
 NOT_BEGUN = "A search that was not begun. Run the cell to go on."
 
 
 def still(run: Run | None, target: str, listed: Sequence[Trial]) -> str:
-    """Markup in which every text of the search is only text."""
+    """Return markup in which all texts of the search are escaped."""
     if run is None or not listed:
         return f"<p>{NOT_BEGUN}</p>"
     best = _best(run.known, target, run.space)

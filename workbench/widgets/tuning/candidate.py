@@ -20,18 +20,18 @@ from workbench.widgets.tuning import blocks
 from workbench.widgets.tuning.blocks import choice
 
 FIRST_OBJECTIVE = 2
-"the column by which the table is ordered until somebody chooses another"
+"the column by which the table is ordered at first"
 
 
 class Looking:
-    """Changed by clicks; nothing in it changes the search.
+    """The view of the candidates, which clicks change; it does not change the search.
 
     Parameters
     ----------
     workload, target
-        What the shown candidates are of.
+        The workload and the target of the shown candidates.
     show
-        Called when a candidate's code was made.
+        Called when a candidate's code is ready.
     """
 
     def __init__(self, workload: Workload, target: str, show: Callable[[], None]) -> None:
@@ -42,16 +42,16 @@ class Looking:
         self._picked: int | None = None
         self._codes: dict[int, str] = {}
         self._trouble = ""
-        # in a thread of its own: it must not take the place of something that is to be done to the search
+        # in a thread of its own, so that it does not replace a request to the search
         self._writing = Background("workbench-tune-code", self._failed)
 
     def sort(self, column: int) -> None:
-        """Order the table by a column; the second time, the other way round."""
+        """Order the table by a column; the second time in reverse."""
         self._down = not self._down if column == self._column else False
         self._column = column
 
     def pick(self, number: int | None) -> None:
-        """Look at a candidate; at the winner for None."""
+        """Show a candidate; the winner for None."""
         self._picked = number
 
     def toggle_all(self) -> None:
@@ -67,21 +67,21 @@ class Looking:
         self._column = None
 
     def forget(self) -> None:
-        """Another search begins."""
+        """Reset the view for another search."""
         self._picked = None
 
     def tried(self, run: Run | None) -> list[Trial]:
-        """The candidates for the target that is shown."""
+        """Return the candidates for the shown target."""
         return [] if run is None else [trial for trial in run.trials if trial.target == self.target]
 
     def listed(self, run: Run) -> list[Trial]:
-        """The rows of the table."""
+        """Return the rows of the table."""
         column = FIRST_OBJECTIVE if self._column is None else self._column
         found = blocks.ordered(self.tried(run), run.objectives, column, self._down, run.space)
         return found[: blocks.MOST if self.all else blocks.FEW]
 
     def at(self, run: Run | None) -> tuple[Trial | None, bool]:
-        """The candidate that was picked, else the winner; and whether it was picked."""
+        """Return the picked candidate, else the winner; and whether it was picked."""
         tried = self.tried(run)
         picked = next((trial for trial in tried if trial.number == self._picked), None)
         if picked is not None or run is None:
@@ -89,17 +89,17 @@ class Looking:
         return next(iter(run.known.pareto_for(self.target)), None), False
 
     def python(self, trial: Trial) -> str:
-        """The candidate's code without the workbench; empty while it is not asked for or being made."""
+        """Return the candidate's code without the workbench; empty if not requested or not ready."""
         return self._codes.get(trial.number, self._trouble) if self.code else ""
 
     def write(self, run: Run | None) -> None:
-        """Make the code of what is looked at. A pipeline's passes are run for this, so that it is made beside the notebook."""
+        """Generate the shown candidate's code in a background thread, because this runs a pipeline's passes."""
         trial, _ = self.at(run)
         if self.code and trial is not None and trial.number not in self._codes:
             self._writing.submit(lambda _: self._write(trial))
 
     def wait(self, timeout: float) -> bool:
-        """Wait until the code is there; whether that was in time."""
+        """Wait until the code is ready; return whether that happened in time."""
         return self._writing.wait(timeout)
 
     def _write(self, trial: Trial) -> None:
@@ -115,11 +115,11 @@ class Looking:
 
 
 DRAWING = 0.03
-"the part of the time that may go into drawing the curve while a search is at work"
+"the share of time for drawing the curve during a search"
 
 
 def details(run: Run, trial: Trial, *, picked: bool, applied: Workload | None) -> list[Block]:
-    """The winner, or a candidate that was picked."""
+    """Return the blocks about the winner, or about a picked candidate."""
     title = f"Candidate {trial.number}" if picked else f"The winner, candidate {trial.number}"
     said = [heading(f"{title}: {choice(trial, run.space)}")]
     if trial.reason:
@@ -130,7 +130,7 @@ def details(run: Run, trial: Trial, *, picked: bool, applied: Workload | None) -
 
 
 def rerun(trial: Trial) -> str:
-    """What to type for a candidate: its pipeline, or its Config with what is not as usual."""
+    """Return the Python for a candidate: its pipeline, or its Config with the fields that are not defaults."""
     config = {name: value for name, value in trial.config.to_data().items() if value not in ("", (), {}, [])}
     return trial.config.pipeline or f"wb.Config(**{config!r})"
 
@@ -148,20 +148,20 @@ def _of_the_winner(run: Run, target: str, applied: Workload | None) -> list[Bloc
 
 
 def python(text: str, *, wanted: bool) -> list[Block]:
-    """A button for the candidate's code, and the code if it is wanted and made."""
+    """Return a button for the candidate's code, and the code if it is requested and ready."""
     press = action("Hide the code" if wanted else "Code without the workbench", "tune-code")
     return [press, *([code(text, "tune-python")] if text else [])]
 
 
 class Curve:
-    """The best so far, drawn again when there is more to show and the last drawing has been paid for."""
+    """The curve of the best value, drawn again if it has changed and the drawing's share of time allows it."""
 
     def __init__(self) -> None:
         self._drawn: tuple[Any, Block] | None = None
         self._rests_until = 0.0
 
     def block(self, known: Result, target: str, status: str) -> Block:
-        """A picture for light pages and one for dark ones."""
+        """Return a picture for light pages and one for dark ones."""
         key = (len(known.trials), known.objectives, status == "running")
         begun = time.monotonic()
         if self._drawn is not None:

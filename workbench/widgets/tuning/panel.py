@@ -1,4 +1,4 @@
-"""A search that is started, paused, stopped and applied from the page, and goes on from its log after a restart."""
+"""The TunePanel: a search that the page starts, pauses, stops and applies, and that continues from its log after a restart."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ from workbench.widgets.tuning.search import AT_WORK, Searching
 class TunePanel(View):
     """A panel for `wb.tune`: start, pause, resume, stop, apply; the best so far, and every candidate.
 
-    Nothing in it keeps the notebook waiting. Each candidate is in the log before the next one begins, so that a panel made
-    again, after the notebook was closed or the kernel restarted, goes on and measures none of them again.
+    It never blocks the notebook. Each candidate is in the log before the next one begins, so a new panel, after the notebook
+    was closed or the kernel restarted, continues and measures none of them again.
 
     Parameters
     ----------
     workload, space, targets
         As `wb.tune` takes them.
     log
-        The file of the log; True for one beside the file of measurements, None for none.
+        The file of the log; True for one in the folder of the file of measurements, None for none.
     how
-        What else `wb.tune` takes: `objective`, `budget` (seconds), `trials`, `method`, `seed`, and so on.
+        Other parameters of `wb.tune`: `objective`, `budget` (seconds), `trials`, `method`, `seed`, and so on.
 
     Attributes
     ----------
     applied
-        The workload with the winner's passes, once `apply` was pressed or called.
+        The workload with the winner's passes, after `apply` was pressed or called.
 
     Examples
     --------
@@ -84,33 +84,33 @@ class TunePanel(View):
         self._searching.read()
         self._show()
 
-    # -- what may be done
+    # -- the Python interface
 
     def start(self) -> None:
-        """Begin, or go on after a pause, after a stop, or from the log."""
+        """Begin, or continue after a pause, after a stop, or from the log."""
         self._searching.start()
 
     def pause(self) -> None:
-        """Begin no new candidate; the one in flight is finished."""
+        """Begin no new candidate; the current one is finished."""
         self._searching.pause()
 
     def stop(self) -> None:
-        """End the search; the candidate in flight is given up."""
+        """End the search; the current candidate is cancelled."""
         self._searching.stop()
 
     def apply(self) -> Workload:
-        """The workload with the winner's graph passes, which `applied` keeps."""
+        """Return the workload with the winner's graph passes, and keep it in `applied`."""
         self.applied = self.result.apply(target=self._targets[0])
         self._show()
         return self.applied
 
     def compare(self) -> CompareView:
-        """The graph as it was, and with the winner's passes."""
+        """Compare the original graph with the graph after the winner's passes."""
         after = self.applied or self.apply()
         return CompareView(self.workload, after, titles=["as given", "the winner's"])
 
     def wait(self, timeout: float = 120) -> bool:
-        """Wait until what was asked for is done and the search is over or paused; whether that was in time."""
+        """Wait until all requests are done and the search is over or paused; return whether that happened in time."""
         return self._searching.wait(timeout) and self._looking.wait(timeout)
 
     @property
@@ -120,7 +120,7 @@ class TunePanel(View):
 
     @property
     def result(self) -> Result:
-        """What is known now, as `wb.tune` gives it.
+        """The results so far, as `wb.tune` returns them.
 
         Raises
         ------
@@ -134,7 +134,7 @@ class TunePanel(View):
     def _prepare(self) -> Run:
         wanted = {"objective": self._wish.objective, "budget": self._wish.budget}
         run = prepared(self.workload, self._space, self._targets, **self._how, **wanted)
-        # what is offered is the same however often the panel is begun again
+        # the choices stay the same when the search is begun again
         self._space = run.space
         self._looking.forget()
         return run
@@ -179,7 +179,7 @@ class TunePanel(View):
         self._looking.reorder()
         self._searching.read()
 
-    # -- what is shown
+    # -- the content of the page
 
     def _show(self) -> None:
         with self._telling:
@@ -221,10 +221,10 @@ class TunePanel(View):
         shown = details(run, trial, picked=picked, applied=self.applied)
         return [*shown, *python(self._looking.python(trial), wanted=self._looking.code)]
 
-    # -- what lasts
+    # -- the saved page
 
     def save(self, path: str | Path) -> Path:
-        """Keep what the panel says as one `.html` file.
+        """Save the text of the panel as one `.html` file.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""A search in background threads: its log is read, it is started, and it is followed until it is over."""
+"""A search in background threads: read its log, start it, and follow it until it is over."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from workbench.widgets.background import Background
 OVER = ("done", "stopped", "failed")
 AT_WORK = ("running", "paused")
 OFTEN = 0.4
-"seconds between two looks at a search"
+"seconds between two checks of a search"
 
 
 class Searching:
-    """One Run after the other. A request, such as to begin, is done in a thread; another one looks at what is at work.
+    """One Run after the other. A thread handles requests, such as to begin; another one watches the running search.
 
     Parameters
     ----------
     prepare
-        Makes a Run that is not begun.
+        Makes a Run that has not begun.
     show
-        Called after everything that changes.
+        Called after every change.
     """
 
     def __init__(self, prepare: Callable[[], Run], show: Callable[[], None]) -> None:
@@ -36,35 +36,35 @@ class Searching:
         self._follower: threading.Thread | None = None
         self._work = Background("workbench-tune", self._failed)
 
-    # -- what may be asked, at any time
+    # -- requests, at any time
 
     def read(self) -> None:
-        """Read the log; what is known is forgotten."""
+        """Read the log, and forget earlier results."""
         self.run = None
         self.do(self._opened, "Reading the log")
 
     def start(self) -> None:
-        """Begin, or go on after a pause, after a stop, or from the log."""
+        """Begin, or continue after a pause, after a stop, or from the log."""
         self.busy = self.busy or "Beginning"
         self._work.submit(lambda _: self._begin())
 
     def pause(self) -> None:
-        """Begin no new candidate; the one in flight is finished."""
+        """Begin no new candidate; the current one is finished."""
         if self.run is not None:
             self.run.pause()
 
     def stop(self) -> None:
-        """End the search; the candidate in flight is given up."""
+        """End the search; the current candidate is cancelled."""
         if self.run is not None:
             self.run.stop()
 
     def do(self, act: Callable[[], object], busy: str) -> None:
-        """Do something beside the notebook, and show what came of it or why nothing did."""
+        """Run an action in a background thread, and show its result or its error."""
         self.busy = busy
         self._work.submit(lambda _: self._done(act))
 
     def wait(self, timeout: float) -> bool:
-        """Wait until what was asked for is done and the search is over or paused; whether that was in time."""
+        """Wait until all requests are done and the search is over or paused; return whether that happened in time."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
             if self.asked(end - time.monotonic()) and not self._at_work():
@@ -73,14 +73,14 @@ class Searching:
         return False
 
     def asked(self, timeout: float) -> bool:
-        """Wait until what was asked for is done, though the search may go on; whether that was in time."""
+        """Wait until all requests are done, although the search may continue; return whether that happened in time."""
         return self._work.wait(max(0.0, timeout))
 
     def _at_work(self) -> bool:
         following = self._follower is not None and self._follower.is_alive()
         return following and self.run is not None and self.run.status != "paused"
 
-    # -- what is done
+    # -- work in the threads
 
     def _opened(self) -> None:
         self.run = self._prepare()
@@ -117,7 +117,7 @@ class Searching:
         self._follower.start()
 
     def _follow(self, run: Run) -> None:
-        """Show the search until it is over; seldom, for each look may draw."""
+        """Show the search until it is over, at long intervals, because each update may draw."""
         while run.status not in OVER:
             self._heard.wait(1.0)
             self._heard.clear()

@@ -1,1 +1,1 @@
-"""Workbench: switch passes on and off, and see the graph, the kernel count and the time change."""
+"""The Workbench: switch passes on and off, with the effect on the graph, the kernel count and the time."""

@@ -18,7 +18,7 @@ OPT_LEVELS = range(5)
 
 @dataclass(frozen=True)
 class Choice:
-    """Everything a user can change that changes the result."""
+    """The user's settings that change the result."""
 
     mode: str
     "`pipeline`: our own list of passes; `context`: the compiler's pipeline under a PassContext"
@@ -30,12 +30,12 @@ class Choice:
     "PassContext config of `context`"
 
     def config(self, presets: Sequence[Preset]) -> Config:
-        """The configuration to build; its name says what differs from the preset it started from."""
+        """Return the configuration to build; its name has the differences from its preset."""
         if self.mode == "context":
             context = {"disabled": self.disabled, "required": self.required, "options": dict(self.options)}
             return Config(opt_level=self.opt_level, **context)
         running = Pipeline(step for step in self.pipeline if step.enabled)
-        # a configuration with no pipeline is the compiler's own: where nothing runs, a pass that is off keeps the text
+        # an empty pipeline would mean the compiler's own, so if nothing runs, a pass that is off is kept in the text
         text = str(running) or str(self.pipeline) or f"-{BIND}"
         return Config(name=self._name(presets), opt_level=self.opt_level, pipeline=text)
 
@@ -60,56 +60,56 @@ class Choice:
         return self.pipeline[index]
 
     def toggled(self, index: int, enabled: bool) -> Choice:
-        """The choice with the pass at that place switched on or off."""
+        """Return the choice with the pass at that place switched on or off."""
         self.pass_at(index)
         return replace(self, pipeline=self.pipeline.toggled(index, enabled))
 
     def moved(self, index: int, to: int) -> Choice:
-        """The choice with the pass at one place moved to another."""
+        """Return the choice with the pass at one place moved to another."""
         self.pass_at(index)
         self.pass_at(to)
         return replace(self, pipeline=self.pipeline.moved(index, to))
 
     def duplicated(self, index: int) -> Choice:
-        """The choice with the pass at that place twice."""
+        """Return the choice with the pass at that place twice."""
         return self.inserted(index + 1, self.pass_at(index))
 
     def inserted(self, index: int, step: PassStep) -> Choice:
-        """The choice with one more pass, at that place."""
+        """Return the choice with one more pass, at that place."""
         steps = self.pipeline.steps
         return replace(self, mode="pipeline", pipeline=Pipeline([*steps[:index], step, *steps[index:]]))
 
     def removed(self, index: int) -> Choice:
-        """The choice without the pass at that place."""
+        """Return the choice without the pass at that place."""
         self.pass_at(index)
         steps = self.pipeline.steps
         return replace(self, pipeline=Pipeline([*steps[:index], *steps[index + 1 :]]))
 
     def replaced(self, index: int, step: PassStep) -> Choice:
-        """The choice with another pass, or the same with other options, at that place."""
+        """Return the choice with another pass, or the same with other options, at that place."""
         steps = self.pipeline.steps
         return replace(self, pipeline=Pipeline([*steps[:index], step, *steps[index + 1 :]]))
 
     def with_mode(self, mode: str) -> Choice:
-        """The choice of the pipeline, or of the PassContext."""
+        """Return the choice in the mode of the pipeline, or of the PassContext."""
         if mode not in MODES:
             raise UnknownName("mode", mode, MODES)
         return replace(self, mode=mode)
 
     def with_opt_level(self, level: int) -> Choice:
-        """The choice at another opt level."""
+        """Return the choice at another opt level."""
         if level not in OPT_LEVELS:
             raise WorkbenchError(f"there is no opt level {level}; TVM's run from {OPT_LEVELS[0]} to {OPT_LEVELS[-1]}")
         return replace(self, opt_level=level)
 
     def runs(self, info: PassInfo) -> bool:
-        """Whether the PassContext lets this pass run."""
+        """Return whether the PassContext lets this pass run."""
         if info.name in self.disabled:
             return False
         return info.name in self.required or self.opt_level >= (info.opt_level or 0)
 
     def context_toggled(self, info: PassInfo, enabled: bool) -> Choice:
-        """The choice with one pass of the PassContext switched, by `required_pass` where the opt level leaves it out."""
+        """Return the choice with one pass of the PassContext switched, by `required_pass` if the opt level leaves it out."""
         disabled = tuple(name for name in self.disabled if name != info.name)
         required = tuple(name for name in self.required if name != info.name)
         bare = replace(self, disabled=disabled, required=required)
@@ -124,7 +124,7 @@ Chosen = TypeVar("Chosen")
 
 
 class History(Generic[Chosen]):
-    """Choices made, with undo and redo."""
+    """The history of choices, with undo and redo."""
 
     def __init__(self, first: Chosen) -> None:
         self._choices = [first]
@@ -135,7 +135,7 @@ class History(Generic[Chosen]):
         return self._choices[self._place]
 
     def choose(self, choice: Chosen) -> bool:
-        """Take a new choice; whether it differs from the current one. What was undone is forgotten."""
+        """Make a new choice and forget undone ones; return whether it differs from the current one."""
         if choice == self.current:
             return False
         self._choices[self._place + 1 :] = [choice]
@@ -143,13 +143,13 @@ class History(Generic[Chosen]):
         return True
 
     def undo(self) -> bool:
-        """Go back one; whether there was one."""
+        """Go back one choice; return whether there was one."""
         moved = self._place > 0
         self._place -= moved
         return moved
 
     def redo(self) -> bool:
-        """Go forward one; whether there was one."""
+        """Go forward one choice; return whether there was one."""
         moved = self._place + 1 < len(self._choices)
         self._place += moved
         return moved

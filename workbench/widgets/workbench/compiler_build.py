@@ -1,4 +1,4 @@
-"""The compiler's own build of what the Workbench shows: its kernels, and the passes that it runs beyond the pipeline."""
+"""The compiler's own build of the Workbench's workload: its kernels, and the passes that it runs beyond the pipeline."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ Told = dict[str, Any]
 
 
 def first_preset(workload: Workload, presets: Sequence[Preset]) -> Preset:
-    """Return the preset to start with: as the build has them, parameters are constants where the dialect's build makes them."""
+    """Return the preset to start with: it makes parameters constants if the dialect's build does."""
     return next((preset for preset in presets if workload.params and binds(preset.pipeline)), presets[0])
 
 
 def binds(pipeline: Pipeline | str) -> bool:
-    """Whether a pipeline makes constants of parameters."""
+    """Return whether a pipeline makes constants of parameters."""
     steps = Pipeline.parse(pipeline) if isinstance(pipeline, str) else pipeline
     return any(step.enabled and step.name == BIND for step in steps)
 
 
 class CompilerBuild:
-    """Counts the build of each opt level once, and explains it on request, in a background thread.
+    """The counts of the build at each opt level, and its explanation on request, made in a background thread.
 
     Parameters
     ----------
     presets
         The dialect's.
     tell
-        Called with the state: `kernels` or `failed`, `opt_level`, and `why`, sentences, once they were requested; `listing`
-        while these are being made.
+        Called with the state: `kernels` or `failed`, `opt_level`, and after a request `why`, sentences; `listing` while these
+        are being made.
     busy
         Called with the progress, and with None at the end.
     """
@@ -71,7 +71,7 @@ class CompilerBuild:
             known = self._counts.get(opt_level)
             self._listing = None
         if known is not None:
-            # what runs now is of another level, or explains another pipeline
+            # the running request is for another level, or explains another pipeline
             self._work.cancel()
             self._tell(known)
         else:
@@ -156,7 +156,7 @@ class CompilerBuild:
 
 
 OWN_NAMES = ("bind_params_by_name", "PlanDevices", "LabelOps")
-"what the trace of a build calls binding, and passes that write notes on the module and change no operator"
+"the name of binding in a build's trace, and passes that annotate the module and change no operator"
 
 
 def _effect(step: Step) -> str:

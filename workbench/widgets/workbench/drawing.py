@@ -1,6 +1,6 @@
 """From a choice of passes to a trace and a picture, in a background thread.
 
-The newest choice wins, and the picture before stays until the new one is ready.
+The newest choice wins, and the previous picture stays until the new one is ready.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from workbench.widgets.workbench.page_state import pass_states
 from workbench.widgets.workbench.pass_list import Catalog
 
 RUNNING, NOT_RUN = "passes are running", "not run"
-"titles of the side after while it shows the input"
+"titles of the right side while it shows the input"
 ALL_LEVELS = 4
 "the opt level at which TVM runs every pass"
 
 
 @dataclass(frozen=True)
 class Setup:
-    """The workload of a session; with another function of the module the rest stays."""
+    """The workload and settings of a session; another function of the module changes only the workload."""
 
     workload: Workload
     target: str
     catalog: Catalog
     history: History[Choice]
     passes: Background
-    "runs passes in this process: those of two functions must not run at the same time"
+    "runs passes in this process, because those of two functions must not run at the same time"
     budget: float
-    "seconds of timing a configuration"
+    "seconds to time a configuration"
 
 
 class Drawing:
@@ -54,10 +54,10 @@ class Drawing:
         "the picture on the page"
         self.checks: Checked = {}
         self._traced: tuple[Choice, Trace] | None = None
-        "the newest trace, and its choice: the trace of a newer choice is still being made"
+        "the newest trace, and its choice; the trace of a newer choice may still be being made"
         self._mode = setup.history.current.mode
         self._listing = threading.Lock()
-        "held while a list of passes is shown: the list of an older choice is not shown after that of a newer one"
+        "held while a list of passes is shown, so that an older choice's list is not shown after a newer one's"
         self._runner = Runner(setup.workload)
         self._work = setup.passes
         self.cancel, self.wait = self._work.cancel, self._work.wait
@@ -66,17 +66,17 @@ class Drawing:
 
     @property
     def newest(self) -> Trace | None:
-        """The newest trace; None where the last run gave none."""
+        """The newest trace; None if the last run gave none."""
         return self._traced[1] if self._traced else None
 
     @property
     def current(self) -> Trace | None:
-        """The trace of the present choice; None while it is being made."""
+        """The trace of the current choice; None while it is being made."""
         traced = self._traced
         return traced[1] if traced is not None and traced[0] == self._setup.history.current else None
 
     def program_of(self, choice: Choice) -> Workload | None:
-        """Return the workload that is compiled for a choice; waits for its trace, None where it gives none."""
+        """Return the workload that is compiled for a choice; wait for its trace, return None without one."""
         if choice.mode == "context":
             return self._setup.workload
         traced = self._traced
@@ -88,9 +88,9 @@ class Drawing:
     # -- requests
 
     def draw(self, choice: Choice, **state: object) -> None:
-        """Show that state and the passes of a choice; make its trace, instead of the one that is being made, and show it."""
+        """Show that state and the passes of a choice; make and show its trace, instead of the one that is being made."""
         if choice.mode != self._mode:
-            # the steps of the other mode are others
+            # the other mode has other steps
             self._mode, self.step = choice.mode, WHOLE
         self.show_checks({})
         passes = pass_states(choice, None, self._setup.catalog.infos)
@@ -114,7 +114,7 @@ class Drawing:
             raise WorkbenchError(f"there is no step {index}; the steps are {WHOLE} (all of them) to {steps - 1}")
         self.step = index
         self._page.push(step=index)
-        # a choice whose picture is still being made is drawn at this step when it is ready; asking now would replace it
+        # a choice whose picture is still being made is drawn at this step when it is ready; a request now would replace it
         if trace is not None:
             self._work.submit(lambda _task: self._draw_step(trace))
 
@@ -123,7 +123,7 @@ class Drawing:
         self._work.submit(lambda _task: self._preview(after, Pipeline.parse(name), opt_level))
 
     def show_checks(self, checks: Checked) -> None:
-        """Show which steps changed the answer, and the first node that differs in the step on the page."""
+        """Show the steps that changed the outputs, and the first node that differs in the step on the page."""
         self.checks = checks
         self._page.show(checks=checks)
         self._point()
@@ -131,7 +131,7 @@ class Drawing:
     # -- work
 
     def _draw(self, choice: Choice, task: Task) -> None:
-        """Make the trace of a choice and show it; a choice that gives none leaves the last picture in place."""
+        """Make the trace of a choice and show it; without a trace the last picture stays."""
         try:
             self._show_input(choice)
             trace = self._trace(choice, task)
@@ -147,7 +147,7 @@ class Drawing:
         self._traced = (choice, trace)
         self.step = min(self.step, len(trace.steps) - 1)
         self._draw_step(trace)
-        # how much each pass changed takes longer than the picture, and a newer choice's list is not to be overwritten
+        # the counts of changes take longer than the picture, and a newer choice's list must not be overwritten
         passes = pass_states(choice, trace, self._setup.catalog.infos)
         with self._listing:
             if self._setup.history.current != choice or not task.wanted:
@@ -179,7 +179,7 @@ class Drawing:
         )
 
     def _show_input(self, choice: Choice) -> None:
-        """Show the input alone where nothing is shown yet: TVM folds the constants of a large model for a minute."""
+        """Show the input alone if nothing is shown yet: TVM folds the constants of a large model for a minute."""
         if self.picture is None and choice.mode == "pipeline" and binds(choice.pipeline):
             start = self._runner.run(Pipeline(), choice.opt_level).start
             self._show(start, start, ("before", RUNNING), finished=False)
@@ -217,7 +217,7 @@ class Drawing:
         self._page.draw(self.picture)
 
     def _point(self) -> None:
-        """Select the first node that differs, where the step that is shown changed the answer."""
+        """Select the first node that differs, if the shown step changed the outputs."""
         first = self.checks.get(str(self.step), {}).get("first")
         if first and (self.picture is None or self.picture.preview is None):
             self._page.show(selection={"before": [first[0]], "after": [first[1]]})

@@ -13,13 +13,13 @@ from workbench.pipeline.spec import Pipeline
 from workbench.widgets.background import Background, Task
 
 OFTEN_SECONDS = 0.25
-"between two lists of rows on the page"
+"seconds between two updates of the rows on the page"
 KEPT = 32
-"explorations that can go on where they stopped, the newest"
+"number of newest explorations that can continue where they stopped"
 
 
 class Explorer:
-    """Tries passes after a pipeline; started again at the same place, it goes on where it stopped."""
+    """An exploration of passes after a pipeline; if started again at the same place, it continues where it stopped."""
 
     def __init__(self, workload: Workload, show: Callable[[dict[str, Any]], None]) -> None:
         self._workload = workload
@@ -36,7 +36,7 @@ class Explorer:
         Raises
         ------
         WorkbenchError
-            The pipeline has a Python function, which another process does not have.
+            The pipeline has a Python function, which another process cannot run.
         """
         key = (after, opt_level)
         found = self._found.get(key) or explore(self._workload, after=after, opt_level=opt_level)
@@ -50,7 +50,7 @@ class Explorer:
         self._work.submit(lambda task: self._run(found, task))
 
     def cancel(self) -> None:
-        """Stop; the rows that were found stay."""
+        """Stop; the rows so far stay."""
         self._work.cancel()
         if self.now is not None:
             self.now.cancel()

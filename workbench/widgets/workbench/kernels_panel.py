@@ -1,4 +1,4 @@
-"""The Kernels tab: every call of the present configuration, where its time goes, and which nodes it computes."""
+"""The Kernels tab: every call of the current configuration, with its time and its nodes."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ COLUMNS = {
     "Share": "share",
 }
 MOST = 400
-"rows of the table that are sent; the filter finds the others"
+"rows of the table on the page; the filter finds the others"
 KEPT = 32
-"configurations whose kernels and times are kept, the newest"
+"number of newest configurations whose kernels and times are kept"
 
 
 class KernelsPanel(Panel):
-    """A row a kernel; a click selects its nodes, and selected nodes mark their kernel."""
+    """One row for each kernel; a click selects its nodes, and selected nodes mark their kernel."""
 
     name, trait = "kernels", "kernels_tab"
 
@@ -142,7 +142,7 @@ class KernelsPanel(Panel):
             if not arg.isdecimal() or int(arg) >= len(columns):
                 return
             column = columns[int(arg)]
-            # numbers are looked at from the largest
+            # numbers are sorted from the largest
             self.down = not self.down if column == self.sort else column not in ("index", "name", "op")
             self.sort = column
             self.show()

@@ -1,4 +1,4 @@
-"""The measured configurations of a Workbench: a row each, measured one at a time in a background thread."""
+"""The measured configurations of a Workbench, one row each, measured one at a time in a background thread."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ class Measurements:
         self._racing = Background("workbench-races", failed, busy)
 
     def ask(self, config: Config, module: Callable[[], Workload | None], again: bool) -> None:
-        """Measure a configuration that has no row yet, or that is asked for again; `module` returns the workload to compile.
+        """Measure a configuration that has no row yet, or if `again`; `module` returns the workload to compile.
 
-        What waited is withdrawn; what is measured just now goes on if it is this configuration.
+        Waiting requests are withdrawn; the running one continues if it is this configuration.
         """
         with self._lock:
             self._work.withdraw()
@@ -86,12 +86,12 @@ class Measurements:
                     del self._rows[key]
 
     def race(self, a: Config, b: Config, done: Callable[[], None], fail: Callable[[str], None]) -> None:
-        """Race two configurations; call `done` after it, or `fail` with the reason why there was no race."""
+        """Race two configurations; call `done` afterwards, or `fail` with the reason why there was no race."""
         self._racing.submit(lambda task: self._race(a, b, done, fail, task))
 
     @property
     def races(self) -> list[Race]:
-        """The races of two rows, by the rows' names, the newest last."""
+        """Return the races of two rows, by the rows' names, the newest last."""
         with self._lock:
             labels = {config.same_build(): config.label for config in self._rows}
             known = [(a, b, race) for a, b, race in self._races.values() if a in labels and b in labels and a != b]
@@ -107,7 +107,7 @@ class Measurements:
         self._changed()
 
     def rival(self, current: Config) -> Config | None:
-        """The configuration to race the current one against: the first that ran and is another build, or None."""
+        """Return the configuration to race the current one against: the first that ran and is another build, or None."""
         rows = self.all()
         if current not in rows or not may_win(rows[current]):
             return None
@@ -116,14 +116,14 @@ class Measurements:
         return next(others, None)
 
     def cancel(self) -> None:
-        """Stop what is measured, and drop what waits."""
+        """Stop the running measurement, and drop the waiting ones."""
         self._work.cancel()
         self._racing.cancel()
         self.forget_pending()
         self._changed()
 
     def clear(self) -> None:
-        """Drop all rows but those under way."""
+        """Drop all rows but running and waiting ones."""
         with self._lock:
             self._rows = {key: row for key, row in self._rows.items() if row["status"] in UNDER_WAY}
             self._races = {}
@@ -180,7 +180,7 @@ class Measurements:
         done()
 
     def _counted(self, workload: Workload, config: Config, task: Task) -> dict[str, Any]:
-        """Return the counts, which are there long before the build; none where counting fails, and the build gives the reason."""
+        """Return the counts, which are ready long before the build; none if counting fails, since the build has the reason."""
         try:
             found = count_config(workload, config, self.target, cancelled=task.cancelled)
         except WorkbenchError:

@@ -31,13 +31,13 @@ class Picture:
     changes: GraphDiff
     step: int = WHOLE
     preview: str | None = None
-    "the pass that is tried and not chosen"
+    "a pass that is tried but not chosen"
     finished: bool = True
     "whether the passes have run"
 
     @cached_property
     def counts(self) -> dict[str, int | None]:
-        """Nodes and kernels of both sides, and the nodes of each mark."""
+        """Return nodes and kernels of both sides, and the nodes of each mark."""
         before, after = self.first.graph, self.last.graph
         return {
             "before_kernels": before.kernel_count,
@@ -73,7 +73,7 @@ class Page:
             self._open = False
 
     def picture_of(self, seq: int) -> Picture | None:
-        """Return the picture of that number; None where another one is on the page."""
+        """Return the picture of that number; None if another one is on the page."""
         with self.lock:
             return self.picture if seq == self._widget.seq else None
 
@@ -102,28 +102,28 @@ class Page:
                 self._widget.seq += 1
 
     def retitle(self, old: str, new: str) -> None:
-        """Give the side after another title, where it has that one."""
+        """Replace the title of the right side, if it is the old one."""
         with self.lock:
             if self._open and list(self._widget.titles[1:]) == [old]:
                 self._widget.titles = [self._widget.titles[0], new]
 
     def drawn(self, *, complete: bool) -> None:
-        """Go on after the picture of a choice; `complete` where all its passes ran."""
+        """Continue after the picture of a choice; `complete` if all its passes ran."""
         if self._open:
             self._drawn(complete=complete)
 
     def overlay_after(self, overlay: Overlay | None) -> None:
-        """Lay values over the graph after; None takes them away."""
+        """Show values over the graph after the passes; None removes them."""
         with self.lock:
             if self._open:
                 self._widget.overlay(after=overlay)
 
     def selected(self) -> set[int]:
-        """Return the nodes that are selected in the graph after."""
+        """Return the selected nodes of the graph after the passes."""
         return set(self._widget.selection["after"])
 
     def select(self, nodes: list[int]) -> None:
-        """Select nodes of the graph after and bring them into view."""
+        """Select nodes of the graph after the passes and bring them into view."""
         self.show(selection={"before": [], "after": nodes})
         self._widget.show(nodes)
 
@@ -139,7 +139,7 @@ class Reports:
         "the sentence on the page"
 
     def busy(self, part: str) -> Callable[[Busy | None], None]:
-        """Return the function that shows the progress of that part, and takes it away."""
+        """Return the function that shows and removes the progress of that part."""
         return partial(self._show, part)
 
     def fail(self, title: str, text: str) -> None:

@@ -21,7 +21,7 @@ ROW = ("config", "target", "status", "message", "kernels", "functions", "median_
 
 
 def catalog(infos: Mapping[str, PassInfo], settings: Mapping[str, str]) -> dict[str, Any]:
-    """Every pass that can be added, with its options, and every key of PassContext's config."""
+    """Return every pass that can be added, with its options, and every key of PassContext's config."""
     passes = [
         {
             "name": info.name,
@@ -47,7 +47,7 @@ def _field(option: Option) -> dict[str, Any]:
 def context_state(
     choice: Choice, infos: Mapping[str, PassInfo], names: Sequence[str], settings: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The PassContext, with a switch for each pass of the compiler's own pipeline."""
+    """Return the PassContext, with a switch for each pass of the compiler's own pipeline."""
     toggles = [
         {
             "name": name,
@@ -69,7 +69,7 @@ def context_state(
 
 
 def pass_states(choice: Choice, trace: Trace | None, infos: Mapping[str, PassInfo]) -> list[dict[str, Any]]:
-    """The passes as the page lists them: those that were chosen, or those that the compiler ran."""
+    """Return the passes as the page lists them: the chosen ones, or those that the compiler ran."""
     if choice.mode == "context":
         return [_pass_state(PassStep(step.name), step, infos) for step in (trace.steps if trace else ())]
     steps = trace.steps if trace is not None else [None] * len(choice.pipeline)
@@ -103,7 +103,7 @@ def _options(step: PassStep, info: PassInfo | None) -> dict[str, str]:
 
 
 def code(choice: Choice, presets: Sequence[Preset], target: str) -> str:
-    """Python that does what was clicked."""
+    """Return Python for the current choice."""
     start = "import workbench as wb\n\nw = wb.load(module, params)\n"
     if choice.mode == "context":
         context = (
@@ -119,7 +119,7 @@ def code(choice: Choice, presets: Sequence[Preset], target: str) -> str:
 
 
 def row_states(rows: Mapping[Config, dict[str, Any]], current: Config) -> list[dict[str, Any]]:
-    """The measured rows as the page lists them."""
+    """Return the measured rows as the page lists them."""
     return [
         {
             **{name: row.get(name) for name in ROW},
@@ -133,7 +133,7 @@ def row_states(rows: Mapping[Config, dict[str, Any]], current: Config) -> list[d
 
 
 def plots(rows: list[dict[str, Any]], races: Sequence[Race]) -> list[Block]:
-    """The plots of what was measured; rows that failed are in them."""
+    """Return the plots of the measured rows, including failed ones."""
     import pandas as pd
 
     from workbench.plots import kernel_count, runtime

@@ -1,4 +1,4 @@
-"""Base of the Workbench's tabs that show blocks: a tab is made in a background thread when it is open."""
+"""Base of the Workbench's tabs that show blocks: a background thread makes the content of an open tab."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Panel:
     """One tab. It does nothing until it is open."""
 
     name: ClassVar[str]
-    "of the tab; its buttons and fields have names that begin with it and a dash"
+    "of the tab; the names of its buttons and fields begin with it and a dash"
     trait: ClassVar[str]
-    "of the widget, which holds the blocks"
+    "the widget's trait that holds the blocks"
 
     def __init__(self, session: Session, page: Page) -> None:
         self.session, self.page = session, page
@@ -28,7 +28,7 @@ class Panel:
         self._work = Background(f"workbench-{self.name}", self._failed, session.reports.busy(self.name))
 
     def set_open(self, is_open: bool) -> None:
-        """Open the tab, or leave it for another."""
+        """Open or close the tab."""
         self.open = is_open
         self.refresh()
 
@@ -38,15 +38,15 @@ class Panel:
             self.start(self.make)
 
     def cancel(self) -> None:
-        """Stop; what is shown stays."""
+        """Stop the work; the content stays."""
         self._work.cancel()
 
     def wait(self, timeout: float) -> bool:
-        """Wait until everything that was asked for is done; return whether that was in time."""
+        """Wait until all requests are done; return whether that happened in time."""
         return self._work.wait(timeout)
 
     def start(self, work: Callable[[Task], None]) -> None:
-        """Do something in the background; the newest request wins."""
+        """Run work in the background; the newest request wins."""
         self._work.submit(lambda task: self._run(task, work))
 
     def make(self, task: Task) -> None:
@@ -67,7 +67,7 @@ class Panel:
         """Drop the ratio of two configurations that were raced again in another tab."""
 
     def show(self) -> None:
-        """Show the content, after the reason why the last request failed."""
+        """Show the content below the error of the last request, if it failed."""
         said = [words(self.trouble, "bad", f"{self.name}-trouble")] if self.trouble else []
         self.page.show(**{self.trait: sendable([*said, *self.blocks()])})
 

@@ -1,4 +1,4 @@
-"""Edits of the pass list and of the PassContext that need to know the passes: a Choice in, a Choice out."""
+"""Edits of the pass list and of the PassContext that need the catalog of passes: functions from Choice to Choice."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Catalog:
         Raises
         ------
         WorkbenchError
-            There is none of that name, or it cannot be switched off.
+            There is no such pass, or it cannot be switched off.
         """
         names = self.dialect.passes.toggles()
         if name not in names:
@@ -54,7 +54,7 @@ class Catalog:
 
 
 def toggle(catalog: Catalog, choice: Choice, name: str, enabled: bool | None = None) -> Choice:
-    """Switch every pass of that name, in the pipeline or in the PassContext, whichever the choice shows.
+    """Switch every pass of that name, in the pipeline or in the PassContext, by the choice's mode.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def toggle(catalog: Catalog, choice: Choice, name: str, enabled: bool | None = N
 
 
 def add(catalog: Catalog, choice: Choice, name: str, index: int) -> tuple[Choice, str]:
-    """Add a pass of the catalog, with or without its options; one that lacks an option is added switched off.
+    """Add a pass of the catalog, with or without options; a pass that lacks a required option is switched off.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def add(catalog: Catalog, choice: Choice, name: str, index: int) -> tuple[Choice
 
 
 def set_option(catalog: Catalog, choice: Choice, index: int, name: str, text: str) -> Choice:
-    """Set an option of the pass at that place from its text; an empty text takes it away.
+    """Set an option of the pass at that place from its text; an empty text removes it.
 
     Raises
     ------
@@ -120,12 +120,12 @@ def set_option(catalog: Catalog, choice: Choice, index: int, name: str, text: st
     if lacks and step.enabled:
         raise WorkbenchError(f"{step.name} needs {lacks}")
     if all(not option.required or option.name in options for option in info.options):
-        catalog.dialect.passes.make(step.name, options)  # it refuses what TVM does not take
+        catalog.dialect.passes.make(step.name, options)  # it refuses values that TVM does not take
     return choice.replaced(index, replace(step, options=options))
 
 
 def set_setting(catalog: Catalog, choice: Choice, name: str, text: str) -> Choice:
-    """Set a key of PassContext's config from its text; an empty text takes it away.
+    """Set a key of PassContext's config from its text; an empty text removes it.
 
     Raises
     ------
@@ -145,6 +145,6 @@ def set_setting(catalog: Catalog, choice: Choice, name: str, text: str) -> Choic
 
 
 def _missing(name: str, info: PassInfo, options: Mapping[str, object]) -> str:
-    """Return the first required option that is missing, or ""; without options BindParams takes the workload's own parameters."""
+    """Return the first missing required option, or ""; without options BindParams takes the workload's own parameters."""
     missing = (option.name for option in info.options if option.required and option.name not in options)
     return "" if name == BIND else next(missing, "")

@@ -1,4 +1,4 @@
-"""The Waterfall and Ablation tabs: the effect of the chosen passes one after the other, and the loss without each of them."""
+"""The Waterfall and Ablation tabs: the effect of the chosen passes one after the other, and the loss without each one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RACE_COLUMNS = ("ratio", "low", "high", "rounds", "verdict", *NOISE_COLUMNS)
 
 
 class PassesPanel(Panel):
-    """Rows that fill: the counts as the tab is opened, the times when they are asked for."""
+    """A tab of rows: the counts when the tab is opened, the times on request."""
 
     press = ""
     "the label of the button"
@@ -39,12 +39,12 @@ class PassesPanel(Panel):
         super().__init__(session, page)
         self.rows: Rows = []
         self.finished = True
-        "whether the rows are all there; what was cancelled is not finished"
+        "whether all rows are complete; cancelled rows are not"
         self._of: Any = None
-        "the choice that the rows are of"
+        "the choice of the rows"
 
     def make(self, task: Task) -> None:
-        """Count, where that was not done for this choice."""
+        """Count, if that was not done for this choice."""
         choice = self.session.switched()
         if choice != self._of:
             self._fill(task, timed=COUNTS)
@@ -55,7 +55,7 @@ class PassesPanel(Panel):
 
     def _fill(self, task: Task, *, timed: bool) -> None:
         choice = self.session.switched()
-        # the rows that are there stay until the first new one
+        # the present rows stay until the first new one
         for rows in self.found(*choice, timed=timed, task=task):
             if not task.wanted:
                 return
@@ -87,7 +87,7 @@ class WaterfallPanel(PassesPanel):
         self.what = "kernels"
 
     def found(self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task) -> Iterator[Rows]:
-        """As `wb.waterfall`."""
+        """Yield the rows of `wb.waterfall` as they fill."""
         request = WaterfallRequest(
             workload=self.session.workload,
             target=self.session.target,
@@ -155,10 +155,10 @@ class AblationPanel(PassesPanel):
         self._pairs: dict[int, set[Config]] = {}
         "place of a row -> the two builds that it raced"
         self._withdrawn: set[int] = set()
-        "places of rows whose pair was raced anew in another tab"
+        "places of rows whose pair was raced again in another tab"
 
     def found(self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task) -> Iterator[Rows]:
-        """As `wb.ablate`."""
+        """Yield the rows of `wb.ablate` as they fill."""
         self._pairs, self._withdrawn = {}, set()
         request = AblationRequest(
             workload=self.session.workload,
@@ -178,7 +178,7 @@ class AblationPanel(PassesPanel):
         self.session.measurements.keep_race(config, whole, found)
 
     def withdraw(self, a: Config, b: Config) -> None:
-        """Take back the ratio of a pair that was raced anew: one pair has one answer."""
+        """Remove the ratio of a pair that was raced again, so that a pair has one answer."""
         pair = {a.same_build(), b.same_build()}
         places = {place for place, each in self._pairs.items() if each == pair} - self._withdrawn
         if places:
@@ -222,7 +222,7 @@ class AblationPanel(PassesPanel):
         return action("Race again" if raced else self.press, "ablation-time", title=self.hint)
 
     def _raced(self, row: dict[str, Any]) -> tuple[str, str]:
-        """The ratio with its interval, where something may be said of it; and the verdict, or why there is none."""
+        """Return the ratio with its interval, if the race allows a claim; and the verdict, or the reason for none."""
         if ratio_of(row) is None:
             again = str(row.get("message") or "") if row.get("status") == COUNTED else ""
             return "", again or failure(row.get("status"), row.get("message"))

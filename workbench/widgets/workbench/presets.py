@@ -1,7 +1,7 @@
 """The presets of a Workbench: the dialect's, the compiler's own, and those that the user saved.
 
-The user's are in one JSON file of the configuration folder. It is validated when it is read. A damaged file is never
-overwritten: it is kept under another name.
+The user's presets are in one JSON file of the configuration folder, which is validated when it is read. A damaged file is
+never overwritten: it is kept under another name.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ class Presets:
         self._catalog, self._page = catalog, page
 
     def start(self, name: str, choice: Choice) -> Choice:
-        """Return what a preset chooses.
+        """Return the choice of a preset.
 
         Raises
         ------
         UnknownName
-            There is none of that name.
+            There is no such preset.
         """
         starts = self.starts(choice)
         if name not in starts:
@@ -98,7 +98,7 @@ class Presets:
         Raises
         ------
         UnknownName
-            The user has none of that name.
+            The user has no such preset.
         """
         delete(name, self._catalog.dialect.name)
         self.show(choice)
@@ -141,7 +141,7 @@ def place() -> Path:
 
 
 def load() -> list[OwnPreset]:
-    """All presets in the file, none where there is no file.
+    """Return all presets in the file, none without a file.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def load() -> list[OwnPreset]:
 
 
 def save(preset: OwnPreset) -> None:
-    """Keep a preset, in the place of one of the same name and dialect.
+    """Save a preset, instead of one of the same name and dialect.
 
     Raises
     ------
@@ -183,12 +183,12 @@ def save(preset: OwnPreset) -> None:
 
 
 def delete(name: str, dialect: str) -> None:
-    """Forget a preset.
+    """Delete a preset.
 
     Raises
     ------
     UnknownName
-        There is none of that name.
+        There is no such preset.
     """
     there = load()
     kept = [other for other in there if not _same(other, name, dialect)]
@@ -202,7 +202,7 @@ def _same(preset: OwnPreset, name: str, dialect: str) -> bool:
 
 
 def _there() -> list[OwnPreset]:
-    """The presets in the file; a file that cannot be understood is moved out of the way."""
+    """Return the presets in the file; rename a file that cannot be read."""
     try:
         return load()
     except LoadError:

@@ -59,7 +59,7 @@ class Session:
         self._plotted: object = None
         "the figures and races of the plots on the page"
         self._listing = threading.Lock()
-        "held while the rows are shown: older rows are not shown after newer ones"
+        "held while the rows are shown, so that older rows are not shown after newer ones"
 
     def start(self) -> None:
         """Show the workload without any result, and run the passes."""
@@ -80,12 +80,12 @@ class Session:
         self._change()
 
     def cancel(self) -> None:
-        """Stop what is made, measured, tried or checked; what is shown stays."""
+        """Stop all work; the page stays as it is."""
         for part in (self.drawing, self.measurements, self.checking, self.exploration, self.build):
             part.cancel()
 
     def wait(self, timeout: float) -> bool:
-        """Wait until everything that was asked for is done; return whether that was in time."""
+        """Wait until all requests are done; return whether that happened in time."""
         parts = (self.drawing, self.measurements, self.checking, self.exploration, self.build, self._plotting)
         return wait_all(parts, timeout)
 
@@ -97,18 +97,18 @@ class Session:
 
     @property
     def config(self) -> Config:
-        """The configuration that is chosen."""
+        """The chosen configuration."""
         return self.choice.config(self.catalog.presets)
 
     def choose(self, choice: Choice) -> None:
-        """Take a new choice; it can be undone."""
+        """Make a new choice, which can be undone."""
         if self._history.choose(choice):
             self._change()
         else:
             self._page.push(refused=None)
 
     def undo(self) -> None:
-        """Go back to the choice before."""
+        """Go back to the previous choice."""
         if self._history.undo():
             self._change()
 
@@ -172,7 +172,7 @@ class Session:
 
     @property
     def trace(self) -> Trace:
-        """The newest trace; waits for the one being made.
+        """The newest trace; waits for one that is being made.
 
         Raises
         ------
@@ -187,7 +187,7 @@ class Session:
 
     @property
     def kernels(self) -> int:
-        """Kernels in the picture after the passes; waits for the picture being made.
+        """Kernels in the picture after the passes; waits for a picture that is being made.
 
         Raises
         ------
@@ -202,7 +202,7 @@ class Session:
         return found
 
     def _change(self) -> None:
-        """Show the present choice without results, and make its trace and picture."""
+        """Show the current choice without results, and make its trace and picture."""
         choice, catalog = self.choice, self.catalog
         self.checking.cancel()
         self.reports.error = ""
@@ -223,7 +223,7 @@ class Session:
     # -- checking, exploring, explaining
 
     def check(self) -> None:
-        """Find the steps that changed the answer.
+        """Find the steps that changed the outputs.
 
         Raises
         ------
@@ -272,17 +272,17 @@ class Session:
     # -- measuring
 
     def measure(self, *, again: bool) -> None:
-        """Build and time the configuration that is chosen, if it has no row or is asked for again."""
+        """Build and time the chosen configuration, if it has no row or `again`."""
         choice = self.choice
         self.measurements.ask(self.config, lambda: self.drawing.program_of(choice), again)
 
     def race(self, done: Callable[[Config, Config], None]) -> None:
-        """Race the configuration that is chosen against the first other one that was timed; `done` is given both.
+        """Race the chosen configuration against the first other one that was timed; `done` gets both.
 
         Raises
         ------
         WorkbenchError
-            Not both of them were timed.
+            One of them was not timed.
         """
         current = self.config
         rival = self.measurements.rival(current)
@@ -307,7 +307,7 @@ class Session:
                     "raced": any({race.a, race.b} == {rival.label, current.label} for race in races if rival),
                 },
             )
-        # while a row is under way the plots stay as they are: a title speaks of data that is complete
+        # plots are not updated while a row is being measured: a title needs complete data
         if rows and not any(row["status"] in UNDER_WAY for row in rows.values()):
             self._plotting.submit(lambda _task: self._plot(list(rows.values()), races))
 
@@ -317,10 +317,10 @@ class Session:
             self._plotted = (figures, races)
             self._page.show(plots=plots(rows, races))
 
-    # -- the panels' questions
+    # -- for the panels
 
     def chosen(self) -> tuple[Config, Workload | None]:
-        """Return the present configuration and the workload to compile; waits for the trace being made."""
+        """Return the current configuration and the workload to compile; waits for a trace that is being made."""
         choice = self.choice
         return choice.config(self.catalog.presets), self.drawing.program_of(choice)
 
@@ -332,6 +332,6 @@ class Session:
         return Pipeline(step for step in choice.pipeline if step.enabled), choice.opt_level
 
     def graph_after(self) -> Graph | None:
-        """Return the graph of the whole pipeline, if it is the one on the page: a step's is another program."""
+        """Return the graph of the whole pipeline, if it is on the page: a step's graph is another program."""
         trace = self.drawing.current
         return trace.end.graph if trace is not None and self.drawing.step == WHOLE else None

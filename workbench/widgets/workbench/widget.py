@@ -1,4 +1,4 @@
-"""Workbench: switch passes on and off, and see the graph, the kernel count and the time change.
+"""The Workbench: switch passes on and off, with the effect on the graph, the kernel count and the time.
 
 The widget owns the traits and the page's messages. Its `Session` has the choice of passes and all results, and works without
 a widget; its panels are the tabs that Python fills.
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class Workbench(Comparison):
-    """Toggle passes and see the graph, the kernel count and the time change.
+    """A view to switch passes on and off, with the effect on the graph, the kernel count and the time.
 
     Parameters
     ----------
@@ -54,11 +54,11 @@ class Workbench(Comparison):
     opt_level
         Opt level of the pipeline or of the PassContext.
     target
-        Where code is built for.
+        The target of builds.
     auto_measure
         Build and time each configuration as it is chosen; otherwise on request.
     budget
-        Seconds of timing a configuration.
+        Seconds to time a configuration.
     """
 
     _view = traitlets.Unicode("workbench").tag(sync=True)
@@ -117,17 +117,17 @@ class Workbench(Comparison):
 
     @property
     def workload(self) -> Workload:
-        """The workload, with the function that is looked at as `main`."""
+        """The workload, with the shown function as `main`."""
         return self.session.workload
 
     @property
     def target(self) -> str:
-        """The target that code is built for."""
+        """The target of builds."""
         return self.session.target
 
     @property
     def choice(self) -> Choice:
-        """The passes and the opt level that are chosen now."""
+        """The chosen passes and opt level."""
         return self.session.choice
 
     @property
@@ -142,7 +142,7 @@ class Workbench(Comparison):
 
     @property
     def trace(self) -> Trace:
-        """The newest trace; waits for the one being made.
+        """The newest trace; waits for one that is being made.
 
         Raises
         ------
@@ -153,7 +153,7 @@ class Workbench(Comparison):
 
     @property
     def kernels(self) -> int:
-        """Kernels in the picture after the passes; waits for the picture being made.
+        """Kernels in the picture after the passes; waits for a picture that is being made.
 
         Raises
         ------
@@ -164,19 +164,19 @@ class Workbench(Comparison):
 
     @property
     def presets(self) -> list[str]:
-        """Names that `use_preset` takes; your own last."""
+        """Names of the presets for `use_preset`; your own last."""
         return list(self.session.presets.starts(self.choice))
 
     @property
     def rows(self) -> pd.DataFrame:
-        """Everything measured so far, one row a configuration."""
+        """The measurements so far, one row for each configuration."""
         import pandas as pd
 
         rows = self.session.measurements.all().values()
         return pd.DataFrame([row for row in rows if row["status"] not in UNDER_WAY])
 
     def toggle(self, name: str, enabled: bool | None = None) -> None:
-        """Switch every pass of that name, in the pipeline or in the PassContext, whichever is shown.
+        """Switch every pass of that name, in the pipeline or in the PassContext, by the current mode.
 
         Raises
         ------
@@ -191,12 +191,12 @@ class Workbench(Comparison):
         Raises
         ------
         UnknownName
-            There is none of that name.
+            There is no such preset.
         """
         self.session.use_preset(name)
 
     def save_preset(self, name: str) -> None:
-        """Keep the choice under a name, in a file of your configuration folder, for every later Workbench.
+        """Save the choice under a name, in a file of your configuration folder, for every later Workbench.
 
         Raises
         ------
@@ -211,7 +211,7 @@ class Workbench(Comparison):
         Raises
         ------
         UnknownName
-            You have none of that name.
+            You have no such preset.
         """
         self.session.presets.delete(name, self.choice)
 
@@ -238,16 +238,16 @@ class Workbench(Comparison):
         self.session.start()
 
     def measure(self) -> None:
-        """Build and time the configuration that is chosen, in a background thread."""
+        """Build and time the chosen configuration, in a background thread."""
         self.session.measure(again=True)
 
     def race(self) -> None:
-        """Race the configuration that is chosen against the first other one that was timed, in a background thread.
+        """Race the chosen configuration against the first other one that was timed, in a background thread.
 
         Raises
         ------
         WorkbenchError
-            Not both of them were timed.
+            One of them was not timed.
         """
         self.session.race(self._withdraw)
 
@@ -256,7 +256,7 @@ class Workbench(Comparison):
         self.session.explain_build()
 
     def check(self) -> None:
-        """Find the passes that changed the answer, as `trace.check` does, in a background thread; `checks` has the result."""
+        """Find the passes that changed the outputs, as `trace.check` does, in a background thread; `checks` has the result."""
         self.session.checking.start(self.trace)
 
     def explore(self, step: int = WHOLE) -> None:
@@ -270,13 +270,13 @@ class Workbench(Comparison):
         self.session.explore(step)
 
     def cancel(self) -> None:
-        """Stop everything that is made, measured, tried or checked; what is shown stays."""
+        """Stop all work; the page stays as it is."""
         self.session.cancel()
         for panel in self._panels.values():
             panel.cancel()
 
     def open_tab(self, name: str) -> None:
-        """Make the content of a tab: "kernels", "waterfall" or "ablation"; as on the page, one at a time.
+        """Open a tab: "kernels", "waterfall" or "ablation"; as on the page, one at a time.
 
         Raises
         ------
@@ -288,7 +288,7 @@ class Workbench(Comparison):
         self._show_tab(name)
 
     def wait(self, timeout: float = 120) -> bool:
-        """Wait until everything that was asked for is done; return whether that was in time."""
+        """Wait until all requests are done; return whether that happened in time."""
         return wait_all((self.session, *self._panels.values(), self.session), timeout)
 
     # -- messages of the page
@@ -340,14 +340,14 @@ class Workbench(Comparison):
             panel.set_open(panel.name == name)
 
     def _panel_of(self, control: str) -> Panel:
-        """Return the panel of a button or a field, by the name before the dash."""
+        """Return the panel of a button or a field, by its name before the dash."""
         name = control.partition("-")[0]
         if name not in self._panels:
             raise UnknownName("tab that Python fills", name, self._panels)
         return self._panels[name]
 
     def _send_text(self, seq: int) -> None:
-        """Send the text of both sides, unless the page has another picture by then; it asks again for that one."""
+        """Send the text of both sides, unless the page has another picture by then; it sends a request for that one."""
 
         def send(_: Task) -> None:
             picture = self._live_page.picture_of(seq)
@@ -364,7 +364,7 @@ class Workbench(Comparison):
 
     def _go_on(self, *, complete: bool) -> None:
         if not self._picture_of_page:
-            # no page has sent a picture: the notebook may run without one
+            # no page has sent a picture: the notebook may run without a page
             self._show_still()
         if complete:
             for panel in self._panels.values():
@@ -373,7 +373,7 @@ class Workbench(Comparison):
                 self.session.measure(again=False)
 
     def _withdraw(self, a: Config, b: Config) -> None:
-        """A pair was raced anew: the panels drop their own ratio of it."""
+        """Drop the panels' ratios of a pair that was raced again."""
         for panel in self._panels.values():
             panel.withdraw(a, b)
 
@@ -390,7 +390,7 @@ class Workbench(Comparison):
         return None if picture is None else (picture.first.graph, picture.last.graph, picture.changes)
 
     def _kept(self) -> dict[str, Any]:
-        """Return the traits of a saved page: nothing is under way in it."""
+        """Return the traits of a saved page, in which no work is running."""
         with self._live_page.lock:
             kept = super()._kept()
         rows = [row for row in kept["state"]["rows"] if row["status"] not in UNDER_WAY]
@@ -403,6 +403,6 @@ class Workbench(Comparison):
 
 
 def _with_main(workload: Workload) -> Workload:
-    """Return the workload with a function to run: the first where there is no `main`."""
+    """Return the workload with a function to run: the first one if there is no `main`."""
     names = workload.entries()
     return chosen(workload, names[0]) if names and names[0] != "main" and not workload.entry else workload
