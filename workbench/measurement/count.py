@@ -19,6 +19,7 @@ from workbench.pipeline.config import AS_IS, Config, check_config, context_of
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.targets import TargetLike, target_text
+from workbench.terminal import html_table
 from workbench.worker.parent import Progress, never, worker
 from workbench.worker.reporting import reported
 
@@ -45,6 +46,11 @@ class Counts:
     "`failed` if no build of it runs, `lower bound` if dimensions are open"
     reason: str = field(default="", compare=False)
     "of a status other than `ok`"
+
+    def _repr_html_(self) -> str:
+        names = ("calls", "functions", "noops", "copies", "traffic_bytes")
+        state = "" if self.status == OK else f" ({self.status}: {self.reason})"
+        return html_table(f"Kernels for {self.target}{state}", [{name: getattr(self, name) for name in names}])
 
 
 def count(

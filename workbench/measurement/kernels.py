@@ -15,6 +15,7 @@ from workbench.graph.model import Graph, Group, Node
 from workbench.measurement.row import column
 from workbench.pipeline.config import Config, check_config, context_of
 from workbench.targets import TargetLike, target_text
+from workbench.terminal import html_table
 from workbench.worker.parent import Progress, never, worker
 from workbench.worker.reporting import reported
 
@@ -134,6 +135,11 @@ class Kernels:
             why = "on the dimensions that are open" if open else "on how it is carried out"
             found.append(f"flops are unknown: how many {', '.join(unknown)} takes depends {why}")
         return tuple(found)
+
+    def _repr_html_(self) -> str:
+        names = ("index", "function", "op", "kind", "launches", "bytes_read", "bytes_written", "flops")
+        rows = ({name: row.get(name) for name in names} for row in self.rows)
+        return html_table(f"{self.calls} calls of {self.functions} functions for {self.target}", rows)
 
     def call_of(self, place: int | Node | Group) -> list[int]:
         """Return the calls that compute a node of `graph` (a Node or its id), or that a group is or contains."""

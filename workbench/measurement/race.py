@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from html import escape
 from typing import Any
 
 from workbench.dialects.base import Workload
@@ -17,7 +16,7 @@ from workbench.measurement.verdict import Outcome, Ratio, Side, compared, judge
 from workbench.pipeline.config import Config
 from workbench.pipeline.config import check_config as legal
 from workbench.targets import TargetLike, target_text
-from workbench.terminal import visible
+from workbench.terminal import html_table, visible
 from workbench.worker.parent import Progress, never, worker
 from workbench.worker.reporting import reported
 
@@ -71,7 +70,7 @@ class Race:
         return visible(f"{found.sentence}{also}")
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(str(self))}</p>"
+        return html_table(str(self))
 
 
 def race(

@@ -12,6 +12,7 @@ from workbench.errors import WorkbenchError
 from workbench.graph.compose import compose
 from workbench.graph.diff import GraphDiff, diff
 from workbench.pipeline.step import State, Step
+from workbench.terminal import html_table
 
 if TYPE_CHECKING:
     from workbench.dialects.base import Workload
@@ -167,3 +168,10 @@ class Trace:
     def __repr__(self) -> str:
         changed = sum(step.changed for step in self.steps)
         return f"Trace({self.name!r}: {len(self.steps)} steps, {changed} changed the module)"
+
+    def _repr_html_(self) -> str:
+        rows = (
+            {"step": place, "pass": step.name, "result": step.error or step.status, "ms": step.seconds * 1e3}
+            for place, step in enumerate(self.steps)
+        )
+        return html_table(repr(self), rows)
