@@ -14,9 +14,9 @@ import workbench as wb
 from workbench.errors import WorkbenchError
 from workbench.pipeline.run import Runner
 from workbench.widgets.background import Background
-from workbench.widgets.workbench.choice import Choice, History
+from workbench.widgets.history import History
 from workbench.widgets.workbench.drawing import Setup
-from workbench.widgets.workbench.pass_list import Catalog
+from workbench.widgets.workbench.pass_list import Catalog, Choice
 from workbench.widgets.workbench.session import Session
 
 

@@ -24,10 +24,10 @@ from workbench.widgets.fusion.contents import Contents
 from workbench.widgets.fusion.program import Edit, Fused, Settings, Source
 from workbench.widgets.fusion.tabs import Filter, unmeasurable
 from workbench.widgets.graph.traits import OneGraph, known
+from workbench.widgets.history import History
 from workbench.widgets.messages import Act, Handlers, Set
 from workbench.widgets.page_types import Marks, Panels, Status
 from workbench.widgets.requests import Requests
-from workbench.widgets.workbench.choice import History
 
 TABS = ("", "edits", "branches", "chains", "player", "code")
 State = tuple[str, tuple[str, ...], tuple[tuple[str, int | str | None], ...]]

@@ -22,13 +22,13 @@ from workbench.pipeline.load import load
 from workbench.widgets.base import Shown, json_trait
 from workbench.widgets.blocks import Block, code, entry, row, rows
 from workbench.widgets.graph.traits import OneGraph, known
+from workbench.widgets.history import History
 from workbench.widgets.messages import Act, Handlers, Set
 from workbench.widgets.page_types import Marks, Panels, Status
 from workbench.widgets.patterns import cards
 from workbench.widgets.patterns.cards import Finding, findings
 from workbench.widgets.payload import encode_graph
 from workbench.widgets.requests import Requests
-from workbench.widgets.workbench.choice import History
 
 LONGEST = 20_000
 "characters of a pattern that the page may send; patterns of whole layers have about 3,000"

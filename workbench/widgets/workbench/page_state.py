@@ -14,7 +14,7 @@ from workbench.pipeline.step import Step
 from workbench.pipeline.trace import Trace
 from workbench.widgets.blocks import Block, picture
 from workbench.widgets.typed import kind, written
-from workbench.widgets.workbench.choice import Choice
+from workbench.widgets.workbench.pass_list import Choice
 
 ROW = ("config", "target", "status", "message", "kernels", "functions", "median_us", "q1_us", "q3_us")
 "the columns of a row that the page shows"

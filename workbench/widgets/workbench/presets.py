@@ -17,9 +17,8 @@ from workbench.graph.nodes import DIALECTS
 from workbench.graph.received import Damaged, fields, parse, texts
 from workbench.pipeline.spec import Pipeline
 from workbench.widgets.pictures import write
-from workbench.widgets.workbench.choice import Choice
 from workbench.widgets.workbench.page import Page
-from workbench.widgets.workbench.pass_list import Catalog
+from workbench.widgets.workbench.pass_list import Catalog, Choice
 
 VERSION = 1
 COMPILER_LEVELS = range(4)

@@ -23,13 +23,13 @@ from workbench.plots.configurations import headline
 from workbench.widgets.background import Background, wait_all
 from workbench.widgets.output_checks import OutputChecks
 from workbench.widgets.workbench import pass_list
-from workbench.widgets.workbench.choice import Choice
 from workbench.widgets.workbench.compiler_build import CompilerBuild
 from workbench.widgets.workbench.drawing import Drawing, Setup
 from workbench.widgets.workbench.exploration import Explorer
 from workbench.widgets.workbench.measurements import Measurements
 from workbench.widgets.workbench.page import WHOLE, Page, Reports
 from workbench.widgets.workbench.page_state import code, context_state, plots, row_states
+from workbench.widgets.workbench.pass_list import Choice
 from workbench.widgets.workbench.presets import Presets
 
 

@@ -24,17 +24,17 @@ from workbench.widgets import messages
 from workbench.widgets.background import Background, Busy, Task, wait_all
 from workbench.widgets.base import Shown
 from workbench.widgets.graph.compare import Comparison
+from workbench.widgets.history import History
 from workbench.widgets.messages import Handlers
 from workbench.widgets.payload import packed
 from workbench.widgets.stepper.trace_states import printed
 from workbench.widgets.workbench import page_state
-from workbench.widgets.workbench.choice import Choice, History
 from workbench.widgets.workbench.compiler_build import first_preset
 from workbench.widgets.workbench.drawing import Setup
 from workbench.widgets.workbench.kernels_panel import KernelsPanel
 from workbench.widgets.workbench.page import WHOLE, Page
 from workbench.widgets.workbench.panel import Panel
-from workbench.widgets.workbench.pass_list import Catalog
+from workbench.widgets.workbench.pass_list import Catalog, Choice
 from workbench.widgets.workbench.passes_panels import AblationPanel, WaterfallPanel
 from workbench.widgets.workbench.session import Session
 

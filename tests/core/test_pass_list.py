@@ -7,7 +7,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from workbench.dialects.base import PassInfo, Preset
 from workbench.pipeline.spec import Pipeline
-from workbench.widgets.workbench.choice import Choice, History
+from workbench.widgets.history import History
+from workbench.widgets.workbench.pass_list import Choice
 
 FOLD = PassInfo("FoldConstant", "relay", opt_level=2)
 FAST = PassInfo("FastMath", "relay", opt_level=4)
