@@ -141,7 +141,7 @@ def _add_context(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_trace(commands: Any) -> None:
+def _add_trace(commands: object) -> None:
     parser = _command(
         commands,
         "trace",
@@ -165,7 +165,7 @@ def _add_trace(commands: Any) -> None:
     )
 
 
-def _add_show(commands: Any) -> None:
+def _add_show(commands: object) -> None:
     parser = _command(
         commands,
         "show",
@@ -181,7 +181,7 @@ def _add_show(commands: Any) -> None:
     parser.add_argument("--open", action="store_true", help="open it in the browser")
 
 
-def _add_kernels(commands: Any) -> None:
+def _add_kernels(commands: object) -> None:
     parser = _command(commands, "kernels", "build a model for real, and count what it calls")
     _add_model(parser)
     parser.add_argument("--target", default="llvm", help="as TVM writes it (default: llvm, for this CPU)")
@@ -189,7 +189,7 @@ def _add_kernels(commands: Any) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.csv", help="write the calls as a table")
 
 
-def _add_measure(commands: Any) -> None:
+def _add_measure(commands: object) -> None:
     parser = _command(commands, "measure", "build configurations of a model and time each on this machine")
     _add_model(parser)
     parser.add_argument(
@@ -207,7 +207,7 @@ def _add_measure(commands: Any) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.csv", help="write the rows, samples too")
 
 
-def _add_export(commands: Any) -> None:
+def _add_export(commands: object) -> None:
     parser = _command(
         commands,
         "export",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 # Okabe and Ito's palette
 BLUE, ORANGE, GREEN, VERMILION, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#999999"
@@ -64,7 +63,7 @@ FAMILIES = {
 ELEMENTWISE, OTHER = ("elementwise", GREEN), ("not known", GREY)
 
 
-def family(op: Any) -> tuple[str, str]:
+def family(op: object) -> tuple[str, str]:
     """Return the kind of an operator, and its colour.
 
     >>> family("nn.conv2d")[0], family("relax.matmul")[0], family("nn.relu")[0]

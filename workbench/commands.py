@@ -245,7 +245,7 @@ _FORMS = {
 }
 
 
-def _settings(pairs: list[str]) -> dict[str, Any]:
+def _settings(pairs: list[str]) -> dict[str, object]:
     """Parse `KEY=VALUE` options into PassContext config; values are Python literals, or else text."""
     found: dict[str, Any] = {}
     for pair in pairs:

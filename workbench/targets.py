@@ -239,7 +239,7 @@ def _text(fields: Fields) -> str:
         raise TargetError(f"a target holds a number that is not finite; {_WRITE}") from None
 
 
-def _word(name: str, value: Any) -> str:
+def _word(name: str, value: object) -> str:
     return f"-{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
 
 
@@ -248,7 +248,7 @@ def _shown(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def target_argument(text: str) -> str | dict[str, Any]:
+def target_argument(text: str) -> str | dict[str, object]:
     """Return the target in the form of Relax's TVM: a dictionary; a kind or a tag alone as it is.
 
     >>> target_argument("llvm -mcpu=core-avx2 -num-cores=4"), target_argument("llvm")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
 
 from workbench.graph.model import Graph, Node
 
@@ -43,7 +42,7 @@ def _placed(graph: Graph) -> list[tuple[Label, int]]:
     return found
 
 
-def frozen(value: Any) -> Hashable:
+def frozen(value: object) -> Hashable:
     """Return attributes as a hashable value; 1 and True, 1 and 1.0 stay distinct, as in TVM."""
     if isinstance(value, Mapping):
         return tuple(sorted((key, frozen(item)) for key, item in value.items()))

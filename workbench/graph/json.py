@@ -51,14 +51,14 @@ def to_data(graph: Graph) -> dict[str, Any]:
     }
 
 
-def _answers(answers: Answers) -> dict[str, Any]:
+def _answers(answers: Answers) -> dict[str, object]:
     merged = None if answers.merged is None else [list(pair) for pair in answers.merged.items()]
     return {
         key: value for key, value in (("merged", merged), ("unfusible", answers.unfusible)) if value not in (None, "")
     }
 
 
-def _products(products: Products | None) -> dict[str, Any]:
+def _products(products: Products | None) -> dict[str, object]:
     if products is None:
         return {}
     joined = [[each.left, list(each.right), list(each.bias)] for each in products.joined]
@@ -69,7 +69,7 @@ _EMPTY = Node(0, "", "")
 _OPTIONAL = tuple(f.name for f in fields(Node) if f.name not in ("id", "kind", "op"))
 
 
-def _without_defaults(node: Node) -> dict[str, Any]:
+def _without_defaults(node: Node) -> dict[str, object]:
     # the id is the index in the list, and most fields of most nodes are empty
     rest = {name: value for name in _OPTIONAL if (value := getattr(node, name)) != getattr(_EMPTY, name)}
     return {"kind": node.kind, "op": node.op, **rest}
@@ -155,7 +155,7 @@ def _check(graph: Graph) -> None:
         )
 
 
-def _place(value: Any, end: float = math.inf) -> bool:
+def _place(value: object, end: float = math.inf) -> bool:
     """Return whether the value is a whole number from 0 up to but not including `end`."""
     return type(value) is int and 0 <= value < end
 

@@ -73,7 +73,7 @@ def _check_size(structure: bytes, values: int) -> None:
         raise Damaged("it holds a number of more than 40 digits")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     made = dict(pairs)
     if len(made) < len(pairs):
         raise Damaged("an object in it has one key twice")
@@ -143,7 +143,7 @@ def place(value: Any, end: int, name: str) -> int:
     return value
 
 
-def literal(text: str) -> Any:
+def literal(text: str) -> object:
     """Return the value of a Python literal.
 
     Raises

@@ -30,7 +30,7 @@ from workbench.worker.host import mcpu
 Progress = Callable[..., None]
 KEPT = 2
 "builds kept: the two of a race; each may hold a copy of the parameters"
-_builds: OrderedDict[tuple[Any, ...], Kept] = OrderedDict()
+_builds: OrderedDict[tuple[object, ...], Kept] = OrderedDict()
 _runners: weakref.WeakKeyDictionary[Workload, Runner] = weakref.WeakKeyDictionary()
 
 
@@ -96,7 +96,7 @@ def compiler_of(workload: Workload) -> Compiler:
     return dialect(workload.dialect).compiler
 
 
-def built_here(workload: Workload, config: Mapping[str, Any]) -> Built:
+def built_here(workload: Workload, config: Mapping[str, object]) -> Built:
     """Compile the workload for this CPU without optimisation, for the values that it should compute."""
     compiler = compiler_of(workload)
     program, target = compiler.unoptimized(workload, resolved_target(workload, "llvm"))

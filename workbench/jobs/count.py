@@ -36,7 +36,7 @@ def look(
 
 def write_final(
     workload: Workload, *, target: str, config: Mapping[str, Any], folder: str, progress: Progress
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Write the module in which the compiler has decided on its kernels."""
     progress("Running passes")
     module = compiler_of(workload).optimized(workload, resolved_target(workload, target), config)

@@ -25,7 +25,7 @@ _runners: weakref.WeakKeyDictionary[Workload, Runner] = weakref.WeakKeyDictionar
 
 def apply(
     workload: Workload, *, text: str, pickled: str, opt_level: int, folder: str, progress: Progress
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Run one pass, given as its text or as the notebook pickled it."""
     dialect = dialect_of(workload)
     if pickled:
@@ -45,7 +45,7 @@ def apply(
 
 def effect(
     workload: Workload, *, name: str, options: Mapping[str, Any], after: str, opt_level: int, progress: Progress
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Try one pass on the module that the pipeline `after` makes of the workload, and count."""
     progress(f"Trying {name}")
     runner = _runners.setdefault(workload, Runner(workload))

@@ -21,7 +21,7 @@ from workbench.jobs.build import counted, resolved_target
 from workbench.tune.schedules.database import done, locked, mend, note_done
 
 Progress = Callable[..., None]
-_modules: weakref.WeakKeyDictionary[Workload, dict[tuple[str, str], dict[str, Any]]] = weakref.WeakKeyDictionary()
+_modules: weakref.WeakKeyDictionary[Workload, dict[tuple[str, str], dict[str, object]]] = weakref.WeakKeyDictionary()
 "workload -> (target, configuration) -> function -> the module to schedule for it"
 
 
@@ -148,7 +148,7 @@ class _Open:
 _open: _Open | None = None
 
 
-def _module(workload: Workload, request: StepRequest, progress: Progress) -> Any:
+def _module(workload: Workload, request: StepRequest, progress: Progress) -> object:
     """Return the module to schedule for a function."""
     place = request.target, repr(request.config)
     if place not in _modules.get(workload, {}):

@@ -6,11 +6,10 @@ A job is called as `function(workload, progress=..., **arguments)` and returns J
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from workbench.jobs import build, count, load, outputs, passes, remote, schedules, timing, trace
 
-JOBS: Mapping[str, Callable[..., Any]] = {
+JOBS: Mapping[str, Callable[..., object]] = {
     # wb.measure, wb.kernels
     "build": build.build,
     "kernels": build.kernels,

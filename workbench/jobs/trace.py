@@ -20,12 +20,12 @@ KEPT = 4
 _QUIET = ("InferType", "sequential", "Normalize", "_pipeline")
 "passes that only update types, or only run other passes"
 _LOW = ("tir.", "tirx.", "s_tir.")
-_traces: OrderedDict[str, list[Any]] = OrderedDict()
+_traces: OrderedDict[str, list[object]] = OrderedDict()
 
 
 def trace_build(
     workload: Workload, *, target: str, config: Mapping[str, Any], whole: bool, progress: Progress
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Run the compiler's own pipeline and record the input and the result of each pass.
 
     Parameters
@@ -66,7 +66,7 @@ def state(workload: Workload, *, trace: str, place: int, progress: Progress) -> 
     return {"graph": graph.to_data(), "text": here.frontend.text(module)}
 
 
-def module_of(trace: str, place: int) -> Any:
+def module_of(trace: str, place: int) -> object:
     """Return one of a trace's modules.
 
     Raises

@@ -154,7 +154,7 @@ def _cases(given: Switches, places: Sequence[int], directions: Sequence[str]) ->
             yield name, direction, given.with_only(on, f"{direction} {name}")
 
 
-def _raced(request: AblationRequest, config: Config, whole: Config) -> Race | dict[str, Any]:
+def _raced(request: AblationRequest, config: Config, whole: Config) -> Race | dict[str, object]:
     """Return the race, or the status and the message of a row without one."""
     limits = {"budget": request.budget, "cancelled": request.cancelled}
     try:
@@ -174,7 +174,7 @@ def _columns(found: Race, config: Config, workload: Workload) -> dict[str, Any]:
     return {**told, **noise, **said, **conditions(workload.dialect)}
 
 
-def _verdict(row: dict[str, Any], control: dict[str, Any]) -> dict[str, Any]:
+def _verdict(row: dict[str, object], control: dict[str, object]) -> dict[str, object]:
     """Return the verdict of a raced row, or the reason on a machine that is too noisy."""
     if ratio_of(row) is None:
         return {}

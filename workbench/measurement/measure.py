@@ -176,7 +176,7 @@ def _made(runner: Runner, pipeline: Pipeline, config: Config) -> Workload:
     return runner.workload_of(trace.end)
 
 
-def failed_row(config: Config, target: str, message: str) -> dict[str, Any]:
+def failed_row(config: Config, target: str, message: str) -> dict[str, object]:
     """Return the row of a configuration without numbers, as a dict."""
     return Row(config.label, target, target, config.pipeline, FAILED, message).to_data()
 

@@ -63,7 +63,7 @@ def failure(status: object, message: object) -> str:
     return f"{status}: {message}" if isinstance(message, str) and message else status
 
 
-def may_win(row: Mapping[str, Any]) -> bool:
+def may_win(row: Mapping[str, object]) -> bool:
     """Return whether a row may be called the fastest, or the best by any measure."""
     return row.get("status") == OK
 
@@ -138,7 +138,7 @@ OF_THIS_MACHINE = ("cpu", "cpu_features", "cores", "threads", "gpu", "gpu_clock_
 "columns that differ on a device of a tracker"
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def table(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
     """Return a DataFrame with every column. A number that a column cannot hold is NA, and the row's message names it."""
     import pandas as pd
 

@@ -193,12 +193,12 @@ def _columns(rows: list[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys((*COLUMNS, *(name for row in rows for name in row))))
 
 
-def _from_here(rows: list[dict[str, Any]], workload: Workload | None) -> list[dict[str, Any]]:
+def _from_here(rows: list[dict[str, object]], workload: Workload | None) -> list[dict[str, object]]:
     here = _here(workload.dialect if workload else installed())
     return [row for row in rows if all(row.get(name) == value for name, value in here.items())]
 
 
-def _here(dialect: str | None) -> dict[str, Any]:
+def _here(dialect: str | None) -> dict[str, object]:
     """Return the columns of rows of this machine and TVM; of any TVM if none is installed."""
     if dialect is None:
         found = gpu()
@@ -218,7 +218,7 @@ def _left_out(count: int) -> str:
     return f"{rows} of other machines, devices or TVMs left out; wb.history(..., everywhere=True) shows all"
 
 
-def _mixed(rows: list[dict[str, Any]]) -> str:
+def _mixed(rows: list[dict[str, object]]) -> str:
     kinds = {tuple(row.get(name) for name in APART) for row in rows}
     if len(kinds) < 2:
         return ""

@@ -125,7 +125,7 @@ def to_time(rows: Rows) -> list[int]:
     return [place for place, now in enumerate(counts) if place == 0 or None in now or now != counts[place - 1]]
 
 
-def _timed(request: WaterfallRequest, config: Config) -> dict[str, Any]:
+def _timed(request: WaterfallRequest, config: Config) -> dict[str, object]:
     """Return the columns that a measurement adds to a row; the row keeps the counts of its passes."""
     table = measure(
         request.workload,

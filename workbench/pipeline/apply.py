@@ -58,7 +58,7 @@ def made(dialect: Dialect, step: PassStep, params: Mapping[str, Any]) -> Any:
     return dialect.passes.make(step.name, step.options)
 
 
-def applied(dialect: Dialect, run: Any, module: Any, opt_level: int) -> Applied:
+def applied(dialect: Dialect, run: object, module: object, opt_level: int) -> Applied:
     """Run a pass and catch everything that it raises; the given module is not changed."""
     is_pass = dialect.passes.is_pass(run)
     if is_pass and dialect.passes.opt_level_of(run) > opt_level:

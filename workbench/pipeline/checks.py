@@ -196,7 +196,7 @@ def _sentence(step: Step, found: OutputDifference, first: NodeDifference | None)
     )
 
 
-def _table_row(row: StepCheck) -> dict[str, Any]:
+def _table_row(row: StepCheck) -> dict[str, object]:
     found, first = row.difference, row.first
     return {
         "step": row.step,

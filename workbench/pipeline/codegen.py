@@ -155,7 +155,7 @@ def _identifier(name: str) -> str:
     return f"{name}_" if taken and not name[0].isdigit() else f"_{name}" if taken else name
 
 
-def _source(run: Any) -> str | None:
+def _source(run: object) -> str | None:
     """Return the source of a plain function that uses only TVM and Python; None for anything else."""
     if (
         not isinstance(run, FunctionType)

@@ -235,7 +235,7 @@ def explore(
     return Exploration(workload, waiting, untried, after, opt_level, timeout)
 
 
-def _table_row(row: Effect) -> dict[str, Any]:
+def _table_row(row: Effect) -> dict[str, object]:
     counts = {f"{what}_{when}": side.get(what) for what in COUNTED for when, side in _sides(row)}
     return {
         "pass": row.name,

@@ -88,7 +88,7 @@ def _listed(edge: Any) -> list[Any]:
     return list(edge)
 
 
-def _operators(graph: Graph, nodes: Iterable[int], check: Callable[..., legality.Selection]) -> dict[str, Any]:
+def _operators(graph: Graph, nodes: Iterable[int], check: Callable[..., legality.Selection]) -> dict[str, object]:
     """Return the options with the operators of a legal selection, in order."""
     check(graph, chosen := sorted(set(nodes)))
     kept = [i for i in chosen if graph.nodes[i].kind not in ("param", "constant")]

@@ -107,7 +107,7 @@ def load(
         return readers.load(source, params, name=name, inputs=inputs, entry=entry, shapes=shapes, converter=InChild())
 
 
-def load_all(source: Any, params: Mapping[str, Any] | None = None, *, name: str | None = None) -> list[Workload]:
+def load_all(source: object, params: Mapping[str, object] | None = None, *, name: str | None = None) -> list[Workload]:
     """Make a Workload from each module of a text, in order: `wb.CompareView(*wb.load_all(before_and_after))`.
 
     Parameters and errors are those of `load`; a source that is not text gives one Workload.
@@ -116,7 +116,7 @@ def load_all(source: Any, params: Mapping[str, Any] | None = None, *, name: str 
         return readers.load_all(source, params, name=name, converter=InChild())
 
 
-def _title(source: Any, name: str | None) -> str:
+def _title(source: object, name: str | None) -> str:
     """Return the title of a source for a progress line: its name, or the file's; a text may be a path too."""
     if name is None and isinstance(source, (str, Path)):
         last = str(source).rpartition("/")[2]
@@ -131,7 +131,7 @@ class InChild:
         arguments = {"text": text, "is_json": is_json}
         return _made("program", arguments, name, lambda: HERE.program(text, is_json, name), len(text), TEXT)
 
-    def relay(self, text: str, params: Mapping[str, Any], name: str) -> list[Workload]:
+    def relay(self, text: str, params: Mapping[str, object], name: str) -> list[Workload]:
         """Make the modules of a Relay text here, if the child process survives making them."""
         from workbench.dialects.relay.paste.reading import read_all
         from workbench.dialects.relay.paste.workload import workloads_of

@@ -86,7 +86,7 @@ class Runner:
         self.timeout = timeout
         "seconds for a pass in a process of its own; None runs passes in this one"
         self.dialect = dialect_of(workload)
-        self._steps: OrderedDict[tuple[Any, ...], Step] = OrderedDict()
+        self._steps: OrderedDict[tuple[object, ...], Step] = OrderedDict()
         self._workloads: weakref.WeakKeyDictionary[State, Workload] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
         self.start = State(workload.module, lambda: workload.graph, workload.text)
@@ -139,7 +139,7 @@ class Runner:
                 found = self._workloads.setdefault(state, new)
         return found
 
-    def _remembered(self, key: tuple[Any, ...], make: Callable[[], Step]) -> Step:
+    def _remembered(self, key: tuple[object, ...], make: Callable[[], Step]) -> Step:
         if key not in self._steps:
             self._steps[key] = make()
             if len(self._steps) > self.MEMORY:

@@ -174,7 +174,7 @@ def _closing(text: str, start: int) -> int:
     raise PipelineError(f"the brace at character {start + 1} is not closed")
 
 
-def _options(text: str, name: str) -> dict[str, Any]:
+def _options(text: str, name: str) -> dict[str, object]:
     """Parse `a=1,b=[2]` as the keyword arguments of a call whose values are literals."""
     keywords: list[ast.keyword] = []
     try:

@@ -115,7 +115,7 @@ def _unpacked(packed: bytes) -> bytes:
     return data
 
 
-def _to_data(trace: Trace) -> dict[str, Any]:
+def _to_data(trace: Trace) -> dict[str, object]:
     places: dict[int, int] = {}
     states: list[dict[str, Any]] = []
 

@@ -81,7 +81,7 @@ def _drawn(ax: Axes, place: int, row: Row, found: Outcome, theme: Theme) -> None
     say(ax, row["ratio"], place, words, theme, xytext=(0, 10), ha="center")
 
 
-def _delta(ax: Axes, place: int, row: dict[str, Any], controls: list[dict[str, Any]], theme: Theme) -> None:
+def _delta(ax: Axes, place: int, row: dict[str, object], controls: list[dict[str, object]], theme: Theme) -> None:
     """Write the change of the counts, which have no noise, next to the row."""
     base = controls[0] if controls else {}
     said = [_change(row, base, "kernels", lambda n: f"{n:.0f} kernels")]

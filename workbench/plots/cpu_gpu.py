@@ -89,7 +89,7 @@ def _why(data: pd.DataFrame, which: str) -> str:
 
 
 def _paired(left: list[Kernel], right: list[Kernel]) -> tuple[list[tuple[Kernel, Kernel]], int]:
-    by_op: dict[Any, tuple[list[Kernel], list[Kernel]]] = defaultdict(lambda: ([], []))
+    by_op: dict[object, tuple[list[Kernel], list[Kernel]]] = defaultdict(lambda: ([], []))
     for place, kernels in enumerate((left, right)):
         for kernel in kernels:
             by_op[kernel.get("op")][place].append(kernel)

@@ -120,7 +120,7 @@ class Files:
             path.write_text(text, encoding="utf-8", errors="replace")
 
 
-def _harmless(value: Any) -> Any:
+def _harmless(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and re.match(r"[=+@\t\r]|-[^0-9]", value) else value
 
 
@@ -225,7 +225,7 @@ def _written(config: Config) -> str:
     return repr({name: list(value) if isinstance(value, tuple) else value for name, value in said.items()})
 
 
-def _cell(value: Any, column: str) -> str:
+def _cell(value: object, column: str) -> str:
     if not isinstance(value, (int, float)) or value != value:
         return (
             "unknown" if column == "flops" else "" if value is None or value is pd.NA or value != value else str(value)
@@ -262,7 +262,7 @@ class Section:
     "names of files next to the report"
 
 
-def picture(plot: Callable[..., Any], data: Any, rows: int, **options: Any) -> Picture:
+def picture(plot: Callable[..., object], data: object, rows: int, **options: object) -> Picture:
     """Return a plot of this package as a Picture, for light and dark pages."""
     return Picture(*to_both(plot, data, rows, **options))
 

@@ -80,7 +80,7 @@ def roofline(
     return ax
 
 
-def _number(value: Any) -> bool:
+def _number(value: object) -> bool:
     return isinstance(value, (int, float)) and value == value
 
 

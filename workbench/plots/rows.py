@@ -106,7 +106,7 @@ def kernel_conditions(data: pd.DataFrame) -> str:
     return " · ".join(part for part in (data.attrs.get("conditions", ""), data.attrs.get("method", "")) if part)
 
 
-def short(name: Any) -> str:
+def short(name: object) -> str:
     """Return a kernel's name without the common prefix of kernel names.
 
     >>> short("tvmgen_default_fused_nn_dense_add")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any
 
 import numpy as np
 import tvm
@@ -51,7 +50,7 @@ class RelaxBuilder(Weights):
             self.dataflow.enter_context(self.block.dataflow())
         return self.block.emit(value)
 
-    def finish(self, result: relax.Expr) -> tuple[tvm.IRModule, dict[str, Any]]:
+    def finish(self, result: relax.Expr) -> tuple[tvm.IRModule, dict[str, object]]:
         output = self.block.emit_output(result)
         self.dataflow.close()
         self.block.emit_func_output(output, [*self.inputs, *self.weights])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import tvm
@@ -32,7 +31,7 @@ class RelayBuilder(Weights):
     def constant(self, value: float | np.ndarray) -> relay.Constant:
         return relay.const(value, "float32")
 
-    def finish(self, result: relay.Expr) -> tuple[tvm.IRModule, dict[str, Any]]:
+    def finish(self, result: relay.Expr) -> tuple[tvm.IRModule, dict[str, object]]:
         free = [v for v in relay.analysis.free_vars(result) if v not in self.inputs]
         module = tvm.IRModule.from_expr(relay.Function([*self.inputs, *free], result))
         used = {v.name_hint for v in free}

@@ -149,7 +149,7 @@ class Result:
         return "".join(f"; {each}" for each in said)
 
 
-def _row(trial: Trial) -> dict[str, Any]:
+def _row(trial: Trial) -> dict[str, object]:
     told = {
         "number": trial.number,
         "target": trial.target,

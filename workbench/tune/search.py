@@ -36,7 +36,7 @@ def optuna() -> Any:
     return optuna
 
 
-def choice_of(count: int) -> Any:
+def choice_of(count: int) -> object:
     """Return a categorical choice of `count` indexes; it is its own copy, since Optuna copies it with every trial."""
     return _kind()(tuple(range(count)))
 
@@ -121,7 +121,7 @@ class Points:
             return None
         return tuple(knob.choices.index(chosen[knob.name]) for knob in self.knobs)
 
-    def chosen(self, point: Point) -> dict[str, Any]:
+    def chosen(self, point: Point) -> dict[str, object]:
         return {knob.name: knob.choices[place] for knob, place in zip(self.knobs, point, strict=True)}
 
     def neighbours(self, point: Point) -> Iterator[Point]:

@@ -26,7 +26,7 @@ class Knob:
     "`FoldConstant`, `FuseOps.fuse_opt_level`, `opt_level`, `relay.FuseOps.max_depth`, or `edit`"
     kind: str
     "pass, option, level, config or edit"
-    choices: tuple[Any, ...]
+    choices: tuple[object, ...]
     "the default first; None keeps TVM's own setting"
 
     @property
@@ -108,7 +108,7 @@ class Space:
         """The choice without any change."""
         return {knob.name: knob.default for knob in self.knobs}
 
-    def assignments(self) -> Iterator[dict[str, Any]]:
+    def assignments(self) -> Iterator[dict[str, object]]:
         """Iterate over all choices, each once."""
         knobs = self.knobs
         for values in itertools.product(*(knob.choices for knob in knobs)):

@@ -68,14 +68,14 @@ class Log:
         """Write a trial. A later line with the same number replaces it."""
         self._append(trial.to_data(), through=trial.seconds > WORTH_SECONDS)
 
-    def _append(self, data: Mapping[str, Any], through: bool = True) -> None:
+    def _append(self, data: Mapping[str, object], through: bool = True) -> None:
         with self.path.open("ab") as file:
             file.write(_line(data))
             file.flush()
             if through:
                 os.fsync(file.fileno())
 
-    def _read(self, head: Mapping[str, Any]) -> list[Trial]:
+    def _read(self, head: Mapping[str, object]) -> list[Trial]:
         text = self.path.read_bytes()
         if _line(head).startswith(text):
             # there is nothing after the first line, or a run was killed while it wrote that line
@@ -95,7 +95,7 @@ class Log:
             os.truncate(self.path, len(whole))
         return sorted(found.values(), key=lambda trial: trial.number)
 
-    def _check(self, first: Any, head: Mapping[str, Any]) -> None:
+    def _check(self, first: object, head: Mapping[str, object]) -> None:
         if fields(first, {"format": int})["format"] != FORMAT:
             raise StoreError(f"{self.path.name} was written by a newer tvm-workbench; update it, or give another log=")
         found = fields(first, dict.fromkeys(SAME, str))
@@ -104,7 +104,7 @@ class Log:
             raise StoreError(f"{self.path.name} is the trial log of {SAME[other]}; give another log=")
 
 
-def header(workload: Workload) -> dict[str, Any]:
+def header(workload: Workload) -> dict[str, object]:
     """Return the data of the first line."""
     now = conditions(workload.dialect)
     kept = {name: now[name] for name in ("tvm", "machine", "cpu", "gpu", "cores", "threads")}
@@ -127,7 +127,7 @@ def default_log_path(workload: Workload) -> Path:
     return store.parent / "tuning" / f"{head['workload_hash']}-{head['dialect']}-{head['tvm']}-{head['machine']}.jsonl"
 
 
-def _line(data: Mapping[str, Any]) -> bytes:
+def _line(data: Mapping[str, object]) -> bytes:
     return json.dumps(data, default=_plain).encode() + b"\n"
 
 

@@ -112,7 +112,7 @@ class View(anywidget.AnyWidget):
     def _kept(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("_view", "height", *self.saved_traits)}
 
-    def _saved(self) -> dict[str, Any]:
+    def _saved(self) -> dict[str, object]:
         """Return the traits for the model of a saved page."""
         return self._kept()
 
@@ -143,7 +143,7 @@ class View(anywidget.AnyWidget):
         display({**made[0], "text/html": ""}, metadata=made[1], raw=True)
         self._show_still(update=False)
 
-    def _on_still(self, _: Any, message: Any, __: Any) -> None:
+    def _on_still(self, _: object, message: object, __: object) -> None:
         picture = read_picture(message)
         if picture is not None:
             self._picture_of_page = picture
@@ -192,7 +192,7 @@ def _nodes(shown: Shown) -> int:
     return len(shown[0].nodes) if len(shown) == 1 else len(shown[0].nodes) + len(shown[1].nodes)
 
 
-def _dot(shown: Shown) -> Any:
+def _dot(shown: Shown) -> object:
     return to_graphviz(shown[0]) if len(shown) == 1 else compare_to_graphviz(*shown)
 
 

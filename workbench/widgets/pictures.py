@@ -47,7 +47,7 @@ def find_node() -> str | None:
     return own or shutil.which("node")
 
 
-def by_layout(traits: Mapping[str, Any], suffix: str, bundle: Path, node: str) -> bytes:
+def by_layout(traits: Mapping[str, object], suffix: str, bundle: Path, node: str) -> bytes:
     """Return the picture as the page would draw it, as .svg, .pdf or .png.
 
     Raises

@@ -71,7 +71,7 @@ class Predict(View):
     ) -> None:
         self._find = answer if callable(answer) else lambda: answer
         self._because = because
-        self._found: list[Any] = []
+        self._found: list[object] = []
         self._finding = threading.RLock()
         self._asking = Background("workbench-predict", self._failed)
         super().__init__(question=question, unit=unit, choices=list(choices), shown={"stage": "asked"})
@@ -120,7 +120,7 @@ class Predict(View):
             f"{Path(path).name!r} was not written: a question has no picture; a saved notebook keeps it"
         )
 
-    def _receive(self, _: Any, content: object, __: Any) -> None:
+    def _receive(self, _: object, content: object, __: object) -> None:
         self._handlers.run(self._handlers.read(content))
 
     def _reveal(self, message: Reveal) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import traitlets
 
@@ -60,7 +60,7 @@ class Requests:
         words = str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
         self.show(busy=None, error={"title": "That failed", "text": words})
 
-    def _receive(self, _: Any, content: object, __: Any) -> None:
+    def _receive(self, _: object, content: object, __: object) -> None:
         try:
             message = self._handlers.read(content)
         except WorkbenchError as error:

@@ -19,7 +19,7 @@ from workbench.terminal import visible
 _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
-def saved_page(traits: Mapping[str, Any], bundle: str, title: str) -> str:
+def saved_page(traits: Mapping[str, object], bundle: str, title: str) -> str:
     """Return the text of the whole file.
 
     Parameters

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping
-from typing import Any
 
 OUTPUT = "tvm-workbench-still"
 "key in the metadata of the cell's output"
@@ -19,7 +18,7 @@ MOST = 100_000
 _PICTURE = re.compile(r"data:image/(?:svg\+xml|webp|png);base64,[A-Za-z0-9+/]+={0,2}")
 
 
-def read_picture(message: Any) -> str | None:
+def read_picture(message: object) -> str | None:
     """Return the picture from the page; "" for a view without one, None for another message.
 
     An <img> shows the picture, so nothing in it can run; anything but such a URL is dropped.

@@ -50,7 +50,7 @@ def written(type: str, value: Any) -> str:
 _PYTHON: dict[str, type] = {"int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 
 
-def _literal(wanted: str, type: str, text: str) -> Any:
+def _literal(wanted: str, type: str, text: str) -> object:
     try:
         return literal(text)
     except Damaged:

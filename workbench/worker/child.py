@@ -58,7 +58,7 @@ class Line:
         self._number = 0
         self.send({"event": "ready"})
 
-    def receive(self) -> dict[str, Any]:
+    def receive(self) -> dict[str, object]:
         """Return the next job."""
         message = json.loads(self._connection.recv_bytes())
         self._number = message["number"]

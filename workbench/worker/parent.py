@@ -115,7 +115,7 @@ class Worker:
                 self.stop()
                 raise lost
 
-    def _sent(self, workload: Workload) -> dict[str, Any]:
+    def _sent(self, workload: Workload) -> dict[str, object]:
         return {
             "dialect": workload.dialect,
             "name": workload.name,

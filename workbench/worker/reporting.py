@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Protocol
+from typing import Protocol
 
 from workbench.terminal import visible
 from workbench.worker.parent import Progress, silent
@@ -130,7 +130,7 @@ def find_place() -> Place | None:
     """Return the place for progress; None without a terminal or notebook, and in a thread, whose widget shows its own."""
     if threading.current_thread() is not threading.main_thread():
         return None
-    ipython: Any = sys.modules.get("IPython")
+    ipython: object = sys.modules.get("IPython")
     if hasattr(ipython and ipython.get_ipython(), "kernel"):
         return Cell()
     return Terminal() if sys.stderr is not None and sys.stderr.isatty() else None

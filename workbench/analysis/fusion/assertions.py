@@ -11,7 +11,7 @@ from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
 
 
-def assert_fused(source: Any, ops: Sequence[str], **settings: Any) -> None:
+def assert_fused(source: object, ops: Sequence[str], **settings: object) -> None:
     """Fail unless one kernel has a chain of these operators, each using the one before.
 
     Parameters
@@ -50,7 +50,7 @@ def assert_fused(source: Any, ops: Sequence[str], **settings: Any) -> None:
     raise AssertionError(_missing(report.graph, ops))
 
 
-def assert_kernels(source: Any, *, at_most: int, **settings: Any) -> None:
+def assert_kernels(source: object, *, at_most: int, **settings: object) -> None:
     """Fail if there are more than `at_most` kernels.
 
     Parameters

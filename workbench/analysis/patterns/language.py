@@ -70,7 +70,7 @@ METHODS: dict[str, tuple[tuple[str, ...], int]] = {
 _Maker = Callable[["Reader", Mapping[str, Any], "int | None", ast.Call], Any]
 
 
-def _simple(kind: str, *parts: str, **fixed: Any) -> _Maker:
+def _simple(kind: str, *parts: str, **fixed: object) -> _Maker:
     """Return the maker of a pattern of other patterns."""
 
     def make(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.Call) -> Ref:
@@ -111,11 +111,11 @@ def _text(reader: Reader, given: Mapping[str, Any], name: str, node: ast.Call) -
     return value if isinstance(value, str) else reader.refuse(node, f"{name} is a name in quotes")
 
 
-def _is_op(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.Call) -> Ref:
+def _is_op(reader: Reader, given: Mapping[str, object], _: int | None, node: ast.Call) -> Ref:
     return Ref(reader.made.add("op", name=_text(reader, given, "op_name", node)))
 
 
-def _is_var(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.Call) -> Ref:
+def _is_var(reader: Reader, given: Mapping[str, object], _: int | None, node: ast.Call) -> Ref:
     return Ref(reader.made.add("var", name=_text(reader, given, "name", node)))
 
 
@@ -145,7 +145,7 @@ def _several(kind: str, many: str, last: str = "") -> _Maker:
     return make
 
 
-def _fields(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.Call) -> Ref:
+def _fields(reader: Reader, given: Mapping[str, object], _: int | None, node: ast.Call) -> Ref:
     if given.get("unordered") and given["fields"] is not None:
         return Ref(reader.made.add("any_order", reader.patterns(given["fields"], node) or []))
     return _several("tuple", "fields")(reader, given, None, node)
@@ -188,13 +188,13 @@ def uses(reader: Reader, producer: int, consumer: int, only: bool, index: int = 
     return reader.made.add("used_by", [joined, right.children[1]], **right.fields)
 
 
-def _shape_value(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.Call) -> Ref:
+def _shape_value(reader: Reader, given: Mapping[str, object], _: int | None, node: ast.Call) -> Ref:
     return Ref(
         reader.made.add("shape_value", shape=_constraint(reader, "shape_value", given["shape"], node)["shape_value"])
     )
 
 
-def _get_item(reader: Reader, given: Mapping[str, Any], _: int | None, node: ast.Call) -> Ref:
+def _get_item(reader: Reader, given: Mapping[str, object], _: int | None, node: ast.Call) -> Ref:
     index = given.get("index")
     if index is not None and type(index) is not int:
         reader.refuse(node, "the index of a field is a whole number")
@@ -216,7 +216,7 @@ def _optional(reader: Reader, given: Mapping[str, Any], subject: int | None, nod
     return Ref(reader.made.add("alt", [subject, made]))
 
 
-def _dominated(reader: Reader, given: Mapping[str, Any], subject: int | None, node: ast.Call) -> Ref:
+def _dominated(reader: Reader, given: Mapping[str, object], subject: int | None, node: ast.Call) -> Ref:
     parent = reader.pattern(given["parent"], node)
     path = given.get("path")
     between = reader.made.add("wildcard") if path is None else reader.pattern(path, node)

@@ -255,7 +255,7 @@ def tensor_parts(said: str) -> tuple[list[int | str], str | None]:
     return ([], None) if found is None else (list(found.shape), found.dtype)
 
 
-def as_leaves(program: Program, rows: Mapping[int, Any] | frozenset[int]) -> Program:
+def as_leaves(program: Program, rows: Mapping[int, object] | frozenset[int]) -> Program:
     """Return the program with these expressions as variables, to test a match "if they were inputs"."""
     changed = [Row("var", f"value of {program.what(i)}") if i in rows else row for i, row in enumerate(program.rows)]
     other = object.__new__(type(program))

@@ -66,7 +66,7 @@ class Reader:
             self.refuse(last, "the last line must be the pattern")
         return self.made.build(self.pattern(value, last))
 
-    def statement(self, statement: ast.stmt) -> Any:
+    def statement(self, statement: ast.stmt) -> object:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             return None  # the names of the language need no import
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
@@ -159,7 +159,7 @@ class Reader:
         more = {"rest": True} if rest and arguments else {}
         return Ref(self.made.add("call", [callee, *arguments], any=bool(rest and not arguments), **more))
 
-    def apply(self, name: str, subject: int | None, node: ast.Call) -> Any:
+    def apply(self, name: str, subject: int | None, node: ast.Call) -> object:
         parameters, defaults = METHODS[name[1:]] if subject is not None else LANGUAGE[name]
         given = dict(zip(parameters, (self.value(each) for each in node.args), strict=False))
         given.update({k.arg: self.value(k.value) for k in node.keywords if k.arg})

@@ -91,7 +91,7 @@ class PatternReport:
         both: Iterable[Match | NearMiss] = (*self.matches, *self.near_misses)
         return next((each for each in both if each.root == node), None)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return plain values, for a page."""
         return {
             "pattern": self.pattern.as_json(),
@@ -159,7 +159,7 @@ def _notes(program: Program, steps: int) -> Iterator[str]:
         yield f"TVM walks {steps:,} steps at one child of dominates, one for each way through the diamonds above it"
 
 
-def _solid(pattern: Pattern, held: Mapping[int, Any]) -> int:
+def _solid(pattern: Pattern, held: Mapping[int, object]) -> int:
     return sum(pattern.nodes[id].kind != "wildcard" for id in held)
 
 

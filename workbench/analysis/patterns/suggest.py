@@ -222,7 +222,7 @@ def _plain_attributes(attrs: Any) -> dict[str, Any]:
     return {name: value for name, value in attrs.items() if _is_plain(value) and value not in ("", [])}
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     if isinstance(value, (list, tuple)):
         return all(_is_plain(each) for each in value)
     return isinstance(value, (int, float, str))
@@ -246,5 +246,5 @@ def _why_not(report: PatternReport, here: Any, chosen: Collection[int]) -> str:
     return f"TVM does not match the pattern of these nodes: {miss.sentence if miss else 'it has no call'}"
 
 
-def _few(names: Sequence[Any]) -> str:
+def _few(names: Sequence[object]) -> str:
     return ", ".join([*map(str, names[:5]), *(["..."] if len(names) > 5 else [])])

@@ -165,7 +165,7 @@ def _asked(line: socket.socket, message: list[Any]) -> Any:
     return _received(line)
 
 
-def _send(line: socket.socket, message: list[Any]) -> None:
+def _send(line: socket.socket, message: list[object]) -> None:
     data = json.dumps(message).encode()
     line.sendall(struct.pack("<i", len(data)) + data)
 

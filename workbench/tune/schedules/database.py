@@ -20,7 +20,7 @@ SAME = ("dialect", "tvm", "machine", "target")
 "fields that must match for schedules to apply; TVM itself checks neither the target nor the machine of a database"
 
 
-def folder_for(about: Mapping[str, Any]) -> Path | None:
+def folder_for(about: Mapping[str, object]) -> Path | None:
     """Return the folder for one TVM, machine and target, next to the file of measurements; None if nothing is kept.
 
     Parameters
@@ -108,7 +108,7 @@ def note_done(folder: Path, key: str, trials: int) -> None:
     _write(folder / DONE, {**_read(folder / DONE), key: trials})
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> dict[str, object]:
     """Return the object in a file; empty where there is no file or it is damaged."""
     try:
         data = parse(path.read_bytes())
@@ -117,7 +117,7 @@ def _read(path: Path) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _write(path: Path, data: Mapping[str, Any]) -> None:
+def _write(path: Path, data: Mapping[str, object]) -> None:
     """Replace a file atomically."""
     new = path.with_suffix(".new")
     new.write_text(json.dumps(data, indent=1), encoding="utf-8")

@@ -94,7 +94,7 @@ class TunedSchedules:
         """The configuration with the schedules, for `wb.measure`, `wb.race` and the like."""
         return self.apply(self.base)
 
-    def apply(self, config: Any = None) -> Config:
+    def apply(self, config: object = None) -> Config:
         """Return another configuration with these schedules."""
         return replace(self.base if config is None else Config.of(config), schedules=str(self.folder))
 

@@ -96,7 +96,7 @@ def selected(tasks: Sequence[Task], kernels: Iterable[Any] | None, workload: Wor
     return {_one(tasks, each, workload, graph_size).function for each in given}
 
 
-def _one(tasks: Sequence[Task], given: Any, workload: Workload, graph_size: int) -> Task:
+def _one(tasks: Sequence[Task], given: object, workload: Workload, graph_size: int) -> Task:
     if isinstance(given, str):
         if given not in {task.function for task in tasks}:
             raise UnknownName(f"kernel of {workload.name} that can be tuned", given, [task.function for task in tasks])

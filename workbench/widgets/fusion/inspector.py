@@ -239,7 +239,7 @@ class FusionInspector(OneGraph):
                 self.before, self.edits, self.settings = before, list(edits), dict(settings)
         return moved
 
-    def _state_changed(self, _: Any) -> None:
+    def _state_changed(self, _: object) -> None:
         # three traits may change at once; the first call finds all of them changed
         if self._made != self._state:
             self._history.choose(self._state)

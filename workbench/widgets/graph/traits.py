@@ -59,7 +59,7 @@ class OneGraph(GraphTraits):
     selection = traitlets.List(traitlets.Int()).tag(sync=True)
     hovered = traitlets.Int(-1).tag(sync=True)
     # traitlets' own types have no list that may be None
-    collapsed: traitlets.TraitType[Any, list[int] | None] = traitlets.List(  # pyright: ignore[reportAssignmentType]
+    collapsed: traitlets.TraitType[object, list[int] | None] = traitlets.List(  # pyright: ignore[reportAssignmentType]
         traitlets.Int(), allow_none=True, default_value=None
     ).tag(sync=True)
 

@@ -152,7 +152,7 @@ class PatternInspector(OneGraph):
     # -- from a pattern to a picture
 
     @traitlets.validate("pattern")
-    def _readable(self, proposal: dict[str, Any]) -> str:
+    def _readable(self, proposal: dict[str, object]) -> str:
         given = proposal["value"]
         if isinstance(given, str) and not given.strip():
             self._found = None
@@ -160,7 +160,7 @@ class PatternInspector(OneGraph):
         self._found = match(self.source, given)
         return given if isinstance(given, str) else written(self._found.pattern)
 
-    def _tried(self, _: Any) -> None:
+    def _tried(self, _: object) -> None:
         with self._lock, self.hold_sync():
             self.report, self._problem = self._found, ""
             self.set_trait("place", 0 if self.findings else -1)

@@ -162,7 +162,7 @@ class PassStepper(Comparison):
         except WorkbenchError as error:
             return f"# {error}"
 
-    def _receive(self, _: Any, content: object, __: Any) -> None:
+    def _receive(self, _: object, content: object, __: object) -> None:
         try:
             self._handlers.run(self._handlers.read(content))
         except WorkbenchError as error:
@@ -217,7 +217,7 @@ class PassStepper(Comparison):
         shown = {"before": encode_graph(before.layered), "after": encode_graph(after.layered), "diff": changes}
         return {**super()._kept(), **shown, "titles": self._titles()}
 
-    def _saved(self) -> dict[str, Any]:
+    def _saved(self) -> dict[str, object]:
         everything = to_json(list(self._states.everything())).encode(errors="replace")
         pool = base64.b64encode(gzip.compress(everything, mtime=0)).decode()
         # the page has them in its pool

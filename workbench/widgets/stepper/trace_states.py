@@ -119,7 +119,7 @@ class States:
             raise WorkbenchError(f"the page asked for {list(wish)!r}; this trace has the states 0 to {len(self) - 1}")
         return {"type": kind, **answer(*numbers)}
 
-    def _facts(self, state: int) -> dict[str, Any]:
+    def _facts(self, state: int) -> dict[str, object]:
         graph = self.graph(state)
         return {"state": state, "nodes": len(graph.nodes), "ops": len(graph.ops), "kernels": graph.kernel_count}
 
@@ -129,10 +129,10 @@ class States:
     def _text(self, state: int) -> dict[str, Any]:
         return {"state": state, **printed(self._states[state])}
 
-    def _counts(self, before: int, after: int) -> dict[str, Any]:
+    def _counts(self, before: int, after: int) -> dict[str, object]:
         return {"before": before, "after": after, "counts": self.diff(before, after).counts}
 
-    def _diff(self, before: int, after: int) -> dict[str, Any]:
+    def _diff(self, before: int, after: int) -> dict[str, object]:
         encoded = encode_diff(self.diff(before, after), self.graph(before), self.graph(after))
         return {**self._counts(before, after), "diff": encoded}
 
@@ -155,7 +155,7 @@ class States:
             row["step"] = transition.step
         return {"type": "lineage", "state": state, "node": node, "places": rows}
 
-    def _place(self, state: State, ids: tuple[int, ...]) -> dict[str, Any]:
+    def _place(self, state: State, ids: tuple[int, ...]) -> dict[str, object]:
         """Return the nodes of a node in one state; `step` made the state, and `sure` is the least sure link into it."""
         graph = state.graph
         groups = dict.fromkeys(graph.kernel_of(id) for id in ids)
@@ -168,7 +168,7 @@ class States:
             "sure": "",
         }
 
-    def everything(self) -> Iterator[dict[str, Any]]:
+    def everything(self) -> Iterator[dict[str, object]]:
         """Yield every message that a page without a kernel needs; it composes other differences from these."""
         for n in range(len(self)):
             yield self.message(("state", n))
@@ -179,7 +179,7 @@ class States:
                 yield self.message(("diff", before, after))
 
 
-def printed(state: State) -> dict[str, Any]:
+def printed(state: State) -> dict[str, object]:
     """Return a state's module as text, and for each node of its graph the line that binds it."""
     return {"text": state.text, "lines": array("I", lines(state.graph, state.text)).tobytes()}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
@@ -157,7 +156,7 @@ class Curve:
     """The curve of the best value, drawn again if it has changed and the drawing's share of time allows it."""
 
     def __init__(self) -> None:
-        self._drawn: tuple[Any, Block] | None = None
+        self._drawn: tuple[object, Block] | None = None
         self._rests_until = 0.0
 
     def block(self, known: Result, target: str, status: str) -> Block:

@@ -141,7 +141,7 @@ class TunePanel(View):
 
     # -- messages from the page
 
-    def _receive(self, _: Any, content: object, __: Any) -> None:
+    def _receive(self, _: object, content: object, __: object) -> None:
         message = self._handlers.read(content)
         if message is not None:
             self._handlers.run(message)
@@ -237,7 +237,7 @@ class TunePanel(View):
             )
         return super().save(path)
 
-    def _saved(self) -> dict[str, Any]:
+    def _saved(self) -> dict[str, object]:
         return {**self._kept(), "saved": True}
 
     def _shown_graphs(self) -> Shown | None:

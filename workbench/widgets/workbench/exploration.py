@@ -26,7 +26,7 @@ class Explorer:
         self._show_state = show
         self._found: dict[tuple[Pipeline, int], Exploration] = {}
         self._work = Background("workbench-explore", lambda error: self._push(error=f"{type(error).__name__}: {error}"))
-        self._where: dict[str, Any] = {}
+        self._where: dict[str, object] = {}
         self.now: Exploration | None = None
         "the newest"
 
@@ -83,11 +83,11 @@ class Explorer:
         if found is self.now:
             self._push(rows=[_row(effect) for effect in list(found.rows)], total=found.total, running=running)
 
-    def _push(self, **changes: Any) -> None:
+    def _push(self, **changes: object) -> None:
         self._show_state({"rows": [], "total": 0, "running": False, "error": "", **self._where, **changes})
 
 
-def _row(effect: Effect) -> dict[str, Any]:
+def _row(effect: Effect) -> dict[str, object]:
     return {
         "name": effect.name,
         "status": effect.status,

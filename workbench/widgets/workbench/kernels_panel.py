@@ -69,7 +69,7 @@ class KernelsPanel(Panel):
         self._counts: dict[Config, Kernels] = {}
         self._config: Config | None = None
         self._places: dict[int, list[int]] = {}
-        self._picture: tuple[Any, Block] | None = None
+        self._picture: tuple[object, Block] | None = None
 
     # -- counts and times
 

@@ -49,8 +49,8 @@ class Measurements:
         self.budget = budget
         self._changed = changed
         self._lock = threading.RLock()
-        self._rows: dict[Config, dict[str, Any]] = {}
-        self._before: dict[Config, dict[str, Any]] = {}
+        self._rows: dict[Config, dict[str, object]] = {}
+        self._before: dict[Config, dict[str, object]] = {}
         "the row of a pending request, as it was before the request"
         self._races: dict[frozenset[Config], tuple[Config, Config, Race]] = {}
         self._work = Background("workbench-measures", failed, busy)
@@ -189,7 +189,7 @@ class Measurements:
             return {}
         return {"kernels": found.calls, "functions": found.functions, "traffic_bytes": found.traffic_bytes}
 
-    def _set(self, config: Config, row: dict[str, Any]) -> None:
+    def _set(self, config: Config, row: dict[str, object]) -> None:
         with self._lock:
             self._rows[config] = row
         self._changed()

@@ -38,7 +38,7 @@ def catalog(infos: Mapping[str, PassInfo], settings: Mapping[str, str]) -> dict[
     return {"passes": passes, "settings": fields}
 
 
-def _field(option: Option) -> dict[str, Any]:
+def _field(option: Option) -> dict[str, object]:
     default = "" if option.required or option.default is None else written(option.type, option.default)
     shown = {"name": option.name, "type": option.type, "kind": kind(option.type), "default": default}
     return {**shown, "required": option.required}
@@ -46,7 +46,7 @@ def _field(option: Option) -> dict[str, Any]:
 
 def context_state(
     choice: Choice, infos: Mapping[str, PassInfo], names: Sequence[str], settings: Mapping[str, str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the PassContext, with a switch for each pass of the compiler's own pipeline."""
     toggles = [
         {
@@ -68,7 +68,7 @@ def context_state(
     }
 
 
-def pass_states(choice: Choice, trace: Trace | None, infos: Mapping[str, PassInfo]) -> list[dict[str, Any]]:
+def pass_states(choice: Choice, trace: Trace | None, infos: Mapping[str, PassInfo]) -> list[dict[str, object]]:
     """Return the passes as the page lists them: the chosen ones, or those that the compiler ran."""
     if choice.mode == "context":
         return [_pass_state(PassStep(step.name), step, infos) for step in (trace.steps if trace else ())]
@@ -76,7 +76,7 @@ def pass_states(choice: Choice, trace: Trace | None, infos: Mapping[str, PassInf
     return [_pass_state(chosen, step, infos) for chosen, step in zip(choice.pipeline, steps, strict=True)]
 
 
-def _pass_state(chosen: PassStep, step: Step | None, infos: Mapping[str, PassInfo]) -> dict[str, Any]:
+def _pass_state(chosen: PassStep, step: Step | None, infos: Mapping[str, PassInfo]) -> dict[str, object]:
     info = infos.get(chosen.name)
     state: dict[str, Any] = {
         "name": chosen.name,

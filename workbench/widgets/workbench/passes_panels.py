@@ -40,7 +40,7 @@ class PassesPanel(Panel):
         self.rows: Rows = []
         self.finished = True
         "whether all rows are complete; cancelled rows are not"
-        self._of: Any = None
+        self._of: object = None
         "the choice of the rows"
 
     def make(self, task: Task) -> None:
@@ -221,7 +221,7 @@ class AblationPanel(PassesPanel):
         raced = any(ratio_of(row) for row in self.rows)
         return action("Race again" if raced else self.press, "ablation-time", title=self.hint)
 
-    def _raced(self, row: dict[str, Any]) -> tuple[str, str]:
+    def _raced(self, row: dict[str, object]) -> tuple[str, str]:
         """Return the ratio with its interval, if the race allows a claim; and the verdict, or the reason for none."""
         if ratio_of(row) is None:
             again = str(row.get("message") or "") if row.get("status") == COUNTED else ""
@@ -232,7 +232,7 @@ class AblationPanel(PassesPanel):
         return f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})", VERDICT[found.answer]
 
 
-def _unraced(row: dict[str, Any]) -> dict[str, Any]:
+def _unraced(row: dict[str, object]) -> dict[str, object]:
     kept = {name: value for name, value in row.items() if name not in RACE_COLUMNS}
     return {**kept, "status": COUNTED, "message": "raced again in the Measure tab"}
 

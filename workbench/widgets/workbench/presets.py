@@ -229,7 +229,7 @@ def _write(presets: list[OwnPreset]) -> None:
     write(path, text.encode())
 
 
-def _entry(preset: OwnPreset) -> dict[str, Any]:
+def _entry(preset: OwnPreset) -> dict[str, object]:
     choice = preset.choice
     return {
         "name": preset.name,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
@@ -311,7 +310,7 @@ class Session:
         if rows and not any(row["status"] in UNDER_WAY for row in rows.values()):
             self._plotting.submit(lambda _task: self._plot(list(rows.values()), races))
 
-    def _plot(self, rows: list[dict[str, Any]], races: list[Race]) -> None:
+    def _plot(self, rows: list[dict[str, object]], races: list[Race]) -> None:
         figures = [(row["config"], row["status"], row.get("kernels"), row.get("median_us")) for row in rows]
         if (figures, races) != self._plotted:
             self._plotted = (figures, races)

@@ -329,7 +329,7 @@ class Workbench(Comparison):
             .on(messages.Set, lambda m: self._panel_of(m.name).enter(m.name, m.value))
         )
 
-    def _receive(self, _: Any, content: object, __: Any) -> None:
+    def _receive(self, _: object, content: object, __: object) -> None:
         try:
             self._handlers.run(self._handlers.read(content))
         except WorkbenchError as error:
@@ -377,7 +377,7 @@ class Workbench(Comparison):
         for panel in self._panels.values():
             panel.withdraw(a, b)
 
-    def _refresh_kernels(self, _: Any) -> None:
+    def _refresh_kernels(self, _: object) -> None:
         """Mark the lines of the selected nodes."""
         panel = self._panels["kernels"]
         if panel.open:
@@ -396,7 +396,7 @@ class Workbench(Comparison):
         rows = [row for row in kept["state"]["rows"] if row["status"] not in UNDER_WAY]
         return {**kept, "state": {**kept["state"], "busy": None, "rows": rows}}
 
-    def _saved(self) -> dict[str, Any]:
+    def _saved(self) -> dict[str, object]:
         picture = self._live_page.picture
         states = () if picture is None else (picture.first, picture.last)
         return {**super()._saved(), "texts": [printed(state) for state in states]}
