@@ -107,7 +107,7 @@ def unlisted_crash(graph, name):
 
 
 def computed_alike(graph, real, groups):
-    """Whether the pass leaves each operator as often as the groups have it, and every end of a branch with its type."""
+    """Return whether the pass leaves each operator as often as the groups have it, and every end of a branch with its type."""
     ends = Counter(graph.nodes[branch[-1]].type for group in groups for branch in group.branches)
     types = Counter(node.type for node in real.nodes)
     ops = Counter(node.op for node in real.ops)
@@ -154,7 +154,7 @@ def test_over_many_random_programs(tell):
 
 
 def outputs_kept(seeds, tell):
-    """Where no hazard was predicted, the combined program gives what it gave before."""
+    """Compare the outputs before and after the pass, for groups without a predicted hazard."""
     compared = 0
     for seed in seeds:
         w = wb.load(Program(seed).module())

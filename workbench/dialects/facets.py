@@ -352,10 +352,6 @@ class Tuning(Protocol):
         """Return a hash of a module that is the same in every process."""
         ...
 
-    def target_of(self, text: str, cores: int) -> Any:
-        """Return the target to tune for: MetaSchedule needs the number of cores."""
-        ...
-
     def unscheduled(self, module: Any) -> Any:
         """Return the module with a schedule that changes nothing."""
         ...

@@ -16,6 +16,7 @@ from typing import Any
 from workbench.dialects import registry
 from workbench.dialects.facets import Tuning
 from workbench.dialects.scheduling import load_intrinsics
+from workbench.dialects.target import tuning_target
 from workbench.errors import last_line
 
 BATCH = 16
@@ -86,7 +87,7 @@ def search(
     here = registry.dialect(dialect).tuning
     load_intrinsics(here.INTRINSICS)
     ms = here.ms
-    bench = Bench(here, dialect, module, here.target_of(target, len(effort.cores)), database, effort.cores)
+    bench = Bench(here, dialect, module, tuning_target(target, len(effort.cores)), database, effort.cores)
     plain, left = bench.plain(), effort.trials
     if plain is not None and bench.new([plain]):
         yield bench.run(plain, bench.build([plain])[0], plain=True)[0]

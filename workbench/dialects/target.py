@@ -10,13 +10,15 @@ import tvm
 
 from workbench.dialects.registry import installed
 from workbench.errors import MeasureError
-from workbench.targets import is_triple_of, target_argument, with_triple
+from workbench.targets import is_triple_of, target_argument, target_fields, with_option, with_triple
 
 _OF_RELAX = installed() == "relax"
 _argument = target_argument if _OF_RELAX else str
 "returns a text as this TVM accepts it: Relay's parses options itself"
 _ARCHITECTURES = r"sm_\d{2,3}[a-z]?" if _OF_RELAX else r"sm_\d{2}"
 "CUDA architectures that this TVM reads. Relay's TOPI does not read a suffix: it accepts sm_90 and fails on sm_90a"
+_FORMS = {"llvm": ("llvm", "asm", "tir"), "c": ("c", "tir"), "cuda": ("cuda", "ptx", "llvm", "asm", "tir")}
+"kind of a target -> forms of code"
 _ERROR = re.compile(r"^.*?\b(?:[A-Z]\w*Error: )+")
 
 
@@ -41,6 +43,18 @@ def make_target(text: str) -> tvm.target.Target:
             f"this TVM does not read the CUDA architecture {architecture} of {text!r}; write one like `cuda -arch=sm_90`"
         )
     return made
+
+
+def tuning_target(text: str, cores: int) -> tvm.target.Target:
+    """Return the target to tune for: MetaSchedule needs the number of cores."""
+    fields = target_fields(text)
+    wanted = fields["kind"] == "llvm" and "num-cores" not in fields
+    return make_target(with_option(text, "num-cores", cores) if wanted else text)
+
+
+def code_forms(target: str) -> tuple[str, ...]:
+    """Return the forms of code that a build for a target has, the target's own first."""
+    return _FORMS.get(make_target(target).kind.name, ("tir",))
 
 
 @cache

@@ -11,9 +11,6 @@ from tvm.contrib.tar import tar
 from tvm.meta_schedule.utils import derived_object
 from tvm.tir import Schedule
 
-from workbench.dialects.target import make_target
-from workbench.targets import target_fields, with_option
-
 __all__ = ["MapResult", "PopenPoolExecutor", "StatusKind", "derived_object", "ms", "tar"]
 
 INTRINSICS: str = "tvm.tir.tensor_intrin"
@@ -23,13 +20,6 @@ INTRINSICS: str = "tvm.tir.tensor_intrin"
 def key_of(module: Any) -> str:
     """Return a hash of a module that is the same in every process."""
     return f"{tvm.ir.structural_hash(module) & (2**64 - 1):016x}"
-
-
-def target_of(text: str, cores: int) -> Any:
-    """Return the target to tune for: MetaSchedule needs the number of cores."""
-    fields = target_fields(text)
-    wanted = fields["kind"] == "llvm" and "num-cores" not in fields
-    return make_target(with_option(text, "num-cores", cores) if wanted else text)
 
 
 def unscheduled(module: Any) -> Any:

@@ -24,7 +24,7 @@ from workbench.dialects.relax.compiler.running import Running
 from workbench.dialects.relax.compiler.running import device_of as device_of
 from workbench.dialects.relax.entries import run_alone
 from workbench.dialects.scheduling import scheduled
-from workbench.dialects.target import make_target
+from workbench.dialects.target import code_forms, make_target
 from workbench.errors import MeasureError
 
 
@@ -109,7 +109,7 @@ class RelaxBuilt:
         )
 
     def forms(self) -> tuple[str, ...]:
-        return forms(make_target(self.target).kind.name)
+        return code_forms(self.target)
 
     def code(self, form: str) -> str:
         return code(self.executable.mod, self.watch.first(CALLS), form)
@@ -124,13 +124,7 @@ class RelaxBuilt:
         return Running(self.workload, self.executable, device_of(self.target), seed)
 
 
-_OF_KIND = {"llvm": ("llvm", "asm", "tir"), "c": ("c", "tir"), "cuda": ("cuda", "ptx", "llvm", "asm", "tir")}
 _ASKED = {"llvm": "ll", "asm": "s"}
-
-
-def forms(kind: str) -> tuple[str, ...]:
-    """Return the forms of code for a kind of target, its own first."""
-    return _OF_KIND.get(kind, ("tir",))
 
 
 def code(library: Any, lowered: tvm.IRModule, form: str) -> str:

@@ -27,7 +27,7 @@ from workbench.dialects.relay.compiler.running import Running
 from workbench.dialects.relay.compiler.running import device_of as device_of
 from workbench.dialects.relay.entries import open_dimensions
 from workbench.dialects.scheduling import scheduled
-from workbench.dialects.target import make_target
+from workbench.dialects.target import code_forms, make_target
 from workbench.errors import MeasureError
 
 _SMALL_INTEGERS = {"int8", "uint8"}
@@ -130,7 +130,7 @@ class RelayBuilt:
         )
 
     def forms(self) -> tuple[str, ...]:
-        return forms(make_target(self.target).kind.name)
+        return code_forms(self.target)
 
     def code(self, form: str) -> str:
         return code(self.library.get_lib(), self.watch.lowered or tvm.IRModule(), form)
@@ -145,13 +145,7 @@ class RelayBuilt:
         return Running(self.workload, self.library, device_of(self.target), seed)
 
 
-_OF_KIND = {"llvm": ("llvm", "asm", "tir"), "c": ("c", "tir"), "cuda": ("cuda", "ptx", "llvm", "asm", "tir")}
 _ASKED = {"llvm": "ll", "asm": "s"}
-
-
-def forms(kind: str) -> tuple[str, ...]:
-    """Return the forms of code for a kind of target, its own first."""
-    return _OF_KIND.get(kind, ("tir",))
 
 
 def code(library: Any, lowered: tvm.IRModule, form: str) -> str:
