@@ -29,7 +29,7 @@ _HOMES = {
     "match": "dialects.matching",
     "explain_kind": "dialects.kinds",
     "pattern_for": "dialects.matching",
-    "Workload": "dialects.base",
+    "Workload": "pipeline.load",
     "to_relax": "dialects.translating",
     "passes": "dialects.registry",
     "samples": "samples",

@@ -15,11 +15,8 @@ from typing import Any, Protocol
 
 from workbench.deprecated import CallableTuple, warn_of_call
 from workbench.errors import WorkbenchError
-from workbench.graph.nodes import Answers, Edge, Group, Node, Products
+from workbench.graph.nodes import After, Answers, Edge, Group, Node, Products
 from workbench.terminal import visible
-
-Options = tuple[tuple[str, object], ...]
-"a pass's options by name"
 
 
 @dataclass(frozen=True)
@@ -36,8 +33,8 @@ class Graph:
     "runs TVM's analyses on the module; None where there is no module"
     ask_products: Callable[[], Products | None] | None = field(default=None, compare=False, repr=False)
     "runs CombineParallelMatmul on the module; None where there is no Relax module"
-    ask_after: Callable[[str, Options], Graph | None] | None = field(default=None, compare=False, repr=False)
-    "runs a pass, given by name and options, on the module and draws the result; returns None where the pass raises"
+    ask_after: Callable[[str], After] | None = field(default=None, compare=False, repr=False)
+    "runs passes, given as a Pipeline's text, on the module in a child process; None where there is no module"
 
     def __repr__(self) -> str:
         sizes = f"{len(self.nodes)} nodes, {len(self.edges)} edges, {len(self.groups)} groups"

@@ -32,6 +32,8 @@ JOBS: Mapping[str, Callable[..., object]] = {
     "state": trace.state,
     "apply": passes.apply,
     "effect": passes.effect,
+    # Graph.ask_after
+    "after": passes.after,
     "values": outputs.values,
     # wb.load
     "start": load.start,

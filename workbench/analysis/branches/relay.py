@@ -11,7 +11,6 @@ from workbench.analysis.branches.equal import equal_branches, equal_kernels, nea
 from workbench.analysis.branches.report import BranchGroup, producer
 from workbench.analysis.branches.rules import TVM_RULES, type_of
 from workbench.analysis.branches.siblings import Reason, Rules, SiblingGroup, common_levels, find_siblings
-from workbench.graph.model import Graph
 
 
 def relay_branches(calls: Calls, least: int) -> Iterator[BranchGroup]:
@@ -28,32 +27,10 @@ def relay_branches(calls: Calls, least: int) -> Iterator[BranchGroup]:
 def _equal(calls: Calls) -> Iterator[BranchGroup]:
     graph = calls.graph
     for branches in equal_branches(calls):
-        instead = {node: first for branch in branches[1:] for node, first in zip(branch, branches[0], strict=True)}
-        yield BranchGroup(
-            "identical", producer(graph, branches), branches, "EliminateCommonSubexpr", 3, graph=graph, instead=instead
-        )
+        yield BranchGroup("identical", producer(graph, branches), branches, "EliminateCommonSubexpr", 3, graph=graph)
     for groups in equal_kernels(graph):
-        inside = [tuple(n.id for n in graph.nodes if graph.kernel_of(n.id) == group) for group in groups]
-        branches = tuple(tuple(n for n in nodes if graph.nodes[n].kind == "op") for nodes in inside)
-        ends = [end for group in groups if (end := graph.groups[group].output) is not None]
-        yield BranchGroup(
-            "identical",
-            producer(graph, branches),
-            branches,
-            "MergeIdenticalKernels",
-            0,
-            graph=graph,
-            instead=dict.fromkeys(ends[1:], ends[0]),
-            apart=_beside(graph, inside),
-        )
-
-
-def _beside(graph: Graph, kernels: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Return these kernels and those that feed or read them."""
-    inside = {node for nodes in kernels for node in nodes}
-    touched = {s for n in inside for s in graph.inputs[n]} | {user for n in inside for user, _ in graph.consumers[n]}
-    found = {graph.kernel_of(node) for node in inside | touched}
-    return tuple(group for group in found if group is not None and graph.groups[group].kind == "primitive")
+        branches = tuple(tuple(n.id for n in graph.ops if graph.kernel_of(n.id) == group) for group in groups)
+        yield BranchGroup("identical", producer(graph, branches), branches, "MergeIdenticalKernels", 0, graph=graph)
 
 
 def _combiner(calls: Calls, rules: Rules, least: int) -> Iterator[BranchGroup]:
