@@ -168,6 +168,13 @@ class After:
         )
         return removed and not any(self._keeps(node) for node in nodes if not after[values[node]])
 
+    def leaves_fewer(self, nodes: Sequence[int]) -> bool:
+        """Return whether the passes leave fewer operators of the kinds of these nodes, by at least their number."""
+        assert self.graph is not None, "passes that fail leave no graph"
+        before, after = (Counter((node.op, node.type) for node in graph.nodes) for graph in (self.before, self.graph))
+        kinds = Counter((self.before.nodes[node].op, self.before.nodes[node].type) for node in nodes)
+        return all(before[kind] - after[kind] >= many for kind, many in kinds.items())
+
     def left_of(self, nodes: Sequence[int]) -> int:
         """Return the number of operators that the passes leave of these nodes."""
         assert self.graph is not None, "passes that fail leave no graph"

@@ -70,7 +70,9 @@ class BranchGroup:
         after, lasts = self.graph.ask_after(self.passes), [branch[-1] for branch in self.branches]
         if self.passes in EQUAL_PASSES:
             return after.merges(lasts) and (self.kind == "identical" or after.leaves_one(lasts[0]))
-        return after.replaces(lasts)
+        # a diff may pair nodes wrongly where several differ in their inputs only, so the counts of operators are a second sign
+        signs = after.replaces(lasts), after.leaves_fewer(lasts)
+        return any(signs) if self.kind == "combinable" else all(signs)
 
     @cached_property
     def change(self) -> Change | None:
