@@ -164,14 +164,14 @@ def test_a_log_of_something_else_is_told_in_words(workload, space, tmp_path):
 def test_what_stays_on_a_page_that_runs_nothing_is_a_sentence_and_the_rows(workload, space, monkeypatch):
     panel = panel_of(workload, space, None)
     assert panel.wait(60)
-    assert "not begun" in panel._still()
+    assert "not begun" in panel._still.html()
     panel.start()
     assert panel.wait(60)
-    kept = panel._still()
+    kept = panel._still.html()
     assert kept.count("<tr>") == 1 + len(panel.run.trials)
     assert "The best is" in kept
     monkeypatch.setattr(tune_blocks, "MOST_ROWS", 1)
-    kept = panel._still()
+    kept = panel._still.html()
     assert kept.count("<tr>") == 2
     assert f"And {len(panel.run.trials) - 1} more." in kept
 

@@ -6,7 +6,6 @@ import json
 import math
 from array import array
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from workbench.graph.diff import GraphDiff
@@ -173,20 +172,29 @@ def encode_diff(diff: GraphDiff, before: Graph, after: Graph) -> DiffPayload:
     return {"before_mark": bytes(before_mark), "after_mark": bytes(after_mark), "pairs": _column("I", pairs)}
 
 
-@dataclass(frozen=True)
-class EncodedPair:
-    """Two graphs with the layers of the first, and their difference, for the page."""
+class PairTraits(TypedDict):
+    """The traits of a comparison for two new graphs: nothing is selected, and the page sends its open groups again."""
 
-    drawn: tuple[Graph, Graph]
     before: GraphPayload
     after: GraphPayload
     diff: DiffPayload
+    selection: dict[str, list[int]]
+    hovered: dict[str, list[int]]
+    collapsed: None
 
 
-def encode_pair(before: Graph, after: Graph, changes: GraphDiff) -> EncodedPair:
-    """Return two graphs and their difference for the page."""
+def encode_pair(before: Graph, after: Graph, changes: GraphDiff) -> tuple[tuple[Graph, Graph], PairTraits]:
+    """Return two graphs with the layers of the first, and the traits that show them with their difference."""
     drawn = layered_pair(before, after, changes)
-    return EncodedPair(drawn, encode_graph(drawn[0]), encode_graph(drawn[1]), encode_diff(changes, before, after))
+    encoded: PairTraits = {
+        "before": encode_graph(drawn[0]),
+        "after": encode_graph(drawn[1]),
+        "diff": encode_diff(changes, before, after),
+        "selection": {},
+        "hovered": {},
+        "collapsed": None,
+    }
+    return drawn, encoded
 
 
 def _column(code: str, values: Iterable[int]) -> bytes:

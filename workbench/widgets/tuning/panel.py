@@ -17,17 +17,18 @@ from workbench.targets import TargetLike, target_texts
 from workbench.tune.result import Result
 from workbench.tune.run import Run, prepared
 from workbench.tune.space import Space
-from workbench.widgets.base import Shown, View, json_trait
+from workbench.widgets.base import SAVED, TextView, json_trait, page, saved_traits
 from workbench.widgets.blocks import Block, sendable, words
 from workbench.widgets.graph.compare import CompareView
 from workbench.widgets.messages import Act, Handlers, Set
+from workbench.widgets.pictures import write
 from workbench.widgets.tuning import blocks
 from workbench.widgets.tuning.blocks import Wish, controls, still
 from workbench.widgets.tuning.candidate import Curve, Looking, details, python
 from workbench.widgets.tuning.search import AT_WORK, Searching
 
 
-class TunePanel(View):
+class TunePanel(TextView):
     """A panel for `wb.tune`: start, pause, resume, stop, apply; the best so far, and every candidate.
 
     It never blocks the notebook. Each candidate is in the log before the next one begins, so a new panel, after the notebook
@@ -53,10 +54,9 @@ class TunePanel(View):
     >>> panel.start(); panel.wait(); panel.apply().graph.kernel_count  # doctest: +SKIP
     """
 
-    _view = traitlets.Unicode("tune").tag(sync=True)
-    height = traitlets.Int(720, min=120, help="most height in CSS pixels").tag(sync=True)
+    _view = traitlets.Unicode("tune").tag(**SAVED)
+    height = traitlets.Int(720, min=120, help="most height in CSS pixels").tag(**SAVED)
     blocks = json_trait(list[Block])
-    saved_traits = ("blocks",)
 
     def __init__(
         self,
@@ -231,17 +231,12 @@ class TunePanel(View):
         WorkbenchError
             Another suffix; `wb.plots.tuning_progress(panel.result.table)` is a picture of the search.
         """
-        if Path(path).suffix.lower() != ".html":
+        path = Path(path).expanduser()
+        if path.suffix.lower() != ".html":
             raise WorkbenchError(
-                f"{Path(path).name!r} was not written: a TunePanel is saved as .html; wb.plots.tuning_progress(panel.result.table) is a picture"
+                f"{path.name!r} was not written: a TunePanel is saved as .html; wb.plots.tuning_progress(panel.result.table) is a picture"
             )
-        return super().save(path)
-
-    def _saved(self) -> dict[str, object]:
-        return {**self._kept(), "saved": True}
-
-    def _shown_graphs(self) -> Shown | None:
-        return None
+        return write(path, page(saved_traits(self), "tvm-workbench"))
 
     def _still_words(self, *, drawn: bool) -> str:  # noqa: ARG002  it has no picture
         run = self.run

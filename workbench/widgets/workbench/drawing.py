@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
@@ -16,6 +17,7 @@ from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.step import State
 from workbench.pipeline.trace import Trace
+from workbench.widgets import page_types
 from workbench.widgets.background import Background, Task
 from workbench.widgets.history import History
 from workbench.widgets.output_checks import Checked
@@ -23,6 +25,9 @@ from workbench.widgets.workbench.compiler_build import binds
 from workbench.widgets.workbench.page import WHOLE, Page, Picture, Reports
 from workbench.widgets.workbench.page_state import pass_states
 from workbench.widgets.workbench.pass_list import Catalog, Choice
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 RUNNING, NOT_RUN = "passes are running", "not run"
 "titles of the right side while it shows the input"
@@ -87,7 +92,7 @@ class Drawing:
 
     # -- requests
 
-    def draw(self, choice: Choice, **state: object) -> None:
+    def draw(self, choice: Choice, **state: Unpack[page_types.State]) -> None:
         """Show that state and the passes of a choice; make and show its trace, instead of the one that is being made."""
         if choice.mode != self._mode:
             # the other mode has other steps

@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING
 from workbench.graph.diff import GraphDiff
 from workbench.measurement.overlay import Overlay
 from workbench.pipeline.step import State
+from workbench.widgets import page_types
 from workbench.widgets.background import Busy
-from workbench.widgets.payload import EncodedPair, encode_pair
+from workbench.widgets.page_types import MarkCounts, StateCounts
+from workbench.widgets.payload import encode_pair
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from workbench.widgets.workbench.widget import Workbench
 
 WHOLE = -1
@@ -36,7 +40,7 @@ class Picture:
     "whether the passes have run"
 
     @cached_property
-    def counts(self) -> dict[str, int | None]:
+    def counts(self) -> StateCounts:
         """Return nodes and kernels of both sides, and the nodes of each mark."""
         before, after = self.first.graph, self.last.graph
         return {
@@ -44,7 +48,7 @@ class Picture:
             "after_kernels": after.kernel_count if self.finished else None,
             "before_nodes": len(before.nodes),
             "after_nodes": len(after.nodes) if self.finished else None,
-            **self.changes.counts,
+            **MarkCounts(**self.changes.counts),
         }
 
 
@@ -55,14 +59,12 @@ class Page:
     ----------
     widget
         The Workbench.
-    put
-        Shows two encoded graphs and their difference.
     drawn
         Called after a picture.
     """
 
-    def __init__(self, widget: Workbench, put: Callable[[EncodedPair], None], drawn: Callable[..., None]) -> None:
-        self._widget, self._put, self._drawn = widget, put, drawn
+    def __init__(self, widget: Workbench, drawn: Callable[..., None]) -> None:
+        self._widget, self._drawn = widget, drawn
         self.lock = threading.RLock()
         self._open = True
         self.picture: Picture | None = None
@@ -77,11 +79,12 @@ class Page:
         with self.lock:
             return self.picture if seq == self._widget.seq else None
 
-    def push(self, **changes: object) -> None:
+    def push(self, **changes: Unpack[page_types.State]) -> None:
         """Change keys of the `state` trait."""
         with self.lock:
             if self._open:
-                self._widget.state = {**self._widget.state, **changes}
+                shown: page_types.State = {**self._widget.state, **changes}
+                self._widget.state = shown
 
     def show(self, **traits: object) -> None:
         """Set traits."""
@@ -92,12 +95,11 @@ class Page:
 
     def draw(self, picture: Picture) -> None:
         """Show two graphs."""
-        pair = encode_pair(picture.first.graph, picture.last.graph, picture.changes)
+        _, traits = encode_pair(picture.first.graph, picture.last.graph, picture.changes)
         with self.lock, self._widget.hold_sync():
             if self._open:
                 self.picture = picture
-                self._put(pair)
-                self._widget.titles = list(picture.titles)
+                self.show(**traits, titles=list(picture.titles))
                 self.push(counts=picture.counts, step=picture.step, preview=picture.preview)
                 self._widget.seq += 1
 

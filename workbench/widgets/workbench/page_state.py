@@ -13,6 +13,7 @@ from workbench.pipeline.spec import PassStep
 from workbench.pipeline.step import Step
 from workbench.pipeline.trace import Trace
 from workbench.widgets.blocks import Block, picture
+from workbench.widgets.page_types import Catalog, ContextState, FieldSpec, MarkCounts, PassChoice, PassState, RowState
 from workbench.widgets.typed import kind, written
 from workbench.widgets.workbench.pass_list import Choice
 
@@ -20,9 +21,9 @@ ROW = ("config", "target", "status", "message", "kernels", "functions", "median_
 "the columns of a row that the page shows"
 
 
-def catalog(infos: Mapping[str, PassInfo], settings: Mapping[str, str]) -> dict[str, Any]:
+def catalog(infos: Mapping[str, PassInfo], settings: Mapping[str, str]) -> Catalog:
     """Return every pass that can be added, with its options, and every key of PassContext's config."""
-    passes = [
+    passes: list[PassChoice] = [
         {
             "name": info.name,
             "doc": info.doc,
@@ -34,21 +35,25 @@ def catalog(infos: Mapping[str, PassInfo], settings: Mapping[str, str]) -> dict[
         }
         for info in infos.values()
     ]
-    fields = [{"name": name, "type": type, "kind": kind(type), "default": ""} for name, type in settings.items()]
-    return {"passes": passes, "settings": fields}
+    return {"passes": passes, "settings": [_field(Option(name, type, None)) for name, type in settings.items()]}
 
 
-def _field(option: Option) -> dict[str, object]:
+def _field(option: Option) -> FieldSpec:
     default = "" if option.required or option.default is None else written(option.type, option.default)
-    shown = {"name": option.name, "type": option.type, "kind": kind(option.type), "default": default}
-    return {**shown, "required": option.required}
+    return {
+        "name": option.name,
+        "type": option.type,
+        "kind": kind(option.type),
+        "default": default,
+        "required": option.required,
+    }
 
 
 def context_state(
     choice: Choice, infos: Mapping[str, PassInfo], names: Sequence[str], settings: Mapping[str, str]
-) -> dict[str, object]:
+) -> ContextState:
     """Return the PassContext, with a switch for each pass of the compiler's own pipeline."""
-    toggles = [
+    toggles: list[PassState] = [
         {
             "name": name,
             "enabled": choice.runs(infos[name]),
@@ -68,7 +73,7 @@ def context_state(
     }
 
 
-def pass_states(choice: Choice, trace: Trace | None, infos: Mapping[str, PassInfo]) -> list[dict[str, object]]:
+def pass_states(choice: Choice, trace: Trace | None, infos: Mapping[str, PassInfo]) -> list[PassState]:
     """Return the passes as the page lists them: the chosen ones, or those that the compiler ran."""
     if choice.mode == "context":
         return [_pass_state(PassStep(step.name), step, infos) for step in (trace.steps if trace else ())]
@@ -76,9 +81,9 @@ def pass_states(choice: Choice, trace: Trace | None, infos: Mapping[str, PassInf
     return [_pass_state(chosen, step, infos) for chosen, step in zip(choice.pipeline, steps, strict=True)]
 
 
-def _pass_state(chosen: PassStep, step: Step | None, infos: Mapping[str, PassInfo]) -> dict[str, object]:
+def _pass_state(chosen: PassStep, step: Step | None, infos: Mapping[str, PassInfo]) -> PassState:
     info = infos.get(chosen.name)
-    state: dict[str, Any] = {
+    state: PassState = {
         "name": chosen.name,
         "text": chosen.text,
         "enabled": chosen.enabled,
@@ -91,10 +96,10 @@ def _pass_state(chosen: PassStep, step: Step | None, infos: Mapping[str, PassInf
     if step is None:
         return state
     state |= {"status": step.status, "message": step.error or step.detail, "seconds": step.seconds}
-    if step.changed:
-        changes = {kind: n for kind, n in step.diff.counts.items() if kind != "kept"}
-        state |= {"nodes": len(step.after.nodes), "kernels": step.after.kernel_count, **changes}
-    return state
+    if not step.changed:
+        return state
+    changes = MarkCounts(**{mark: n for mark, n in step.diff.counts.items() if mark != "kept"})
+    return {**state, "nodes": len(step.after.nodes), "kernels": step.after.kernel_count, **changes}
 
 
 def _options(step: PassStep, info: PassInfo | None) -> dict[str, str]:
@@ -118,7 +123,7 @@ def code(choice: Choice, presets: Sequence[Preset], target: str) -> str:
     )
 
 
-def row_states(rows: Mapping[Config, dict[str, Any]], current: Config) -> list[dict[str, Any]]:
+def row_states(rows: Mapping[Config, dict[str, Any]], current: Config) -> list[RowState]:
     """Return the measured rows as the page lists them."""
     return [
         {

@@ -195,7 +195,7 @@ class Session:
         """
         self.drawing.wait(600)
         picture = self.drawing.picture
-        found = picture.counts["after_kernels"] if picture else None
+        found = picture.counts.get("after_kernels") if picture else None
         if found is None:
             raise WorkbenchError("the passes gave no picture yet")
         return found
