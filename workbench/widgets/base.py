@@ -11,10 +11,9 @@ import anywidget
 import traitlets
 
 from workbench.errors import UnknownKeyword, WorkbenchError
-from workbench.graph.diff import GraphDiff
+from workbench.graph.diff import MARKS, GraphDiff
 from workbench.graph.export import compare_to_graphviz, to_graphviz
 from workbench.graph.model import Graph
-from workbench.widgets.payload import MARKS
 from workbench.widgets.pictures import by_graphviz, by_layout, find_node, write
 from workbench.widgets.saved_page import saved_page
 from workbench.widgets.still import AGAIN, LIVE, Still, new_id, svg_picture

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
+from workbench.graph.diff import Mark
 from workbench.widgets.background import Busy
 from workbench.widgets.blocks import Block
 from workbench.widgets.payload import DiffPayload, GraphPayload
-
-Mark = Literal["kept", "changed", "removed", "added", "merged", "split"]
 
 # -- every widget
 

@@ -8,13 +8,12 @@ from array import array
 from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict
 
-from workbench.graph.diff import GraphDiff
+from workbench.graph.diff import MARKS, GraphDiff
 from workbench.graph.layers import layered_pair
 from workbench.graph.model import Graph
 from workbench.graph.nodes import GROUP_KINDS, KINDS, Group
 
 VERSION = 1
-MARKS = ("kept", "changed", "removed", "added", "merged", "split")
 _NO_PATTERN = -1
 
 

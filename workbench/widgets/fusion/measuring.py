@@ -55,7 +55,7 @@ def _row(fused: Fused, name: str, target: str, budget: float, cancelled: Callabl
     assert fused.program.workload is not None
     # the two are compared with each other: the edits must not change the outputs, even if the given ones are wrong
     limits = Limits(budget=budget, check=False, cancelled=cancelled)
-    return measure_one(fused.program.workload, config(fused, name), target, limits)
+    return measure_one(fused.program.workload, config(fused, name), target, limits).to_data()
 
 
 def compared(fused: Fused, base: Fused, cancelled: Callable[[], bool]) -> str:

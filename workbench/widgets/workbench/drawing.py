@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
@@ -25,9 +24,6 @@ from workbench.widgets.workbench.compiler_build import binds
 from workbench.widgets.workbench.page import WHOLE, Page, Picture, Reports
 from workbench.widgets.workbench.page_state import pass_states
 from workbench.widgets.workbench.pass_list import Catalog, Choice
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 RUNNING, NOT_RUN = "passes are running", "not run"
 "titles of the right side while it shows the input"
@@ -92,7 +88,7 @@ class Drawing:
 
     # -- requests
 
-    def draw(self, choice: Choice, **state: Unpack[page_types.State]) -> None:
+    def draw(self, choice: Choice, state: page_types.State) -> None:
         """Show that state and the passes of a choice; make and show its trace, instead of the one that is being made."""
         if choice.mode != self._mode:
             # the other mode has other steps
@@ -100,7 +96,7 @@ class Drawing:
         self.show_checks({})
         passes = pass_states(choice, None, self._setup.catalog.infos)
         with self._listing:
-            self._page.push(**state, passes=passes, step=self.step)
+            self._page.push(**{**state, "passes": passes, "step": self.step})
         self._work.submit(lambda task: self._draw(choice, task))
 
     def show_step(self, index: int) -> None:

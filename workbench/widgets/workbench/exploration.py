@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
-from workbench.pipeline.explore import COUNTED, Effect, Exploration, explore
+from workbench.graph.diff import Mark
+from workbench.pipeline.explore import Effect, Exploration, explore
 from workbench.pipeline.spec import Pipeline
 from workbench.widgets import page_types
 from workbench.widgets.background import Background, Task
@@ -92,12 +93,15 @@ class Explorer:
 
 
 def _row(effect: Effect) -> page_types.Effect:
+    counts: dict[Mark, int] = {mark: n for mark, n in effect.diff.items() if mark != "kept"}
     return {
         "name": effect.name,
         "status": effect.status,
         "message": effect.message,
         "seconds": effect.seconds,
         "level": effect.opt_level,
-        **{what: effect.delta(what) for what in COUNTED},
-        "counts": {mark: n for mark, n in effect.diff.items() if mark != "kept"},
+        "nodes": effect.delta("nodes"),
+        "ops": effect.delta("ops"),
+        "kernels": effect.delta("kernels"),
+        "counts": counts,
     }

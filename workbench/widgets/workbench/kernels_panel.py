@@ -115,9 +115,9 @@ class KernelsPanel(Panel):
             ),
             store=False,
         )
-        if not row["per_kernel"]:
-            raise WorkbenchError(f"the kernels were not timed: {row['message'] or row['status']}")
-        _keep(self._times, config, pd.DataFrame([row]))
+        if not row.per_kernel:
+            raise WorkbenchError(f"the kernels were not timed: {row.message or row.status}")
+        _keep(self._times, config, pd.DataFrame([row.to_data()]))
         if task.wanted:
             self._lay(self.session.graph_after())
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from workbench.dialects.base import Option, PassInfo, Preset
 from workbench.measurement.race import Race
-from workbench.measurement.row import failure
+from workbench.measurement.row import Row, failure
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import PassStep
 from workbench.pipeline.step import Step
@@ -16,9 +15,6 @@ from workbench.widgets.blocks import Block, picture
 from workbench.widgets.page_types import Catalog, ContextState, FieldSpec, MarkCounts, PassChoice, PassState, RowState
 from workbench.widgets.typed import kind, written
 from workbench.widgets.workbench.pass_list import Choice
-
-ROW = ("config", "target", "status", "message", "kernels", "functions", "median_us", "q1_us", "q3_us")
-"the columns of a row that the page shows"
 
 
 def catalog(infos: Mapping[str, PassInfo], settings: Mapping[str, str]) -> Catalog:
@@ -95,7 +91,7 @@ def _pass_state(chosen: PassStep, step: Step | None, infos: Mapping[str, PassInf
     }
     if step is None:
         return state
-    state |= {"status": step.status, "message": step.error or step.detail, "seconds": step.seconds}
+    state = {**state, "status": step.status, "message": step.error or step.detail, "seconds": step.seconds}
     if not step.changed:
         return state
     changes = MarkCounts(**{mark: n for mark, n in step.diff.counts.items() if mark != "kept"})
@@ -123,27 +119,35 @@ def code(choice: Choice, presets: Sequence[Preset], target: str) -> str:
     )
 
 
-def row_states(rows: Mapping[Config, dict[str, Any]], current: Config) -> list[RowState]:
+def row_states(rows: Mapping[Config, Row], current: Config) -> list[RowState]:
     """Return the measured rows as the page lists them."""
     return [
         {
-            **{name: row.get(name) for name in ROW},
-            "said": failure(row["status"], row.get("message")),
-            "samples": len(row.get("samples") or ()),
             "id": i,
+            "config": row.config,
+            "status": row.status or "",
             "current": config == current,
+            "target": row.target,
+            "message": row.message,
+            "said": failure(row.status, row.message),
+            "kernels": row.kernels,
+            "functions": row.functions,
+            "median_us": row.median_us,
+            "q1_us": row.q1_us,
+            "q3_us": row.q3_us,
+            "samples": len(row.samples or ()),
         }
         for i, (config, row) in enumerate(rows.items())
     ]
 
 
-def plots(rows: list[dict[str, Any]], races: Sequence[Race]) -> list[Block]:
+def plots(rows: Sequence[Row], races: Sequence[Race]) -> list[Block]:
     """Return the plots of the measured rows, including failed ones."""
     import pandas as pd
 
     from workbench.plots import kernel_count, runtime
 
-    data = pd.DataFrame(rows)
+    data = pd.DataFrame([row.to_data() for row in rows])
     return [
         picture(kernel_count, data, len(data), "plot-kernels"),
         picture(runtime, data, len(data), "plot-runtime", races=races),

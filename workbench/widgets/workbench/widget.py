@@ -183,7 +183,7 @@ class Workbench(View):
         import pandas as pd
 
         rows = self.session.measurements.all().values()
-        return pd.DataFrame([row for row in rows if row["status"] not in UNDER_WAY])
+        return pd.DataFrame([row.to_data() for row in rows if row.status not in UNDER_WAY])
 
     def toggle(self, name: str, enabled: bool | None = None) -> None:
         """Switch every pass of that name, in the pipeline or in the PassContext, by the current mode.
