@@ -317,6 +317,16 @@ def parse(message: type[M], content: Any) -> M:
     return message(**fields)
 
 
+def whole(text: str) -> int | None:
+    """Return the number in an argument or a field of the page; None if it is not a whole number from 0.
+
+    >>> whole("12"), whole("-1"), whole("²"), whole("")
+    (12, None, None, None)
+    """
+    # int() refuses texts of thousands of digits, and takes digits of other scripts
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
 @cache
 def hints(message: type[Message]) -> dict[str, Any]:
     """Return a message's fields with their types."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from inspect import signature
+from math import isfinite
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -20,7 +21,7 @@ from workbench.tune.space import Space
 from workbench.widgets.base import SAVED, TextView, json_trait, page, saved_traits
 from workbench.widgets.blocks import Block, sendable, words
 from workbench.widgets.graph.compare import CompareView
-from workbench.widgets.messages import Act, Handlers, Set
+from workbench.widgets.messages import Act, Handlers, Set, whole
 from workbench.widgets.pictures import write
 from workbench.widgets.tuning import blocks
 from workbench.widgets.tuning.blocks import Wish, controls, still
@@ -159,8 +160,8 @@ class TunePanel(TextView):
         numbered: dict[str, Callable[[int], None]] = {"tune-sort": self._looking.sort, "tune-pick": self._looking.pick}
         if message.what in actions:
             actions[message.what]()
-        elif message.what in numbered and message.arg.isdigit():
-            numbered[message.what](int(message.arg))
+        elif message.what in numbered and (number := whole(message.arg)) is not None:
+            numbered[message.what](number)
         self._looking.write(self.run)
 
     def _set(self, message: Set) -> None:
@@ -169,11 +170,11 @@ class TunePanel(TextView):
         if message.name == "tune-objective" and message.value in self._wish.choices:
             self._wish = replace(self._wish, objective=self._wish.choices[message.value])
         elif message.name == "tune-budget":
-            try:
-                self._wish = replace(self._wish, budget=float(message.value))
-            except ValueError:
-                self._searching.trouble = f"{message.value!r} is not a number of seconds"
+            seconds = _seconds(message.value)
+            if seconds is None:
+                self._searching.trouble = f"{message.value[:40]!r} is not a number of seconds"
                 return
+            self._wish = replace(self._wish, budget=seconds)
         else:
             return
         self._looking.reorder()
@@ -241,3 +242,11 @@ class TunePanel(TextView):
     def _still_words(self, *, drawn: bool) -> str:  # noqa: ARG002  it has no picture
         run = self.run
         return still(run, self._targets[0], [] if run is None else self._looking.listed(run))
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        seconds = float(text)
+    except ValueError:
+        return None
+    return seconds if isfinite(seconds) else None

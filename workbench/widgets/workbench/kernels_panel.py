@@ -18,6 +18,7 @@ from workbench.plots import figures, time_unit
 from workbench.plots.rows import conditions
 from workbench.widgets.background import Task
 from workbench.widgets.blocks import Block, action, entry, picture, size, table, words
+from workbench.widgets.messages import whole
 from workbench.widgets.workbench.page import Page
 from workbench.widgets.workbench.panel import Panel
 from workbench.widgets.workbench.session import Session
@@ -139,9 +140,10 @@ class KernelsPanel(Panel):
             self.start(self._time)
         elif what == "kernels-sort":
             columns = list(COLUMNS.values())
-            if not arg.isdecimal() or int(arg) >= len(columns):
+            place = whole(arg)
+            if place is None or place >= len(columns):
                 return
-            column = columns[int(arg)]
+            column = columns[place]
             # numbers are sorted from the largest
             self.down = not self.down if column == self.sort else column not in ("index", "name", "op")
             self.sort = column
