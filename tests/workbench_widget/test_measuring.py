@@ -220,7 +220,7 @@ def test_rival_is_another_build(bench):
     """A race of equal builds gives no answer."""
     one, same, other = Config(name="a", pipeline="A"), Config(name="b", pipeline="A,-B"), Config(name="c", pipeline="B")
     measures = Measurements(bench.workload, "llvm", 0.1, lambda: None, print, print)
-    measures._rows = {config: {"status": "ok"} for config in (one, same)}
+    measures._rows = {config: Row("", "", "", "", "ok") for config in (one, same)}
     assert measures.rival(same) is None
-    measures._rows[other] = {"status": "ok"}
+    measures._rows[other] = Row("", "", "", "", "ok")
     assert measures.rival(same) == other
