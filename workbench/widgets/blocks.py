@@ -138,12 +138,11 @@ def row(
     small: str = "",
     sign: str = "",
     look: str = "",
-    act: str = "",
-    arg: str = "",
+    click: tuple[str, str] = ("", ""),
     drop: str = "",
 ) -> Line:
-    """Return a line of a list."""
-    at = list(nodes)
+    """Return a line of a list; `click` is the action of a click, and its argument."""
+    (act, arg), at = click, list(nodes)
     return {"text": text, "nodes": at, "small": small, "sign": sign, "look": look, "act": act, "arg": arg, "drop": drop}
 
 

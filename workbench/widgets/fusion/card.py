@@ -101,13 +101,13 @@ def _would(fused: Fused, changes: Sequence[Change] | None) -> list[Block]:
         doable = change.kind in ("opt_level", "max_depth", "max_function_args") or (
             change.kind == "cut" and fused.program.workload is not None
         )
+        value = change.node if change.kind == "cut" else change.value
         offered.append(
             row(
                 change.sentence,
                 nodes,
                 sign="→",
-                act="change" if doable else "",
-                arg=f"{change.kind}={change.node if change.kind == 'cut' else change.value}" if doable else "",
+                click=("change", f"{change.kind}={value}") if doable else ("", ""),
             )
         )
     return [title, rows(offered, "changes")]

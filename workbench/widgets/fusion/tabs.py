@@ -14,8 +14,7 @@ from workbench.analysis.regions import Region
 from workbench.plots.configurations import headline, spoken
 from workbench.plots.rows import Row, failed, failures
 from workbench.widgets.blocks import Block, Line, action, code, entry, row, rows, signed, size, table, words
-from workbench.widgets.fusion.measuring import Measured
-from workbench.widgets.fusion.program import Edit, Fused
+from workbench.widgets.fusion.program import Edit, Fused, Measured
 from workbench.widgets.fusion.wording import plainly, tested
 from workbench.widgets.page_types import Marks, Sign
 
@@ -144,8 +143,7 @@ def branches(
                 small=" · ".join([*filter(None, said), group.passes]),
                 sign=letters[place],
                 look={"hazard": "removed", "near": "near"}.get(group.kind, "branch"),
-                act="branch",
-                arg=str(place),
+                click=("branch", str(place)),
             )
         )
     more = [words(f"and {len(groups) - LISTED} more", "small")] if len(groups) > LISTED else []

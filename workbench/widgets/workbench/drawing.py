@@ -21,8 +21,7 @@ from workbench.widgets.background import Background, Task
 from workbench.widgets.history import History
 from workbench.widgets.output_checks import Checked
 from workbench.widgets.workbench.compiler_build import binds
-from workbench.widgets.workbench.page import WHOLE, Page, Picture, Reports
-from workbench.widgets.workbench.page_state import pass_states
+from workbench.widgets.workbench.page import WHOLE, Page, Picture, Reports, pass_states
 from workbench.widgets.workbench.pass_list import Catalog, Choice
 
 RUNNING, NOT_RUN = "passes are running", "not run"

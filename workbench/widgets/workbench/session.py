@@ -27,8 +27,7 @@ from workbench.widgets.workbench.compiler_build import CompilerBuild
 from workbench.widgets.workbench.drawing import Drawing, Setup
 from workbench.widgets.workbench.exploration import Explorer
 from workbench.widgets.workbench.measurements import Measurements
-from workbench.widgets.workbench.page import WHOLE, Page, Reports
-from workbench.widgets.workbench.page_state import code, context_state, plots, row_states
+from workbench.widgets.workbench.page import WHOLE, Page, Reports, code, context_state, plots, row_states
 from workbench.widgets.workbench.pass_list import Choice
 from workbench.widgets.workbench.presets import Presets
 

@@ -33,7 +33,7 @@ from workbench.widgets.messages import Handlers
 from workbench.widgets.page_types import Catalog, CheckState, Exploration, OverlayState, State
 from workbench.widgets.payload import DiffPayload, GraphPayload, packed
 from workbench.widgets.stepper.trace_states import printed
-from workbench.widgets.workbench import page_state
+from workbench.widgets.workbench import page
 from workbench.widgets.workbench.compiler_build import first_preset
 from workbench.widgets.workbench.drawing import Setup
 from workbench.widgets.workbench.kernels_panel import KernelsPanel
@@ -105,7 +105,7 @@ class Workbench(View):
         catalog = PassCatalog.of(program)
         first = first_preset(program, catalog.presets).pipeline if pipeline is None else pipeline
         choice = Choice("pipeline", Pipeline([first] if isinstance(first, str) else first), opt_level)
-        self.catalog = page_state.catalog(catalog.infos, catalog.settings)
+        self.catalog = page.catalog(catalog.infos, catalog.settings)
         passes = Background("workbench-passes", lambda error: self.session.reports.report(error), self._show_passes)
         self._open(Setup(program, target_text(target), catalog, History(choice), passes, budget))
         self._texts = Background("workbench-texts", lambda error: self.session.reports.report(error))
