@@ -16,7 +16,7 @@ from workbench.graph.export import compare_to_graphviz, to_graphviz
 from workbench.graph.model import Graph
 from workbench.widgets.pictures import by_graphviz, by_layout, find_node, write
 from workbench.widgets.saved_page import saved_page
-from workbench.widgets.still import AGAIN, LIVE, Still, new_id, svg_picture
+from workbench.widgets.still import AGAIN, LIVE, Bundle, Still, new_id, svg_picture
 
 _BUNDLE = Path(__file__).parent / "static" / "workbench.js"
 if not _BUNDLE.exists():
@@ -50,7 +50,7 @@ def page(traits: Mapping[str, object], title: str) -> bytes:
     return saved_page(traits, _BUNDLE.read_text(encoding="utf-8"), title).encode(errors="replace")
 
 
-def saved_traits(widget: traitlets.HasTraits) -> dict[str, Any]:
+def saved_traits(widget: traitlets.HasTraits) -> dict[str, object]:
     """Return the traits that a saved file keeps."""
     return {name: getattr(widget, name) for name in widget.trait_names(saved=True)}
 
@@ -62,12 +62,12 @@ class TextView(anywidget.AnyWidget):
     _view = traitlets.Unicode(help="name of the view in the bundle, which all widgets share").tag(**SAVED)
     _still_id = traitlets.Unicode(help="of the output that shows the view without a kernel").tag(sync=True)
 
-    def __init__(self, **traits: Any) -> None:
+    def __init__(self, **traits: object) -> None:
         super().__init__(_still_id=new_id(), **traits)
         self._still = Still(self._still_id, self._still_words)
         self.on_msg(self._still.receive)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    def _repr_mimebundle_(self, **kwargs: Any) -> Bundle | None:
         return self._still.bundle(super()._repr_mimebundle_(**kwargs))
 
     def _ipython_display_(self) -> None:
@@ -95,10 +95,10 @@ class View(anywidget.AnyWidget):
     ).tag(**SAVED)
     viewport = traitlets.Dict(help="the centre, x and y, and the scale; empty: the view chooses").tag(**SAVED)
 
-    def __init__(self, *args: Any, **traits: Any) -> None:
+    def __init__(self, **traits: object) -> None:
         known = [name for name in self.trait_names() if not name.startswith("_")]
         UnknownKeyword.refuse(type(self).__name__, (name for name in traits if not self.has_trait(name)), known)
-        super().__init__(*args, _still_id=new_id(), **traits)
+        super().__init__(_still_id=new_id(), **traits)
         self._still = Still(self._still_id, self._still_words, self._first_picture)
         self.on_msg(self._still.receive)
 
@@ -145,7 +145,7 @@ class View(anywidget.AnyWidget):
             return by_layout(self._kept(), suffix, _BUNDLE, node)
         return by_graphviz(_dot(shown), suffix, _nodes(shown))
 
-    def _kept(self) -> dict[str, Any]:
+    def _kept(self) -> dict[str, object]:
         """Return the traits for a picture."""
         return saved_traits(self)
 
@@ -161,7 +161,7 @@ class View(anywidget.AnyWidget):
         """Return the graphs on the page; None before the first picture."""
         raise NotImplementedError
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    def _repr_mimebundle_(self, **kwargs: Any) -> Bundle | None:
         return self._still.bundle(super()._repr_mimebundle_(**kwargs))
 
     def _ipython_display_(self) -> None:

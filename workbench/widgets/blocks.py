@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Literal, TypedDict, TypeVar
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -191,7 +191,7 @@ NARROW = 5.4
 "inches: a tab shows it at half the page's width, where a wider one's words would be too small"
 
 
-def picture(plot: Callable[..., Any], data: Any, rows: int, name: str = "", **options: Any) -> Block:
+def picture(plot: Callable[..., object], data: object, rows: int, name: str = "", **options: object) -> Block:
     """Return a plot of workbench.plots for light pages and for dark ones; its title is the text for readers who cannot see it."""
     from workbench.plots.style import to_both
 

@@ -6,7 +6,7 @@ import json
 import math
 from array import array
 from collections.abc import Iterable, Mapping
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from workbench.graph.diff import MARKS, GraphDiff
 from workbench.graph.layers import layered_pair
@@ -83,7 +83,7 @@ def encode_graph(graph: Graph) -> GraphPayload:
     strings = _Strings()
     nodes, edges, groups, renumbered = graph.nodes, graph.edges, *_shown_groups(graph)
 
-    def attrs(value: Any) -> int:
+    def attrs(value: object) -> int:
         return strings(_json(value) if value else "")
 
     return {
@@ -124,7 +124,7 @@ def _sendable(text: str) -> str:
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     """Return JSON for the page, without NaN and Infinity, which Python would write."""
     try:
         return json.dumps(value, default=str, allow_nan=False)
@@ -132,7 +132,7 @@ def _json(value: Any) -> str:
         return json.dumps(_plain(value))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -201,7 +201,7 @@ def _column(code: str, values: Iterable[int]) -> bytes:
     return array(code, values).tobytes()
 
 
-def packed(message: Any) -> tuple[Any, list[bytes]]:
+def packed(message: object) -> tuple[object, list[bytes]]:
     """Return the message with its bytes replaced by places in a list of buffers, and that list, for js/views/packing.ts.
 
     >>> packed({"type": "state", "kind": b"ab"})
@@ -209,7 +209,7 @@ def packed(message: Any) -> tuple[Any, list[bytes]]:
     """
     buffers: list[bytes] = []
 
-    def plain(value: Any) -> Any:
+    def plain(value: object) -> object:
         if isinstance(value, bytes):
             buffers.append(value)
             return {"buffer": len(buffers) - 1}

@@ -11,7 +11,6 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import traitlets
 
@@ -63,7 +62,7 @@ class Predict(TextView):
     def __init__(
         self,
         question: str,
-        answer: Callable[[], Any] | object,
+        answer: Callable[[], object] | object,
         *,
         unit: str = "",
         because: str = "",
@@ -79,7 +78,7 @@ class Predict(TextView):
         self.on_msg(self._receive)
 
     @property
-    def answer(self) -> Any:
+    def answer(self) -> object:
         """The answer, computed on first use; raises the function's errors. The page still shows the question."""
         with self._finding:
             if not self._found:

@@ -11,7 +11,7 @@ import base64
 import re
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 OUTPUT = "tvm-workbench-still"
 "key in the metadata of the cell's output"
@@ -22,7 +22,7 @@ LIVE = "Run the cell for the live view."
 _PICTURE = re.compile(r"data:image/(?:svg\+xml|webp|png);base64,[A-Za-z0-9+/]+={0,2}")
 
 
-Bundle = tuple[dict[str, Any], dict[str, Any]]
+Bundle = tuple[dict[str, object], dict[str, object]]
 "the data of a cell's output by type, and its metadata"
 
 

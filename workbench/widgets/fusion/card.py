@@ -6,7 +6,6 @@ Plain words come first, then TVM's terms in small type.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from workbench.analysis import legality
 from workbench.analysis.fusion.assertions import as_test
@@ -277,7 +276,7 @@ def cut_step(fused: Fused, chosen: Sequence[int]) -> PassStep:
     return step
 
 
-def why_not(make: Callable[[], Any]) -> str:
+def why_not(make: Callable[[], object]) -> str:
     """Return the reason against an edit; empty if it is legal."""
     try:
         make()

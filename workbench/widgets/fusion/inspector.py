@@ -91,7 +91,7 @@ class FusionInspector(View):
     marks = json_trait(Marks, "shades and signs on the graph")
     status = json_trait(Status, "the work under way, and what failed", saved=False)
 
-    def __init__(self, source: Any, **traits: Any) -> None:
+    def __init__(self, source: object, **traits: object) -> None:
         handlers = Handlers().on(Act, partial(actions.act, self)).on(Set, partial(actions.set_field, self))
         self._requests = Requests(self, handlers)
         self._contents = Contents(self, Source(source), self._requests)

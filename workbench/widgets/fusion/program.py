@@ -25,7 +25,6 @@ from workbench.pipeline.load import load
 from workbench.pipeline.outputs import difference, run_once
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.pipeline.step import State
 from workbench.plots.rows import Row
 from workbench.terminal import visible
 from workbench.worker.parent import Progress
@@ -68,7 +67,7 @@ class Settings:
         return Settings(**fields)
 
     @property
-    def changed(self) -> dict[str, Any]:
+    def changed(self) -> dict[str, int | str | None]:
         """Return the settings that differ from TVM's defaults."""
         plain = Settings()
         return {
@@ -192,18 +191,8 @@ def followed(old: Graph, new: Graph) -> Mapping[int, Sequence[int]]:
 class Source:
     """The program before any edit: a workload, or a graph alone, which can be explained and not changed."""
 
-    def __init__(self, given: Any) -> None:
-        self.workload = None if isinstance(given, Graph) else load(given)
-        self._given = given
-        self._runner = None if self.workload is None else Runner(self.workload)
-
-    @property
-    def name(self) -> str:
-        return self.graph.name if self.workload is None else self.workload.name
-
-    @cached_property
-    def graph(self) -> Graph:
-        return self._given if self.workload is None else self.workload.graph
+    def __init__(self, given: object) -> None:
+        self._program = given if isinstance(given, Graph) else Runner(load(given))
 
     def made(self, before: str, edits: Sequence[str]) -> tuple[Program, Program]:
         """Return the program after the passes `before`, and after the edits too. Results are cached.
@@ -213,13 +202,14 @@ class Source:
         WorkbenchError
             A pass of `before` fails or does not exist, or there is only a graph, which cannot be changed.
         """
-        if self._runner is None:
+        runner = self._program
+        if isinstance(runner, Graph):
             if before or edits:
                 raise WorkbenchError("a graph alone cannot be changed; give the inspector the workload")
-            plain = Program(self.graph, None, ())
+            plain = Program(runner, None, ())
             return plain, plain
         first, rest = Pipeline.parse(before), [Pipeline.parse(text) for text in edits]
-        trace = self._runner.run(Pipeline([*first, *(step for steps in rest for step in steps)]))
+        trace = runner.run(Pipeline([*first, *(step for steps in rest for step in steps)]))
         failed = next((step for step in trace.steps[: len(first)] if step.error), None)
         if failed is not None:
             raise WorkbenchError(f"{failed.name} failed: {failed.error}")
@@ -230,11 +220,10 @@ class Source:
             outcomes.append(Edit(text, next(filter(None, reasons), "")))
             place += len(steps)
         applied = ",".join(filter(None, [before, *(edit.text for edit in outcomes if edit.applied)]))
-        return self._program(state, (), before), self._program(trace.end, tuple(outcomes), applied)
-
-    def _program(self, state: State, edits: tuple[Edit, ...], made: str) -> Program:
-        assert self._runner is not None
-        return Program(state.graph, self._runner.workload_of(state), edits, made)
+        return (
+            Program(state.graph, runner.workload_of(state), (), before),
+            Program(trace.end.graph, runner.workload_of(trace.end), tuple(outcomes), applied),
+        )
 
 
 GIVEN, EDITED = "as given", "with the edits"

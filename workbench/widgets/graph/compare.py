@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import traitlets
 
@@ -62,7 +61,7 @@ class CompareView(View):
     hops = traitlets.Int(1, min=0, help="steps around a change that `changed` mode shows").tag(**SAVED)
     overlay_state = json_trait(OverlayState, "values by node and by group, those of the side after in `after`")
 
-    def __init__(self, before: Graph | Workload, after: Graph | Workload, **traits: Any) -> None:
+    def __init__(self, before: Graph | Workload, after: Graph | Workload, **traits: object) -> None:
         of_graphs = {name: traits.pop(name) for name in ("selection", "hovered", "collapsed") if name in traits}
         super().__init__(**traits)
         self.compare(_graph(before), _graph(after))

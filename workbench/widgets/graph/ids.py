@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import traitlets
 
 from workbench.errors import WorkbenchError
@@ -20,7 +18,7 @@ class NodeIds(traitlets.List[int]):
     def __init__(self) -> None:
         super().__init__(traitlets.Int())
 
-    def validate(self, obj: View, value: Any) -> list[int]:
+    def validate(self, obj: View, value: object) -> list[int]:
         """Refuse ids that the graph does not have."""
         ids, shown = super().validate(obj, value) or [], obj.shown_graphs()
         return known(ids, len(shown[0].nodes), "node") if shown else ids
@@ -31,7 +29,7 @@ class CollapsedGroups(traitlets.TraitType[list[int] | None, list[int] | None]):
 
     allow_none, default_value = True, None
 
-    def validate(self, obj: View, value: Any) -> list[int]:
+    def validate(self, obj: View, value: object) -> list[int]:
         """Refuse ids that the graph does not have."""
         if not isinstance(value, (list, tuple)) or any(type(id) is not int for id in value):
             self.error(obj, value)
@@ -45,7 +43,7 @@ class SideIds(traitlets.TraitType[Sides, Sides]):
     def make_dynamic_default(self) -> Sides:
         return {side: [] for side in SIDES}
 
-    def validate(self, obj: View, value: Any) -> Sides:
+    def validate(self, obj: View, value: object) -> Sides:
         """Refuse other sides and other ids than whole numbers; add a missing side."""
         if not isinstance(value, dict):
             self.error(obj, value)
@@ -57,14 +55,14 @@ class CollapsedSides(traitlets.TraitType[Sides | None, Sides | None]):
 
     allow_none, default_value = True, None
 
-    def validate(self, obj: View, value: Any) -> Sides:
+    def validate(self, obj: View, value: object) -> Sides:
         """Refuse as SideIds does."""
         if not isinstance(value, dict):
             self.error(obj, value)
         return _sides(str(self.name), value)
 
 
-def _sides(name: str, value: dict[str, Any]) -> Sides:
+def _sides(name: str, value: dict[str, list[int]]) -> Sides:
     if set(value) - set(SIDES):
         raise WorkbenchError(f"{name} has ids for 'before' and 'after', not for {sorted(set(value) - set(SIDES))}")
     sides = {side: list(value.get(side, ())) for side in SIDES}

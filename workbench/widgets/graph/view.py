@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import traitlets
 
@@ -70,7 +69,7 @@ class GraphView(View):
     collapsed = CollapsedGroups().tag(**SAVED)
     overlay_state = json_trait(OverlayState)
 
-    def __init__(self, graph: Graph | Workload, **traits: Any) -> None:
+    def __init__(self, graph: Graph | Workload, **traits: object) -> None:
         self.model = graph.graph if isinstance(graph, Workload) else graph
         super().__init__(graph=encode_graph(self.model.layered), **traits)
 

@@ -28,14 +28,11 @@ from workbench.widgets.output_checks import Checked, OutputChecks
 from workbench.widgets.page_types import CheckState, Listing, LostMessage, OverlayState, Status, StepState
 from workbench.widgets.payload import encode_diff, encode_graph, packed
 from workbench.widgets.saved_page import to_json
-from workbench.widgets.stepper.trace_states import WHOLE, States
+from workbench.widgets.stepper.trace_states import WHOLE, States, Wish
 from workbench.widgets.still import AGAIN, LIVE
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-Wish = tuple[str | int, ...]
-"an item of a Want message"
 
 
 class PassStepper(View):
@@ -82,7 +79,7 @@ class PassStepper(View):
     )
     status = json_trait(Status, "what is being done, and what failed", saved=False)
 
-    def __init__(self, trace: Trace, **traits: Any) -> None:
+    def __init__(self, trace: Trace, **traits: object) -> None:
         if not isinstance(trace, Trace):
             raise WorkbenchError(
                 f"a {type(trace).__name__} has no steps; give a trace: wb.PassStepper(wb.trace_build(workload))"
@@ -225,7 +222,7 @@ class PassStepper(View):
         before, after = self.shown
         return self._states.graph(before), self._states.graph(after), self._states.diff(before, after)
 
-    def _kept(self) -> dict[str, Any]:
+    def _kept(self) -> dict[str, object]:
         before, after = (self._states.drawn(state) for state in self.shown)
         changes = encode_diff(self._states.diff(*self.shown), before, after)
         shown = {"before": encode_graph(before.layered), "after": encode_graph(after.layered), "diff": changes}

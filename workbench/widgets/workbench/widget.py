@@ -6,9 +6,9 @@ a widget; its panels are the tabs that Python fills.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import traitlets
 
@@ -19,12 +19,12 @@ from workbench.measurement.overlay import Overlay
 from workbench.measurement.row import UNDER_WAY
 from workbench.pipeline.config import Config
 from workbench.pipeline.load import load
-from workbench.pipeline.spec import Pipeline
+from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.trace import Trace
 from workbench.targets import TargetLike, target_text
 from workbench.widgets import messages
 from workbench.widgets.background import Background, Busy, Task, wait_all
-from workbench.widgets.base import SAVED, Shown, View, json_trait, saved_traits
+from workbench.widgets.base import SAVED, Shown, View, json_trait
 from workbench.widgets.blocks import Block
 from workbench.widgets.graph.compare import MODES, overlay_state, show_message
 from workbench.widgets.graph.ids import SIDES, CollapsedSides, SideIds
@@ -90,14 +90,14 @@ class Workbench(View):
 
     def __init__(
         self,
-        workload: Any,
-        pipeline: Pipeline | str | list[Any] | None = None,
+        workload: object,
+        pipeline: Pipeline | str | Sequence[str | PassStep | Callable[..., object]] | None = None,
         *,
         opt_level: int = 3,
         target: TargetLike = "llvm",
         auto_measure: bool = True,
         budget: float = 0.5,
-        **traits: Any,
+        **traits: object,
     ) -> None:
         super().__init__(**{"height": 760, **traits})
         self.auto_measure = auto_measure
@@ -407,12 +407,11 @@ class Workbench(View):
         picture = self._live_page.picture
         return None if picture is None else (picture.first.graph, picture.last.graph, picture.changes)
 
-    def _kept(self) -> dict[str, Any]:
+    def _kept(self) -> dict[str, object]:
         """Return the traits of a saved page, in which no work is running."""
         with self._live_page.lock:
-            kept = saved_traits(self)
-        rows = [row for row in kept["state"]["rows"] if row["status"] not in UNDER_WAY]
-        return {**kept, "state": {**kept["state"], "busy": None, "rows": rows}}
+            rows = [row for row in self.state.get("rows", ()) if row["status"] not in UNDER_WAY]
+            return {**super()._kept(), "state": {**self.state, "busy": None, "rows": rows}}
 
     def _saved(self) -> dict[str, object]:
         picture = self._live_page.picture
