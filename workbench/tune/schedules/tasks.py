@@ -108,9 +108,11 @@ def _one(tasks: Sequence[Task], given: object, workload: Workload, graph_size: i
     elif isinstance(given, int) and not isinstance(given, bool):
         found = next((task for task in tasks if given in task.calls), None)
     else:
-        raise WorkbenchError(f"{given!r} is no kernel; give a function's name, a call's index, or {{'node': id}}")
+        raise WorkbenchError(f"{given!r} is not a kernel; give a function's name, a call's index, or {{'node': id}}")
     if found is None:
-        raise WorkbenchError(f"{given!r} is no kernel whose schedule can be tuned; see the column `calls` of the table")
+        raise WorkbenchError(
+            f"{given!r} is not a kernel whose schedule can be tuned; see the column `calls` of the table"
+        )
     return found
 
 
