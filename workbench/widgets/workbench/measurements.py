@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
-from workbench.measurement.build_and_time import Limits
+from workbench.measurement.build_and_time import MeasureOptions
 from workbench.measurement.count import count_config
 from workbench.measurement.measure import measure_one
 from workbench.measurement.race import Race, race
@@ -150,7 +150,7 @@ class Measurements:
             workload,
             config,
             self.target,
-            Limits(
+            MeasureOptions(
                 budget=self.budget,
                 progress=lambda what, fraction: task.report(f"{what}: {config.label}", fraction),
                 cancelled=task.cancelled,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Option, PassInfo, Preset
 from workbench.graph.diff import GraphDiff
+from workbench.measurement.columns import BRIEF
 from workbench.measurement.overlay import Overlay
 from workbench.measurement.race import Race
 from workbench.measurement.row import Row, failure
@@ -276,18 +277,10 @@ def row_states(rows: Mapping[Config, Row], current: Config) -> list[page_types.R
     """Return the measured rows as the page lists them."""
     return [
         {
+            **page_types.RowState(**{name: getattr(row, name) for name in BRIEF}),
             "id": i,
-            "config": row.config,
-            "status": row.status or "",
             "current": config == current,
-            "target": row.target,
-            "message": row.message,
             "said": failure(row.status, row.message),
-            "kernels": row.kernels,
-            "functions": row.functions,
-            "median_us": row.median_us,
-            "q1_us": row.q1_us,
-            "q3_us": row.q3_us,
             "samples": len(row.samples or ()),
         }
         for i, (config, row) in enumerate(rows.items())
