@@ -26,9 +26,9 @@ _HOMES = {
     "assert_kernels": "analysis.fusion.assertions",
     "load": "pipeline.load",
     "load_all": "pipeline.load",
-    "match": "dialects.matching",
+    "match": "pipeline.matching",
     "explain_kind": "dialects.kinds",
-    "pattern_for": "dialects.matching",
+    "pattern_for": "pipeline.matching",
     "Workload": "dialects.base",
     "to_relax": "dialects.translating",
     "passes": "dialects.registry",
@@ -111,8 +111,6 @@ if TYPE_CHECKING:
     from workbench.analysis.regions import regions as regions
     from workbench.dialects.base import Workload as Workload
     from workbench.dialects.kinds import explain_kind as explain_kind
-    from workbench.dialects.matching import match as match
-    from workbench.dialects.matching import pattern_for as pattern_for
     from workbench.dialects.registry import passes as passes
     from workbench.dialects.translating import to_relax as to_relax
     from workbench.graph.diff import diff as diff
@@ -138,6 +136,8 @@ if TYPE_CHECKING:
     from workbench.pipeline.fusion_edits import outline as outline
     from workbench.pipeline.load import load as load
     from workbench.pipeline.load import load_all as load_all
+    from workbench.pipeline.matching import match as match
+    from workbench.pipeline.matching import pattern_for as pattern_for
     from workbench.pipeline.outputs import compare_outputs as compare_outputs
     from workbench.pipeline.run import trace as trace
     from workbench.pipeline.spec import Pipeline as Pipeline

@@ -27,11 +27,12 @@ JOBS: Mapping[str, Callable[..., object]] = {
     "cuda": timing.cuda,
     "run_elsewhere": remote.run,
     "race_on_device": remote.race,
-    # wb.trace_build, wb.trace(isolated=True), wb.explore, Trace.check
+    # wb.trace_build, wb.trace(isolated=True), wb.explore, wb.match, Trace.check
     "trace_build": trace.trace_build,
     "state": trace.state,
     "apply": passes.apply,
     "effect": passes.effect,
+    "match_relay": passes.match_relay,
     "values": outputs.values,
     # wb.load
     "start": load.start,
