@@ -14,8 +14,7 @@ from widgets import hostile
 
 import workbench as wb
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.pipeline.step import State, Step
-from workbench.pipeline.trace import Trace
+from workbench.pipeline.trace import State, Step, Trace
 
 CAST = """
 import tvm

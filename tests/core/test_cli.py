@@ -10,8 +10,7 @@ import pytest
 
 from workbench.cli import main
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.pipeline.step import State, Step
-from workbench.pipeline.trace import Trace
+from workbench.pipeline.trace import State, Step, Trace
 
 COMMANDS = ("trace", "show", "kernels", "measure", "export", "install-relay", "doctor")
 

@@ -8,8 +8,7 @@ import pytest
 
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.pipeline.step import State, Step
-from workbench.pipeline.trace import Trace
+from workbench.pipeline.trace import State, Step, Trace
 
 
 def chain(*ops: str, spans: tuple[str, ...] = (), kernel: bool = False) -> Graph:

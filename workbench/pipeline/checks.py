@@ -16,8 +16,7 @@ from workbench.worker.reporting import reported
 if TYPE_CHECKING:
     import pandas as pd
 
-    from workbench.pipeline.step import State, Step
-    from workbench.pipeline.trace import Trace
+    from workbench.pipeline.trace import State, Step, Trace
 
 
 @dataclass(frozen=True)

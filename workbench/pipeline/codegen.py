@@ -19,8 +19,7 @@ from workbench.terminal import visible
 
 if TYPE_CHECKING:
     from workbench.dialects.facets import CodeText
-    from workbench.pipeline.step import Step
-    from workbench.pipeline.trace import Trace
+    from workbench.pipeline.trace import Step, Trace
 
 LEFT_OUT = ("off", "error", "skipped")
 "statuses of the steps that the code leaves out"
