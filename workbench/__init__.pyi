@@ -30,7 +30,7 @@ from workbench.measurement.race import race as race
 from workbench.measurement.remote.tracker import Tracker as Tracker
 from workbench.measurement.store import history as history
 from workbench.measurement.waterfall import waterfall as waterfall
-from workbench.pipeline.build_trace import trace_build as trace_build
+from workbench.pipeline.build import trace_build as trace_build
 from workbench.pipeline.config import Config as Config
 from workbench.pipeline.explore import explore as explore
 from workbench.pipeline.fusion_edits import cut as cut

@@ -1,4 +1,4 @@
-"""`wb.trace_build`: the passes that the compiler itself runs, with the changes of each."""
+"""A build by the compiler itself: `wb.trace_build` records its passes, `build_code` writes the Python that repeats it."""
 
 from __future__ import annotations
 
