@@ -169,7 +169,7 @@ def _shapes(given: list[str]) -> dict[str, tuple[int, ...]]:
         except ValueError:
             shape = ()
         if not equals or not shape:
-            raise WorkbenchError(f"{text!r} is no shape of an input; write it as NAME=SHAPE, ids=1,128")
+            raise WorkbenchError(f"{text!r} is not a shape of an input; write it as NAME=SHAPE, ids=1,128")
         found[name] = shape
     return found
 
@@ -250,7 +250,7 @@ def _settings(pairs: list[str]) -> dict[str, object]:
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals:
-            raise WorkbenchError(f"{pair!r} is no setting; write it as KEY=VALUE, relay.FuseOps.max_depth=4")
+            raise WorkbenchError(f"{pair!r} is not a setting; write it as KEY=VALUE, relay.FuseOps.max_depth=4")
         try:
             found[key] = literal(value)
         except Damaged:

@@ -15,6 +15,7 @@ from workbench.pipeline.config import Config, check_config
 from workbench.pipeline.run import trace
 from workbench.pipeline.trace import State, Step, Trace
 from workbench.targets import TargetLike, target_text
+from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, worker
 from workbench.worker.reporting import reported
 
@@ -28,7 +29,7 @@ def trace_build(
     config: Mapping[str, Any] | None = None,
     *,
     whole: bool = True,
-    timeout: float = 600.0,
+    timeout: float = TIMEOUT,
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Trace:
