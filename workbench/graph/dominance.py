@@ -1,7 +1,7 @@
 """Dominators and post-dominators of a Graph.
 
 A node dominates another if every path from where values enter to the other leads through it. One pass over the topological
-order finds each node's immediate dominator (Ancestors).
+order finds each node's immediate dominator (workbench.graph.ancestors).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from workbench.errors import UnknownNode
+from workbench.graph.ancestors import Ancestors
 from workbench.graph.model import Graph, HasGraph, graph_of
 
 
@@ -161,56 +162,3 @@ def _tree(order: range, before: Sequence[Sequence[int]], entering: set[int]) -> 
         for node, above in enumerate(tree.parent[:-1])
     )
     return DominatorTree(parent, tuple(depth[:-1]), order)
-
-
-class Ancestors:
-    """Lowest common ancestors in a tree that grows by leaves: the nodes 0 to `size` - 1 below the virtual root `size`.
-
-    In an acyclic graph whose nodes are visited in topological order, a node's immediate dominator is the lowest common
-    ancestor, in the tree made so far, of its producers: one pass, no iteration (Aho, Hopcroft, Ullman, "On finding lowest
-    common ancestors in trees", SIAM J. Comput. 5(1), 1976, doi:10.1137/0205011). Each node keeps one jump pointer besides its
-    parent, and an ancestor is found in O(log n) steps (Myers, "An applicative random-access stack", Inf. Process. Lett. 17(5),
-    1983, doi:10.1016/0020-0190(83)90106-0). Climbing parent by parent takes n steps per node on a long chain that many nodes
-    close.
-
-    Examples
-    --------
-    >>> tree = Ancestors(4)
-    >>> for node, above in [(0, tree.root), (1, 0), (2, 0)]:
-    ...     tree.add(node, above)
-    >>> tree.common([1, 2]), tree.depth[2], tree.depth[3]
-    (0, 2, 0)
-    """
-
-    def __init__(self, size: int) -> None:
-        self.root = size
-        # the virtual root is its own parent and its own jump
-        self.parent = [size] * (size + 1)
-        self._jump = [size] * (size + 1)
-        self.depth = [0] * (size + 1)
-        "steps below the virtual root; 0 for nodes that are not in the tree"
-
-    def add(self, node: int, above: int) -> None:
-        """Put a node below one that is in the tree."""
-        depth, jump = self.depth, self._jump
-        far = jump[above]
-        self.parent[node], depth[node] = above, depth[above] + 1
-        jump[node] = jump[far] if depth[above] - depth[far] == depth[far] - depth[jump[far]] else above
-
-    def common(self, nodes: Iterable[int]) -> int:
-        """Return the lowest node above all of `nodes` (at least one); a node counts as above itself."""
-        found, *others = nodes
-        for other in others:
-            found = self._common(found, other)
-        return found
-
-    def _common(self, a: int, b: int) -> int:
-        parent, depth, jump = self.parent, self.depth, self._jump
-        if depth[a] < depth[b]:
-            a, b = b, a
-        while depth[a] > depth[b]:
-            a = jump[a] if depth[jump[a]] >= depth[b] else parent[a]
-        # nodes of equal depth have jumps of equal length
-        while a != b:
-            a, b = (parent[a], parent[b]) if jump[a] == jump[b] else (jump[a], jump[b])
-        return a

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from workbench.graph.dominance import Ancestors
+from workbench.graph.ancestors import Ancestors
 
 OUTSIDE = -1
 LATEST = 4
