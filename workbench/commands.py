@@ -21,7 +21,8 @@ from workbench.graph.received import Damaged, literal
 from workbench.pipeline.config import Config
 from workbench.pipeline.load import load, load_all
 from workbench.pipeline.spec import Pipeline
-from workbench.pipeline.trace import Step, Trace
+from workbench.pipeline.step import Step
+from workbench.pipeline.trace import Trace
 from workbench.terminal import put
 
 if TYPE_CHECKING:

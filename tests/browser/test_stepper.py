@@ -14,7 +14,8 @@ from widgets import hostile
 
 import workbench as wb
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.pipeline.trace import State, Step, Trace
+from workbench.pipeline.step import State, Step
+from workbench.pipeline.trace import Trace
 
 CAST = """
 import tvm

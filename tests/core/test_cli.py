@@ -10,7 +10,8 @@ import pytest
 
 from workbench.cli import main
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.pipeline.trace import State, Step, Trace
+from workbench.pipeline.step import State, Step
+from workbench.pipeline.trace import Trace
 
 COMMANDS = ("trace", "show", "kernels", "measure", "export", "install-relay", "doctor")
 

@@ -8,7 +8,8 @@ import pytest
 
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.pipeline.trace import State, Step, Trace
+from workbench.pipeline.step import State, Step
+from workbench.pipeline.trace import Trace
 
 
 def chain(*ops: str, spans: tuple[str, ...] = (), kernel: bool = False) -> Graph:

@@ -9,7 +9,8 @@ from workbench.measurement.count import Counts
 from workbench.measurement.kernels import Kernels
 from workbench.measurement.race import Race
 from workbench.pipeline.config import Config
-from workbench.pipeline.trace import State, Step, Trace
+from workbench.pipeline.step import State, Step
+from workbench.pipeline.trace import Trace
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 

@@ -17,7 +17,7 @@ from workbench.errors import ParseError, UnknownName, WorkbenchError, WorkerLost
 from workbench.graph.diff import diff
 from workbench.graph.model import Edge, Graph, Node
 from workbench.measurement.remote.tracker import NoServer, Tracker
-from workbench.pipeline.trace import State, Step
+from workbench.pipeline.step import State, Step
 from workbench.terminal import html_table, visible
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "widgets"))

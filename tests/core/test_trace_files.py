@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from workbench.errors import LoadError, WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.pipeline.trace import State, Step, Trace
+from workbench.pipeline.step import State, Step
+from workbench.pipeline.trace import Trace
 
 
 def graph(op: str) -> Graph:

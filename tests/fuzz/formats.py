@@ -23,7 +23,8 @@ from mutations import mutate_bytes, mutate_json, mutate_text
 import workbench as wb
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.pipeline.trace import State, Step, Trace
+from workbench.pipeline.step import State, Step
+from workbench.pipeline.trace import Trace
 
 FOLDER = Path(os.environ.get("FUZZ_FOLDER", "."))
 SAMPLES: dict[str, dict[str, Any]] = {"chain": {}, "mlp": {}, "conv_bias_batch_norm": {"image": 4, "blocks": 1}}

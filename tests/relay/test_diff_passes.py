@@ -12,7 +12,7 @@ from tvm import relay
 import workbench as wb
 from workbench.graph.diff import GraphDiff
 from workbench.graph.model import Graph
-from workbench.pipeline.trace import Step
+from workbench.pipeline.step import Step
 
 
 def alter_op_layout(module):

@@ -7,7 +7,8 @@ from widgets.conforming import misfits, misfits_of
 
 import workbench as wb
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.pipeline.trace import State, Step, Trace
+from workbench.pipeline.step import State, Step
+from workbench.pipeline.trace import Trace
 from workbench.widgets import page_types
 
 TENSOR = "Tensor[(1, 16), float32]"

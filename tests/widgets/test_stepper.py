@@ -14,7 +14,8 @@ import traitlets
 import workbench as wb
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.pipeline.trace import State, Step, Trace
+from workbench.pipeline.step import State, Step
+from workbench.pipeline.trace import Trace
 from workbench.widgets.payload import packed
 from workbench.widgets.stepper.trace_states import States, lines
 

@@ -14,7 +14,7 @@ from workbench.jobs.build import runner_of
 from workbench.pipeline.apply import applied, made
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.pipeline.trace import State
+from workbench.pipeline.step import State
 from workbench.worker.child import Progress
 
 LEVEL = 4

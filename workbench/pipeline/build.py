@@ -13,7 +13,8 @@ from workbench.graph.model import Graph
 from workbench.pipeline.codegen import build_text, compiler_code
 from workbench.pipeline.config import Config, check_config
 from workbench.pipeline.run import trace
-from workbench.pipeline.trace import State, Step, Trace
+from workbench.pipeline.step import State, Step
+from workbench.pipeline.trace import Trace
 from workbench.targets import TargetLike, target_text
 from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, worker

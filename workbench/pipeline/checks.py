@@ -16,7 +16,8 @@ from workbench.worker.reporting import reported
 if TYPE_CHECKING:
     import pandas as pd
 
-    from workbench.pipeline.trace import State, Step, Trace
+    from workbench.pipeline.step import State, Step
+    from workbench.pipeline.trace import Trace
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from workbench.terminal import visible
 
 if TYPE_CHECKING:
     from workbench.dialects.facets import CodeText
-    from workbench.pipeline.trace import Step, Trace
+    from workbench.pipeline.step import Step
+    from workbench.pipeline.trace import Trace
 
 LEFT_OUT = ("off", "error", "skipped")
 "statuses of the steps that the code leaves out"

@@ -18,7 +18,8 @@ from workbench.graph.model import Graph
 from workbench.terminal import visible
 
 if TYPE_CHECKING:
-    from workbench.pipeline.trace import State, Step, Trace
+    from workbench.pipeline.step import State, Step
+    from workbench.pipeline.trace import Trace
 
 EXACT, STRUCTURAL, SPAN, PLACE = SURE = ("exact", "structural", "span", "place")
 "certainty of a link, the surest first"

@@ -18,7 +18,8 @@ from workbench.errors import Cancelled, TooDeep, WorkerLost
 from workbench.graph.model import depth
 from workbench.pipeline.apply import Applied, applied, made
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.pipeline.trace import State, Step, Trace
+from workbench.pipeline.step import State, Step
+from workbench.pipeline.trace import Trace
 from workbench.worker.reporting import reported
 
 RUN_KERNELS = frozenset({"FoldConstant", "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR"})

@@ -16,7 +16,7 @@ from workbench.graph.model import Graph
 from workbench.graph.nodes import DIALECTS
 from workbench.graph.received import Damaged, fields, parse, place
 from workbench.pipeline.config import Config
-from workbench.pipeline.trace import State, Step
+from workbench.pipeline.step import State, Step
 
 if TYPE_CHECKING:
     from workbench.pipeline.trace import Trace

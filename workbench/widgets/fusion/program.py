@@ -20,7 +20,7 @@ from workbench.pipeline.fusion_edits import cut_step
 from workbench.pipeline.load import load
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.pipeline.trace import State
+from workbench.pipeline.step import State
 from workbench.terminal import visible
 
 

@@ -15,7 +15,8 @@ from workbench.graph.layers import layers
 from workbench.graph.model import Graph
 from workbench.graph.scopes import Scopes, carried, with_scopes
 from workbench.pipeline.lineage import SURE, lineage
-from workbench.pipeline.trace import State, Trace
+from workbench.pipeline.step import State
+from workbench.pipeline.trace import Trace
 from workbench.widgets.payload import encode_diff, encode_graph
 
 WHOLE = -1

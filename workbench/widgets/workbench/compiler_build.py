@@ -14,7 +14,7 @@ from workbench.pipeline.apply import BIND
 from workbench.pipeline.build import trace_build
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
-from workbench.pipeline.trace import Step
+from workbench.pipeline.step import Step
 from workbench.widgets.background import Background, Busy, Task
 
 Told = dict[str, Any]

@@ -14,7 +14,8 @@ from workbench.graph.diff import GraphDiff, diff
 from workbench.pipeline.build import trace_build
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
-from workbench.pipeline.trace import State, Trace
+from workbench.pipeline.step import State
+from workbench.pipeline.trace import Trace
 from workbench.widgets.background import Background, Task
 from workbench.widgets.history import History
 from workbench.widgets.output_checks import Checked

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from workbench.graph.diff import GraphDiff
 from workbench.measurement.overlay import Overlay
-from workbench.pipeline.trace import State
+from workbench.pipeline.step import State
 from workbench.widgets.background import Busy
 from workbench.widgets.payload import EncodedPair, encode_pair
 

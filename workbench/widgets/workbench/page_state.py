@@ -11,7 +11,8 @@ from workbench.measurement.race import Race
 from workbench.measurement.row import failure
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import PassStep
-from workbench.pipeline.trace import Step, Trace
+from workbench.pipeline.step import Step
+from workbench.pipeline.trace import Trace
 from workbench.widgets.blocks import Block, picture
 from workbench.widgets.typed import kind, written
 from workbench.widgets.workbench.pass_list import Choice

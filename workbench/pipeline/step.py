@@ -1,0 +1,89 @@
+"""One step of a Trace, and the states before and after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from workbench.graph.diff import GraphDiff, diff
+from workbench.graph.model import Graph
+from workbench.terminal import visible
+
+
+class State:
+    """A module at one point of a trace. Its graph and text are made once, on first use.
+
+    `module` is None where the module is in another process or was not saved.
+    """
+
+    def __init__(
+        self,
+        module: Any,
+        graph: Callable[[], Graph],
+        text: Callable[[], str],
+        kept: tuple[str, int] | None = None,
+    ) -> None:
+        self.module = module
+        self.kept = kept
+        "the module in the child process: a trace's number, and the place in it"
+        self._graph = graph
+        self._text = text
+
+    @cached_property
+    def graph(self) -> Graph:
+        return self._graph()
+
+    @cached_property
+    def text(self) -> str:
+        return self._text()
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One pass of a trace and its result."""
+
+    name: str
+    "the pass with its options, as in the pipeline's text"
+    state_before: State
+    state_after: State
+    status: str
+    "changed, same, error, skipped (TVM does not run it at this opt_level) or off"
+    seconds: float = 0.0
+    error: str = ""
+    "one sentence, if the pass failed; the state after it is then the last good one"
+    detail: str = ""
+    "TVM's whole message"
+    depth: int = 0
+    "number of enclosing passes that are steps too"
+    run: Any = None
+    "the Pass object or function itself, if the user gave one"
+
+    @property
+    def changed(self) -> bool:
+        return self.status == "changed"
+
+    @property
+    def before(self) -> Graph:
+        return self.state_before.graph
+
+    @property
+    def after(self) -> Graph:
+        return self.state_after.graph
+
+    @property
+    def text_before(self) -> str:
+        return self.state_before.text
+
+    @property
+    def text_after(self) -> str:
+        return self.state_after.text
+
+    @cached_property
+    def diff(self) -> GraphDiff:
+        """The pass's changes to the graph."""
+        return diff(self.before, self.after)
+
+    def __repr__(self) -> str:
+        return visible(f"Step({self.name}: {self.error or self.status}, {self.seconds * 1e3:.1f} ms)")
