@@ -112,7 +112,7 @@ def test_what_cannot_be_suggested_is_said_in_a_sentence():
             wb.pattern_for(graph, nodes)
     with pytest.raises(wb.WorkbenchError, match="no node 99"):
         wb.pattern_for(graph, [99])
-    with pytest.raises(PatternError, match="no pattern"):
+    with pytest.raises(PatternError, match="not a pattern"):
         wb.match(graph, 3)
     with pytest.raises(wb.WorkbenchError, match="has no nodes to match"):
         wb.match(3, "wildcard()")

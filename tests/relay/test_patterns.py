@@ -128,9 +128,9 @@ def test_asking_an_operator_for_its_type_is_noted(attention):
     ("pattern", "says"),
     [
         ('is_op("nn.conv")(None)', "there is no operator named 'nn.conv'"),
-        (3, "an? int is no pattern"),
+        (3, "an? int is not a pattern"),
         ("wildcard().has_dtype('nonsense')", "TVM rejects"),
-        ("wildcard().has_type('Tensor[')", "is no type"),
+        ("wildcard().has_type('Tensor[')", "is not a type"),
     ],
 )
 def test_what_tvm_rejects_is_a_sentence(pattern, says, attention):

@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import WorkbenchError
-from workbench.tune.evaluate import Evaluator
+from workbench.tuning.evaluate import Evaluator
 from workbench.widgets.tuning import blocks as tune_blocks
 from workbench.widgets.tuning.blocks import choice, ordered, remark
 
@@ -156,8 +156,8 @@ def test_a_log_of_something_else_is_told_in_words(workload, space, tmp_path):
     (tmp_path / "log").write_text("no log\n")
     panel = panel_of(workload, space, tmp_path / "log")
     assert panel.wait(60)
-    assert "no trial log" in named(panel, "tune-trouble")["text"]
-    with pytest.raises(WorkbenchError, match="no trial log"):
+    assert "not a trial log" in named(panel, "tune-trouble")["text"]
+    with pytest.raises(WorkbenchError, match="not a trial log"):
         _ = panel.result
 
 

@@ -138,4 +138,6 @@ def _read(pattern: object) -> Pattern:
     for dialect, module in _PATTERNS.items():
         if type(pattern).__module__.startswith(module):
             return known_dialect(dialect).patterns.read(pattern)
-    raise PatternError(f'a {type(pattern).__name__} is no pattern; give its text, such as is_op("nn.relu")(wildcard())')
+    raise PatternError(
+        f'a {type(pattern).__name__} is not a pattern; give its text, such as is_op("nn.relu")(wildcard())'
+    )

@@ -168,13 +168,13 @@ class Matcher:
     def _var(self, pattern: PatternNode, row: int) -> bool:
         here, name = self.program.rows[row], pattern.fields.get("name", "")
         if here.kind != "var":
-            return self._fail(pattern, row, "no-variable", "is no variable: it is computed here, or a constant")
+            return self._fail(pattern, row, "no-variable", "is not a variable: it is computed here, or a constant")
         return name in ("", here.name) or self._fail(pattern, row, "other-name", f"is not named {name}")
 
     def _constant(self, pattern: PatternNode, row: int) -> bool:
         if self.program.rows[row].kind == "constant":
             return True
-        words = "is no constant; a parameter becomes one when it is bound (BindParams), an expression when it is folded (FoldConstant)"
+        words = "is not a constant; a parameter becomes one when it is bound (BindParams), an expression when it is folded (FoldConstant)"
         return self._fail(pattern, row, "no-constant", words)
 
     def _alt(self, pattern: PatternNode, row: int) -> bool:
@@ -190,7 +190,7 @@ class Matcher:
     def _any_order(self, pattern: PatternNode, row: int) -> bool:
         here = self.program.rows[row]
         if here.kind != "tuple":
-            return self._fail(pattern, row, "no-tuple", "is no tuple")
+            return self._fail(pattern, row, "no-tuple", "is not a tuple")
         if len(pattern.children) != len(here.parts):
             words = f"has {len(here.parts)} fields, and the pattern {len(pattern.children)}"
             return self._fail(pattern, row, "other-count", words)
@@ -238,13 +238,15 @@ class Matcher:
         """Match an `if` or a `let`."""
         here = self.program.rows[row]
         if here.kind != pattern.kind or len(here.parts) != len(pattern.children):
-            return self._fail(pattern, row, f"no-{pattern.kind}", f"is no {pattern.kind}")
+            return self._fail(
+                pattern, row, f"no-{pattern.kind}", "is not an if" if pattern.kind == "if" else "is not a let"
+            )
         return self._all(pattern.children, here.parts)
 
     def _get_item(self, pattern: PatternNode, row: int) -> bool:
         here, index = self.program.rows[row], pattern.fields["index"]
         if here.kind != "get_item":
-            return self._fail(pattern, row, "no-field", "is no field of a tuple")
+            return self._fail(pattern, row, "no-field", "is not a field of a tuple")
         if index not in (-1, here.index):
             return self._fail(pattern, row, "other-field", f"is not field {index}")
         return self._visit(pattern.children[0], here.parts[0])
@@ -252,7 +254,7 @@ class Matcher:
     def _tuple(self, pattern: PatternNode, row: int) -> bool:
         here = self.program.rows[row]
         if here.kind != "tuple":
-            return self._fail(pattern, row, "no-tuple", "is no tuple")
+            return self._fail(pattern, row, "no-tuple", "is not a tuple")
         if pattern.fields["any"]:
             return True
         if len(pattern.children) != len(here.parts):
@@ -263,7 +265,7 @@ class Matcher:
     def _function(self, pattern: PatternNode, row: int) -> bool:
         here = self.program.rows[row]
         if here.kind != "function":
-            return self._fail(pattern, row, "no-function", "is no function")
+            return self._fail(pattern, row, "no-function", "is not a function")
         *params, body = pattern.children
         if pattern.fields["any"]:
             return self._visit(body, here.parts[-1])
@@ -277,7 +279,7 @@ class Matcher:
     def _call(self, pattern: PatternNode, row: int) -> bool:
         here = self.program.rows[row]
         if here.kind != "call":
-            return self._fail(pattern, row, "no-call", "is no call of an operator or function")
+            return self._fail(pattern, row, "no-call", "is not a call of an operator or function")
         mark = len(self._order)
         name = self._operator(pattern)
         if self._visit(pattern.children[0], here.parts[0]):

@@ -70,7 +70,7 @@ class Program:
             )
             return None if found else ("other-function", f"is not {pattern.label}")
         if pattern.kind == "dataflow_var":
-            return "no-variable", "is looked at as the value that it is bound to, which is no variable"
+            return "no-variable", "is looked at as the value that it is bound to, which is not a variable"
         said = f"R.shape([{', '.join(map(str, pattern.fields['shape']))}])"
         node = self._node(row)
         same = here.kind == "shape" and node is not None and node.op == said
@@ -223,7 +223,7 @@ def _other_constant(pattern: PatternNode, node: Node | None) -> tuple[str, str] 
 
 def _other_attribute(pattern: PatternNode, node: Node | None, dialect: str) -> tuple[str, str] | None:
     if node is None or node.kind != "op":
-        return "no-attributes", "is no call of an operator, so it has no attributes"
+        return "no-attributes", "is not a call of an operator, so it has no attributes"
     for name, wanted in pattern.fields["attrs"].items():
         if name not in node.attrs:
             default = (
@@ -242,7 +242,7 @@ def other_type(pattern: PatternNode, said: str) -> tuple[str, str] | None:
         return None if said == wanted else ("type-differs", f"has type {said or 'unknown'}, not {wanted}")
     shape, dtype = tensor_parts(said)
     if dtype is None:
-        return "no-tensor", f"has type {said or 'unknown'}, which is no tensor"
+        return "no-tensor", f"has type {said or 'unknown'}, which is not a tensor"
     if pattern.kind == "dtype":
         return None if dtype == wanted else ("dtype-differs", f"has data type {dtype}, not {wanted}")
     return None if shape == list(wanted) else ("shape-differs", f"has shape {shape}, not {list(wanted)}")

@@ -47,7 +47,7 @@ class GraphTraits(View):
         wrong = [name for name in names if name.startswith("mark:") and name.removeprefix("mark:") not in MARKS]
         if wrong:
             raise WorkbenchError(
-                f"{wrong[0]!r} is no mark; the marks are {', '.join(f'mark:{mark}' for mark in MARKS)}"
+                f"{wrong[0]!r} is not a mark; the marks are {', '.join(f'mark:{mark}' for mark in MARKS)}"
             )
         return names
 

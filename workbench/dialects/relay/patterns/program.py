@@ -214,7 +214,7 @@ def _attribute_fault(pattern: PatternNode, theirs: dfp.DFPattern, expr: relay.Ex
     elif isinstance(expr, relay.Function):
         alone = relay.Function([], relay.const(0), attrs=expr.attrs)
     elif not isinstance(expr, tvm.ir.Op):
-        return "no-attributes", "is no call of an operator, so it has no attributes"
+        return "no-attributes", "is not a call of an operator, so it has no attributes"
     try:
         if dfp.AttrPattern(dfp.wildcard(), theirs.attrs).match(alone):
             return None
