@@ -37,7 +37,7 @@ def trace(options: argparse.Namespace) -> int:
     """Run a pipeline, or the compiler's own, write the trace, and print the effect of each pass."""
     workload = _model(options.model, options.params, options.inputs)
     if options.build:
-        from workbench.pipeline.build_trace import trace_build
+        from workbench.pipeline.build import trace_build
 
         made = trace_build(
             workload,
@@ -102,6 +102,7 @@ def kernels(options: argparse.Namespace) -> int:
 
 def measure(options: argparse.Namespace) -> int:
     """Build and time configurations, one row each."""
+    from workbench.measurement.columns import BRIEF
     from workbench.measurement.measure import measure as time
     from workbench.measurement.measure import raise_interrupt
     from workbench.measurement.row import BROKEN
@@ -113,10 +114,9 @@ def measure(options: argparse.Namespace) -> int:
         budget=options.budget,
         timeout=options.timeout,
     )
-    shown = ("config", "target", "status", "kernels", "functions", "median_us", "q1_us", "q3_us", "message")
     if options.output:
         _write(rows.to_csv(index=False), options.output)
-    put(rows[[name for name in shown if name in rows]].to_string(index=False))
+    put(rows[list(BRIEF)].to_string(index=False))
     raise_interrupt(rows)
     return PASS_FAILED if rows["status"].isin(BROKEN).any() else 0
 
@@ -170,7 +170,7 @@ def _shapes(given: list[str]) -> dict[str, tuple[int, ...]]:
         except ValueError:
             shape = ()
         if not equals or not shape:
-            raise WorkbenchError(f"{text!r} is no shape of an input; write it as NAME=SHAPE, ids=1,128")
+            raise WorkbenchError(f"{text!r} is not a shape of an input; write it as NAME=SHAPE, ids=1,128")
         found[name] = shape
     return found
 
@@ -251,7 +251,7 @@ def _settings(pairs: list[str]) -> dict[str, object]:
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals:
-            raise WorkbenchError(f"{pair!r} is no setting; write it as KEY=VALUE, relay.FuseOps.max_depth=4")
+            raise WorkbenchError(f"{pair!r} is not a setting; write it as KEY=VALUE, relay.FuseOps.max_depth=4")
         try:
             found[key] = literal(value)
         except Damaged:

@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from workbench.colours import DARK, LIGHT, family
+from workbench.measurement.columns import time_unit
 from workbench.measurement.machine import Ceilings, ceilings
 from workbench.plots import (
     ablation,
@@ -28,7 +29,7 @@ from workbench.plots import (
     tuning_progress,
     waterfall,
 )  # fmt: skip
-from workbench.plots.style import time_unit, to_both, to_svg
+from workbench.plots.style import to_both, to_svg
 
 HOSTILE = ["$x$ $", "<script>alert(1)</script>", "a_b^c{", "\\frac{", "", "n" * 3000, "A\nB", "%s", "_hidden", "日本"]
 
@@ -231,9 +232,9 @@ def test_timed_stages_have_their_times_and_no_difference():
 
 
 def test_an_ablation_claims_what_its_intervals_show_and_no_more():
-    assert title(ablation, ABLATED) == "without FuseOps it takes 2 times as long"
+    assert title(ablation, ABLATED) == "without FuseOps it is 2.0 times slower"
     noise = ABLATED[ABLATED["pass"] != "FuseOps"]
-    assert title(ablation, noise) == "1 pass raced; none could be told apart"
+    assert title(ablation, noise) == "1 pass raced; no difference shown"
     assert title(ablation, noise.replace("without", "only")) == ""
     counted = ABLATED.assign(ratio=float("nan"))
     assert title(ablation, counted) == "without FuseOps: 8 kernels instead of 3; not timed"

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -37,3 +38,18 @@ def test_no_module_imports_itself_through_others() -> None:
         for module in free:
             del waiting[module]
     assert not waiting, f"these import each other: {sorted(waiting)}"
+
+
+def test_each_public_name_is_in_its_module() -> None:
+    import workbench
+
+    assert len(workbench.__all__) > 50
+    assert all(hasattr(workbench, name) for name in workbench.__all__)
+    assert dir(workbench) == sorted(workbench.__all__)
+
+
+def test_no_public_function_shares_its_name_with_a_folder() -> None:
+    import workbench
+
+    folders = {path.stem for path in Path(workbench.__file__).parent.iterdir()}
+    assert folders & set(workbench.__all__) == {"plots", "samples"}  # these are the folders themselves

@@ -76,7 +76,7 @@ class Config:
             return given
         if isinstance(given, bool) or not isinstance(given, (int, str, Mapping, Pipeline)):
             raise MeasureError(
-                f"a {type(given).__name__} is no configuration; give an opt level, a pipeline, or a dict of Config's fields"
+                f"a {type(given).__name__} is not a configuration; give an opt level, a pipeline, or a dict of Config's fields"
             )
         if isinstance(given, int):
             return Config(opt_level=given)

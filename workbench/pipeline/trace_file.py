@@ -93,14 +93,14 @@ def load(path: str | Path, make: type[Trace]) -> Trace:
     try:
         data = parse(_unpacked(packed), min(_MOST_VALUES, _FEW_VALUES + _VALUES_PER_BYTE * len(packed)))
         if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise LoadError(f"{path.name} is no saved trace; write one with Trace.save")
+            raise LoadError(f"{path.name} is not a saved trace; write one with Trace.save")
         if data.get("version") != VERSION:
             raise LoadError(
                 f"{path.name} has format version {data.get('version')!r:.40}, and this workbench reads {VERSION}; upgrade it"
             )
         return _from_data(data, make)
     except Damaged as error:
-        raise LoadError(f"{path.name} is no saved trace, or is damaged ({error}); save the trace again") from None
+        raise LoadError(f"{path.name} is not a saved trace, or is damaged ({error}); save the trace again") from None
 
 
 def _unpacked(packed: bytes) -> bytes:

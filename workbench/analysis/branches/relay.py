@@ -21,7 +21,7 @@ def relay_branches(calls: Calls, least: int) -> Iterator[BranchGroup]:
     yield from _ours(calls, least)
     yield from _near_equal(calls)
     for rules in TVM_RULES:
-        yield from _other_argument(calls, rules)
+        yield from _other_argument(calls, rules, least)
 
 
 def _equal(calls: Calls) -> Iterator[BranchGroup]:
@@ -140,7 +140,7 @@ def _near(calls: Calls, rules: Rules, found: list[SiblingGroup], least: int) -> 
             )
 
 
-def _other_argument(calls: Calls, rules: Rules) -> Iterator[BranchGroup]:
+def _other_argument(calls: Calls, rules: Rules, least: int) -> Iterator[BranchGroup]:
     """Yield calls that share an argument other than the first, which the combiners do not look at."""
     if rules.passes.endswith("to_batch=False}}"):
         return
@@ -157,7 +157,7 @@ def _other_argument(calls: Calls, rules: Rules) -> Iterator[BranchGroup]:
             )
             source = calls.graph.inputs[nodes[0]][1]
             branches = tuple((node,) for node in nodes)
-            yield BranchGroup("near", source, branches, rules.passes.format(min=2), 4, (reason,), (), calls.graph)
+            yield BranchGroup("near", source, branches, rules.passes.format(min=least), 4, (reason,), (), calls.graph)
 
 
 def _ours(calls: Calls, least: int) -> Iterator[BranchGroup]:

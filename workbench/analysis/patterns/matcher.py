@@ -19,6 +19,9 @@ from workbench.analysis.patterns.program import LEAVES, Program
 Bindings = dict[int, tuple[int, ...]]
 "Sub-pattern -> the rows it holds."
 
+VISITS, VISITS_PER_ROW = 1_000_000, 500
+"most visits of a sub-pattern to an expression, in all attempts of one matcher"
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -58,10 +61,12 @@ class Matcher:
 
     def __init__(self, program: Program, pattern: Pattern) -> None:
         self.program = program
+        self.pattern = pattern
         self.nodes: list[PatternNode] = list(pattern.nodes)
         self.root = pattern.root
         self.steps = 0
         "upper bound of the steps that TVM takes up the paths of `dominates` in one attempt, so far"
+        self._left = VISITS + VISITS_PER_ROW * len(program.rows)
         self.failure: Failure | None = None
         self._memo: dict[int, list[int]] = {}
         self._order: list[int] = []
@@ -117,6 +122,12 @@ class Matcher:
 
     def _visit(self, id: int, row: int) -> bool:
         pattern = self.nodes[id]
+        self._left -= 1
+        if self._left < 0:
+            raise PatternError(
+                f"the pattern takes more steps than the workbench's matcher makes, at {self.program.named(row)}: it holds "
+                "`add` and `multiply` inside each other, whose arguments match in both orders"
+            )
         if self._memoize and id in self._memo:
             known = self._memo[id]
             if len(known) != 1:
@@ -157,13 +168,13 @@ class Matcher:
     def _var(self, pattern: PatternNode, row: int) -> bool:
         here, name = self.program.rows[row], pattern.fields.get("name", "")
         if here.kind != "var":
-            return self._fail(pattern, row, "no-variable", "is no variable: it is computed here, or a constant")
+            return self._fail(pattern, row, "no-variable", "is not a variable: it is computed here, or a constant")
         return name in ("", here.name) or self._fail(pattern, row, "other-name", f"is not named {name}")
 
     def _constant(self, pattern: PatternNode, row: int) -> bool:
         if self.program.rows[row].kind == "constant":
             return True
-        words = "is no constant; a parameter becomes one when it is bound (BindParams), an expression when it is folded (FoldConstant)"
+        words = "is not a constant; a parameter becomes one when it is bound (BindParams), an expression when it is folded (FoldConstant)"
         return self._fail(pattern, row, "no-constant", words)
 
     def _alt(self, pattern: PatternNode, row: int) -> bool:
@@ -179,7 +190,7 @@ class Matcher:
     def _any_order(self, pattern: PatternNode, row: int) -> bool:
         here = self.program.rows[row]
         if here.kind != "tuple":
-            return self._fail(pattern, row, "no-tuple", "is no tuple")
+            return self._fail(pattern, row, "no-tuple", "is not a tuple")
         if len(pattern.children) != len(here.parts):
             words = f"has {len(here.parts)} fields, and the pattern {len(pattern.children)}"
             return self._fail(pattern, row, "other-count", words)
@@ -227,13 +238,15 @@ class Matcher:
         """Match an `if` or a `let`."""
         here = self.program.rows[row]
         if here.kind != pattern.kind or len(here.parts) != len(pattern.children):
-            return self._fail(pattern, row, f"no-{pattern.kind}", f"is no {pattern.kind}")
+            return self._fail(
+                pattern, row, f"no-{pattern.kind}", "is not an if" if pattern.kind == "if" else "is not a let"
+            )
         return self._all(pattern.children, here.parts)
 
     def _get_item(self, pattern: PatternNode, row: int) -> bool:
         here, index = self.program.rows[row], pattern.fields["index"]
         if here.kind != "get_item":
-            return self._fail(pattern, row, "no-field", "is no field of a tuple")
+            return self._fail(pattern, row, "no-field", "is not a field of a tuple")
         if index not in (-1, here.index):
             return self._fail(pattern, row, "other-field", f"is not field {index}")
         return self._visit(pattern.children[0], here.parts[0])
@@ -241,7 +254,7 @@ class Matcher:
     def _tuple(self, pattern: PatternNode, row: int) -> bool:
         here = self.program.rows[row]
         if here.kind != "tuple":
-            return self._fail(pattern, row, "no-tuple", "is no tuple")
+            return self._fail(pattern, row, "no-tuple", "is not a tuple")
         if pattern.fields["any"]:
             return True
         if len(pattern.children) != len(here.parts):
@@ -252,7 +265,7 @@ class Matcher:
     def _function(self, pattern: PatternNode, row: int) -> bool:
         here = self.program.rows[row]
         if here.kind != "function":
-            return self._fail(pattern, row, "no-function", "is no function")
+            return self._fail(pattern, row, "no-function", "is not a function")
         *params, body = pattern.children
         if pattern.fields["any"]:
             return self._visit(body, here.parts[-1])
@@ -266,7 +279,7 @@ class Matcher:
     def _call(self, pattern: PatternNode, row: int) -> bool:
         here = self.program.rows[row]
         if here.kind != "call":
-            return self._fail(pattern, row, "no-call", "is no call of an operator or function")
+            return self._fail(pattern, row, "no-call", "is not a call of an operator or function")
         mark = len(self._order)
         name = self._operator(pattern)
         if self._visit(pattern.children[0], here.parts[0]):

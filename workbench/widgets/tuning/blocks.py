@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.measurement.columns import duration, size
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.plots import figures, time_unit
-from workbench.tune.result import Result
-from workbench.tune.run import Run
-from workbench.tune.space import Space
-from workbench.tune.trial import OBJECTIVES, Trial
-from workbench.widgets.blocks import Block, action, entry, row, rows, size, table, words
+from workbench.tuning.result import Result
+from workbench.tuning.run import Run
+from workbench.tuning.space import Space
+from workbench.tuning.trial import OBJECTIVES, Trial
+from workbench.widgets.blocks import Block, action, entry, row, rows, table, words
 from workbench.widgets.tuning.search import AT_WORK, OVER
 
 TITLES = {"time": "Time", "kernels": "Kernels", "bytes": "Between kernels", "build": "Build"}
@@ -36,13 +36,15 @@ def choice(trial: Trial, space: Space) -> str:
     return " ".join(parts) or ("the pipeline as it is" if space.pipeline else "nothing changed")
 
 
-def _knob(name: str, value: Any) -> str:
+def _knob(name: str, value: object) -> str:
     if isinstance(value, bool):
         return f"{'+' if value else '-'}{name}"
-    return _edit(value) if name == "edit" else f"{name.removeprefix('relay.').removeprefix('relax.')}={value}"
+    if name == "edit":
+        return _edit(value if isinstance(value, str) else "")
+    return f"{name.removeprefix('relay.').removeprefix('relax.')}={value}"
 
 
-def _edit(text: str | None) -> str:
+def _edit(text: str) -> str:
     """Return a cut or a force in words; any other edit as it is.
 
     >>> _edit("CutFusion{edges=[(5, 8, 0)],ops=['nn.dense', 'add']}")
@@ -50,7 +52,7 @@ def _edit(text: str | None) -> str:
     >>> _edit("ForceFusion{nodes=[3, 4, 7],ops=['cast', 'add', 'nn.relu']}")
     'one kernel of cast 3 … nn.relu 7 (3 operators)'
     """
-    return " + ".join(_step(step) for step in Pipeline.parse(text or "")) or "no edit"
+    return " + ".join(_step(step) for step in Pipeline.parse(text)) or "no edit"
 
 
 def _step(step: PassStep) -> str:
@@ -72,8 +74,7 @@ def value_of(trial: Trial, objective: str) -> str:
         return size(int(found))
     if objective == "kernels":
         return str(found)
-    factor, unit = time_unit(found * (1e6 if objective == "build" else 1))
-    return f"{figures(found * (1e6 if objective == 'build' else 1) * factor)} {unit}"
+    return duration(found * (1e6 if objective == "build" else 1))
 
 
 def remark(trial: Trial) -> str:

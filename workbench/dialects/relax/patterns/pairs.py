@@ -65,7 +65,7 @@ def paired(pattern: Any) -> Paired:
         pattern = parse(pattern)
     if isinstance(pattern, Pattern):
         return Paired(pattern, tuple(_made(pattern)))
-    raise PatternError(f"a {type(pattern).__name__} is no pattern; give a DFPattern of tvm.relax.dpl, or its text")
+    raise PatternError(f"a {type(pattern).__name__} is not a pattern; give a DFPattern of tvm.relax.dpl, or its text")
 
 
 # -- from ours to TVM's
@@ -124,7 +124,9 @@ def _function(node: PatternNode, children: list[Any]) -> Any:
 def _typed(node: PatternNode, children: list[Any]) -> Any:
     shape, dtype = tensor_parts(node.fields["type"])
     if dtype is None or not all(isinstance(each, int) for each in shape):
-        raise PatternError(f"{node.fields['type']} is no tensor type of known shape; ask with has_shape and has_dtype")
+        raise PatternError(
+            f"{node.fields['type']} is not a tensor type of known shape; ask with has_shape and has_dtype"
+        )
     wanted = compat.tensor_type(tuple(shape), dtype)
     return children[0].has_ty(wanted) if hasattr(children[0], "has_ty") else children[0].has_struct_info(wanted)
 

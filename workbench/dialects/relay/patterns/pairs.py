@@ -50,7 +50,7 @@ def paired(pattern: Any) -> Paired:
     if isinstance(pattern, Pattern):
         return Paired(pattern, tuple(_made(pattern)))
     raise PatternError(
-        f"a {type(pattern).__name__} is no pattern; give a DFPattern of tvm.relay.dataflow_pattern, or its text"
+        f"a {type(pattern).__name__} is not a pattern; give a DFPattern of tvm.relay.dataflow_pattern, or its text"
     )
 
 
@@ -99,7 +99,7 @@ def _type(text: str) -> tvm.ir.Type:
             tvm.relay.parse(f'#[version = "0.0.5"]\ndef @main(%x: {text}) {{ %x }}')["main"].params[0].type_annotation
         )
     except (tvm.TVMError, tvm.error.DiagnosticError) as error:
-        raise ValueError(f"{text} is no type of Relay: {last_line(error)}") from None
+        raise ValueError(f"{text} is not a type of Relay: {last_line(error)}") from None
 
 
 def _many(node: PatternNode, children: list[dfp.DFPattern]) -> list[dfp.DFPattern] | None:

@@ -22,8 +22,8 @@ from workbench.measurement.machine import conditions
 from workbench.measurement.row import workload_hash
 from workbench.measurement.store import place
 from workbench.pipeline.config import Config
-from workbench.tune.evaluate import Evaluator
-from workbench.tune.trial import Trial, key_of
+from workbench.tuning.evaluate import Evaluator
+from workbench.tuning.trial import Trial, key_of
 
 FORMAT = 1
 WORTH_SECONDS = 0.2
@@ -89,7 +89,7 @@ class Log:
             found = {trial.number: trial for trial in map(Trial.from_data, lines)}
         except Damaged as error:
             raise StoreError(
-                f"{self.path.name} is no trial log of this workbench, or is damaged ({error}); give another log="
+                f"{self.path.name} is not a trial log of this workbench, or is damaged ({error}); give another log="
             ) from None
         if len(whole) < len(text):
             os.truncate(self.path, len(whole))
@@ -134,7 +134,7 @@ def _line(data: Mapping[str, object]) -> bytes:
 def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"a trial holds a {type(value).__name__}, which is no number, text or list")
+    raise TypeError(f"a trial holds a {type(value).__name__}, which is not a number, text or list")
 
 
 class Trials:

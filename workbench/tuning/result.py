@@ -9,12 +9,12 @@ from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.measurement.count import as_it_stands, final_workload
 from workbench.measurement.race import Race, race
-from workbench.pipeline.build_code import build_code
+from workbench.pipeline.build import build_code
 from workbench.pipeline.config import Config
 from workbench.targets import TargetLike, target_text
 from workbench.terminal import visible
-from workbench.tune.final_race import Verdict
-from workbench.tune.trial import OBJECTIVES, Trial, front, key_of
+from workbench.tuning.final_race import Verdict
+from workbench.tuning.trial import OBJECTIVES, Trial, front, key_of
 
 if TYPE_CHECKING:
     import pandas as pd

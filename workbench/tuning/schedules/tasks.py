@@ -8,12 +8,12 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, UnknownName, UnknownNode, WorkbenchError, WorkerLost
-from workbench.measurement.build_and_time import Limits
+from workbench.measurement.build_and_time import MeasureOptions
 from workbench.measurement.measure import measure_one
 from workbench.measurement.race import race
 from workbench.measurement.row import CANCELLED, OK, OUT_OF_MEMORY
 from workbench.pipeline.config import Config
-from workbench.tune.schedules.result import Task, TunedSchedules
+from workbench.tuning.schedules.result import Task, TunedSchedules
 
 _PREFIXES = ("contrib_dense_pack", "contrib_conv2d_NCHWc")
 _PLAIN = ("dense", "conv2d")
@@ -108,9 +108,11 @@ def _one(tasks: Sequence[Task], given: object, workload: Workload, graph_size: i
     elif isinstance(given, int) and not isinstance(given, bool):
         found = next((task for task in tasks if given in task.calls), None)
     else:
-        raise WorkbenchError(f"{given!r} is no kernel; give a function's name, a call's index, or {{'node': id}}")
+        raise WorkbenchError(f"{given!r} is not a kernel; give a function's name, a call's index, or {{'node': id}}")
     if found is None:
-        raise WorkbenchError(f"{given!r} is no kernel whose schedule can be tuned; see the column `calls` of the table")
+        raise WorkbenchError(
+            f"{given!r} is not a kernel whose schedule can be tuned; see the column `calls` of the table"
+        )
     return found
 
 
@@ -144,7 +146,8 @@ def measured(
     MeasureError, WorkerLost
         It did not build or run.
     """
-    row = measure_one(workload, config, target, Limits(budget=budget / 4, seed=seed, per_kernel=True, **limits))
+    limit = MeasureOptions(budget=budget / 4, seed=seed, per_kernel=True, **limits)
+    row = measure_one(workload, config, target, limit).to_data()
     if row["status"] in (CANCELLED, "crashed", "timeout", OUT_OF_MEMORY):
         raise WorkerLost(row["message"], row["status"])
     if row["status"] != OK:
