@@ -184,7 +184,15 @@ class After:
     def _keeps(self, node: int) -> bool:
         assert self.graph is not None, "passes that fail leave no graph"
         given, images = self.before.nodes[node], (self.graph.nodes[image] for image in self.mapping.get(node, ()))
-        return any((image.op, image.type) == (given.op, given.type) for image in images)
+        return any(
+            (each.op, each.type) == (given.op, given.type) and self._same_inputs(node, each.id) for each in images
+        )
+
+    def _same_inputs(self, node: int, image: int) -> bool:
+        """Return whether each input of a node that is left is also an input of its image."""
+        assert self.graph is not None, "passes that fail leave no graph"
+        pairs = zip(self.before.inputs[node], self.graph.inputs[image], strict=False)
+        return all(source not in self.mapping or other in self.mapping[source] for source, other in pairs)
 
 
 _BOOKKEEPING = re.compile(
