@@ -157,7 +157,7 @@ def test_a_race_answers_and_shows_how_it_came_to_that(dialect: str) -> None:
     assert same.low <= same.ratio <= same.high
     assert same.target.startswith("llvm -mcpu=")
     # whichever of the two this machine allows just now
-    assert any(said in str(same) for said in (f"time ratio {same.ratio:.3f}", "too noisy just now: A/A gave"))
+    assert any(said in str(same) for said in (f"= {same.ratio:.3f}, 95 % interval", "too noisy just now: A/A gave"))
     assert len(same.noise) == 1
     assert "the same" in same._repr_html_()
 
