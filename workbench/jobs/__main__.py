@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from workbench.worker import keeper
+from workbench.worker import supervisor
 
 
 def find_job(name: str) -> Callable[..., Any]:
@@ -21,11 +21,11 @@ def find_job(name: str) -> Callable[..., Any]:
 
 
 def serve() -> None:
-    """Run the child process; the keeper calls this in its fork."""
+    """Run the child process; the supervisor calls this in its fork."""
     from workbench.worker import child
 
     child.serve(find_job)
 
 
 if __name__ == "__main__":
-    keeper.main(serve)
+    supervisor.main(serve)

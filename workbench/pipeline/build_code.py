@@ -10,7 +10,7 @@ from workbench.pipeline.config import Config
 from workbench.pipeline.run import trace
 from workbench.pipeline.step import State
 from workbench.pipeline.trace import Trace
-from workbench.targets import TargetLike, target_text
+from workbench.target_text import TargetLike, target_text
 
 
 def build_code(workload: Workload, config: Config, target: TargetLike) -> str:

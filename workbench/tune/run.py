@@ -11,7 +11,7 @@ from typing import Any
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError, WorkerLost
 from workbench.measurement.remote.tracker import Tracker
-from workbench.targets import TargetLike, target_texts
+from workbench.target_text import TargetLike, target_texts
 from workbench.tune.background_run import BackgroundRun
 from workbench.tune.budget import RECENT, Budget, Limit
 from workbench.tune.evaluate import Effort, Evaluator
@@ -24,7 +24,7 @@ from workbench.tune.space import Space
 from workbench.tune.trial import Best, Trial, best_of, failures, objectives_of
 from workbench.tune.trial_log import Log, Trials, default_log_path
 from workbench.worker.parent import Progress, silent
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ def tune(
     >>> found = wb.tune(w, objective="kernels", budget=30)  # doctest: +SKIP
     >>> print(found.best.config.label, found.table["kernels"].min())  # doctest: +SKIP
     """
-    with reported(how.pop("progress", None), f"Tuning {workload.name}") as report:
+    with showing_progress(how.pop("progress", None), f"Tuning {workload.name}") as report:
         return prepared(workload, space, targets, **how, progress=report).run()
 
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkerLost
-from workbench.worker import limits
+from workbench.worker import memory
 from workbench.worker.host import allowed
-from workbench.worker.keeper import END_SECONDS
+from workbench.worker.supervisor import END_SECONDS
 
 PROGRAM = "workbench.jobs"
 "the package whose `__main__` is the program of the child process"
@@ -27,12 +27,12 @@ START_SECONDS = 60.0
 
 
 class Child:
-    """A running child process with its keeper, the connection to it, and its error stream.
+    """A running child process with its supervisor, the connection to it, and its error stream.
 
     Attributes
     ----------
     process
-        The keeper (keeper.py), which ends with the same status as the child.
+        The supervisor (supervisor.py), which ends with the same status as the child.
     pid : int
         The process id of the child itself.
 
@@ -49,7 +49,7 @@ class Child:
 
     def __init__(self, folder: Path) -> None:
         key = secrets.token_bytes(32)
-        self.kills = limits.kills()
+        self.kills = memory.kills()
         self.stderr: Any = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115  it lives as long as the child
         with Listener(authkey=key) as listener:
             self.process = subprocess.Popen(
@@ -135,14 +135,14 @@ class Child:
         """Return the error for a child that ended by itself, with its end and last error; end its remaining processes."""
         how, killed = self._end()
         words = self._last_words()
-        by_system = killed and limits.kills() > self.kills
+        by_system = killed and memory.kills() > self.kills
         self.end()
         if by_system:
             how += ", by the system, because memory ran out,"
         said = f" (it said: {words[:200]})" if words else ""
         return WorkerLost(
             f"the child process {how} during {job!r}; the notebook is untouched, the next job starts a new one{said}",
-            "out of memory" if by_system or limits.ran_out(words) else "crashed",
+            "out of memory" if by_system or memory.ran_out(words) else "crashed",
         )
 
     def _end(self) -> tuple[str, bool]:
@@ -158,7 +158,7 @@ class Child:
     def _last_words(self) -> str:
         """Return the last error on the child's error stream; TVM writes other lines there too."""
         self.stderr.seek(0)
-        lines = [line.strip() for line in self.stderr if "rror" in line or "atal" in line or limits.ran_out(line)]
+        lines = [line.strip() for line in self.stderr if "rror" in line or "atal" in line or memory.ran_out(line)]
         return lines[-1] if lines else ""
 
     def end(self) -> None:

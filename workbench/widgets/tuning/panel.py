@@ -13,7 +13,7 @@ import traitlets
 
 from workbench.dialects.base import Workload
 from workbench.errors import UnknownKeyword, WorkbenchError
-from workbench.targets import TargetLike, target_texts
+from workbench.target_text import TargetLike, target_texts
 from workbench.tune.result import Result
 from workbench.tune.run import Run, prepared
 from workbench.tune.space import Space
