@@ -14,9 +14,9 @@ from workbench.dialects.registry import dialect as door
 from workbench.errors import NoDevice, WorkbenchError
 from workbench.measurement.count import count_config, look
 from workbench.pipeline.config import Config
-from workbench.tune import evaluate
-from workbench.tune.run import prepared
-from workbench.tune.search import Guided
+from workbench.tuning import evaluate
+from workbench.tuning.run import prepared
+from workbench.tuning.search import Guided
 from workbench.worker.host import allowed
 
 QUICK = {"each": 0.02, "race": 0, "store": False}

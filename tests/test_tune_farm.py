@@ -14,8 +14,8 @@ from rpc_park import LOADING, Overheard
 import workbench as wb
 from workbench.errors import NoServer
 from workbench.measurement.remote.tracker import REQUEST
-from workbench.tune import evaluate
-from workbench.tune.run import prepared
+from workbench.tuning import evaluate
+from workbench.tuning.run import prepared
 from workbench.worker.parent import Worker, worker
 
 QUICK = {"each": 0.02, "race": 0, "store": False, "prune": None, "method": "exhaustive"}

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import ast
 import importlib
-import sys
 from pathlib import Path
-from types import ModuleType
 
 __version__ = "0.1.0"
 
@@ -34,18 +32,6 @@ def __getattr__(name: str) -> object:
     )
     globals()[name] = value
     return value
-
-
-class _Interface(ModuleType):
-    """The package, whose public names take precedence over its folders: `wb.tune` is always the function."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        # the import system sets a folder's module on the package when anything below it is first imported
-        if not (isinstance(value, ModuleType) and _HOMES.get(name, __name__) != __name__):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Interface
 
 
 def __dir__() -> list[str]:

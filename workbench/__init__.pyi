@@ -43,10 +43,10 @@ from workbench.pipeline.run import trace as trace
 from workbench.pipeline.spec import Pipeline as Pipeline
 from workbench.pipeline.trace import Trace as Trace
 from workbench.plots.report import report as report
-from workbench.tune.run import tune as tune
-from workbench.tune.schedules.run import prepared_schedules as prepared_schedules
-from workbench.tune.schedules.run import tune_schedules as tune_schedules
-from workbench.tune.space import Space as Space
+from workbench.tuning.run import tune as tune
+from workbench.tuning.schedules.run import prepared_schedules as prepared_schedules
+from workbench.tuning.schedules.run import tune_schedules as tune_schedules
+from workbench.tuning.space import Space as Space
 from workbench.widgets.fusion.inspector import FusionInspector as FusionInspector
 from workbench.widgets.graph.compare import CompareView as CompareView
 from workbench.widgets.graph.view import GraphView as GraphView

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from workbench.errors import WorkbenchError
 from workbench.terminal import put, visible
+from workbench.worker.limits import TIMEOUT
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -112,7 +113,9 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="parameters by name, as numpy.savez or TVM's save_param_dict writes them",
     )
-    parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="for each build (default: 600)")
+    parser.add_argument(
+        "--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help=f"for each build (default: {TIMEOUT:g})"
+    )
 
 
 def _add_inputs(parser: argparse.ArgumentParser) -> None:

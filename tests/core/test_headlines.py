@@ -33,11 +33,11 @@ from workbench.plots import ablation, cpu_gpu, kernel_count, runtime, tuning_pro
 from workbench.plots.configurations import headline
 from workbench.plots.report import _summary
 from workbench.plots.style import to_svg
-from workbench.tune.final_race import Verdict
-from workbench.tune.result import Result
-from workbench.tune.schedules.result import TunedSchedules
-from workbench.tune.space import Space
-from workbench.tune.trial import Trial
+from workbench.tuning.final_race import Verdict
+from workbench.tuning.result import Result
+from workbench.tuning.schedules.result import TunedSchedules
+from workbench.tuning.space import Space
+from workbench.tuning.trial import Trial
 from workbench.widgets.fusion.measuring import Measured
 from workbench.widgets.fusion.tabs import _measured
 from workbench.widgets.tuning.blocks import best_line

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from workbench.measurement.build_and_time import Limits
+from workbench.measurement.build_and_time import MeasureOptions
 from workbench.measurement.race import Race
 from workbench.pipeline.config import Config
 from workbench.widgets.workbench import measurements
@@ -31,7 +31,9 @@ class Bench:
         self.workload: Any = "a workload, which only the replaced functions see"
         self.measures = Measurements(self.workload, "llvm", 0.1, lambda: None, lambda busy: None, self.errors.append)
 
-    def _measure(self, workload: object, config: Config, target: str, limits: Limits, **_: object) -> dict[str, Any]:
+    def _measure(
+        self, workload: object, config: Config, target: str, limits: MeasureOptions, **_: object
+    ) -> dict[str, Any]:
         self.begun.append(config.label)
         self.started[config].set()
         while not self.go.wait(0.01):

@@ -8,9 +8,9 @@ from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, WorkerLost
 from workbench.measurement.race import Race
 from workbench.pipeline.config import Config
-from workbench.tune.final_race import RACED, Verdict, decide
-from workbench.tune.result import Result
-from workbench.tune.trial import Trial
+from workbench.tuning.final_race import RACED, Verdict, decide
+from workbench.tuning.result import Result
+from workbench.tuning.trial import Trial
 
 TARGET = "llvm"
 

@@ -10,13 +10,13 @@ import pytest
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, StoreError, WorkbenchError, WorkerLost
-from workbench.tune import trial_log as logs
-from workbench.tune.budget import Limit
-from workbench.tune.evaluate import Clock, Effort, Evaluator
-from workbench.tune.run import Run, TuneRequest
-from workbench.tune.space import Space
-from workbench.tune.trial import Trial
-from workbench.tune.trial_log import Log
+from workbench.tuning import trial_log as logs
+from workbench.tuning.budget import SearchLimit
+from workbench.tuning.evaluate import Clock, Effort, Evaluator
+from workbench.tuning.run import Run, TuneRequest
+from workbench.tuning.space import Space
+from workbench.tuning.trial import Trial
+from workbench.tuning.trial_log import Log
 
 SPACE = Space(toggles=("A", "B", "C", "D"))
 HEAD = {"format": 1, "workload_hash": "0", "dialect": "relay", "tvm": "0.17", "machine": "m"}
@@ -57,7 +57,7 @@ def evaluated(monkeypatch):
 def made(log=None, objectives=("time",), space=SPACE, targets=("llvm",), **limit):
     workload = Workload(None, {}, "stand-in", "relay")
     opened = None if log is None else Log.opened(log, workload)
-    request = TuneRequest(workload, space, tuple(targets), objectives, Limit(**limit), Effort(), race=0)
+    request = TuneRequest(workload, space, tuple(targets), objectives, SearchLimit(**limit), Effort(), race=0)
     return Run(request, opened)
 
 

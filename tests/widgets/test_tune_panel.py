@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import WorkbenchError
-from workbench.tune.evaluate import Evaluator
+from workbench.tuning.evaluate import Evaluator
 from workbench.widgets.tuning import blocks as tune_blocks
 from workbench.widgets.tuning.blocks import choice, ordered, remark
 

@@ -22,7 +22,7 @@ from workbench.jobs.run_build import compare, observed, seen_here
 from workbench.measurement.build_and_time import RaceRequest, TimeRequest
 from workbench.measurement.remote.executor import LIBRARY, counts_in
 from workbench.measurement.remote.tracker import Tracker
-from workbench.measurement.sampling import HEATS, TURNS, Run, interleave, turns
+from workbench.measurement.repeats import HEATS, TURNS, Run, interleave, turns
 from workbench.pipeline.config import Config
 
 Progress = Callable[..., None]

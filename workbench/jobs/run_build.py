@@ -15,7 +15,7 @@ from workbench.dialects.facets import KernelTime, Running
 from workbench.errors import MeasureError
 from workbench.jobs.build import built_here, compiled, counted
 from workbench.measurement.build_and_time import RaceRequest, TimeRequest
-from workbench.measurement.sampling import HEATS, TURNS, Run, interleave, sample, turns
+from workbench.measurement.repeats import HEATS, TURNS, Run, interleave, sample, turns
 from workbench.pipeline.outputs import AS_IT_STANDS, difference
 from workbench.worker.cuda import gpu, look
 

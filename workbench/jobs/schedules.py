@@ -18,7 +18,7 @@ from workbench.dialects.kernel_search import Effort, Tried, search
 from workbench.dialects.registry import dialect
 from workbench.dialects.scheduling import asked, opened
 from workbench.jobs.build import counted, resolved_target
-from workbench.tune.schedules.database import done, locked, mend, note_done
+from workbench.tuning.schedules.database import done, locked, mend, note_done
 
 Progress = Callable[..., None]
 _modules: weakref.WeakKeyDictionary[Workload, dict[tuple[str, str], dict[str, object]]] = weakref.WeakKeyDictionary()

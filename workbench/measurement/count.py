@@ -20,6 +20,7 @@ from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table
+from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, worker
 from workbench.worker.progress import showing_progress
 
@@ -63,7 +64,7 @@ def count(
     *,
     entry: str | None = None,
     shapes: Shapes | None = None,
-    timeout: float = 600.0,
+    timeout: float = TIMEOUT,
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Counts:

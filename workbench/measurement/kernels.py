@@ -16,6 +16,7 @@ from workbench.measurement.row import column
 from workbench.pipeline.config import Config, check_config, context_of
 from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table
+from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, worker
 from workbench.worker.progress import showing_progress
 
@@ -204,7 +205,7 @@ def kernels(
     *,
     entry: str | None = None,
     shapes: Shapes | None = None,
-    timeout: float = 600.0,
+    timeout: float = TIMEOUT,
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Kernels:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.dialects.base import Workload
 from workbench.dialects.entries import Shapes, chosen
 from workbench.errors import WorkbenchError, WorkerLost
-from workbench.measurement.build_and_time import Limits, Subject, measured
+from workbench.measurement.build_and_time import MeasureOptions, Subject, measured
 from workbench.measurement.remote.devices import Part, measured_with
 from workbench.measurement.remote.tracker import Tracker
 from workbench.measurement.row import FAILED, INTERRUPTED, Row, new_row, new_run, table
@@ -19,6 +19,7 @@ from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.target_text import TargetLike, target_text, target_texts
+from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never
 from workbench.worker.progress import showing_progress
 
@@ -37,7 +38,7 @@ def measure(
     entry: str | None = None,
     shapes: Shapes | None = None,
     budget: float = 1.0,
-    timeout: float = 600.0,
+    timeout: float = TIMEOUT,
     memory: int | None = None,
     seed: int = 0,
     check: bool = True,
@@ -99,7 +100,7 @@ def measure(
 
     try:
         with showing_progress(progress, f"Measuring {workload.name}") as report:
-            how = Limits(budget, timeout, memory, seed, check, per_kernel, report, cancelled, remote)
+            how = MeasureOptions(budget, timeout, memory, seed, check, per_kernel, report, cancelled, remote)
             if remote is None and executor is None:
                 for place, (given, target) in enumerate(asked):
                     here = replace(how, progress=_within(report, place, len(asked), f"{given[0].label} for {target}"))
@@ -149,11 +150,11 @@ def _listed(configs: Iterable[Any]) -> list[tuple[Config, Pipeline | None]]:
     ]
 
 
-def _row(part: Part, how: Limits) -> Row:
+def _row(part: Part, how: MeasureOptions) -> Row:
     return part.row if part.subject is None else measured(part.subject, part.target, how, part.row)
 
 
-def _part(runner: Runner, given: tuple[Config, Pipeline | None], target: str, how: Limits, run: str) -> Part:
+def _part(runner: Runner, given: tuple[Config, Pipeline | None], target: str, how: MeasureOptions, run: str) -> Part:
     """Return the subject of a row and the row; if its pipeline fails, the row is complete."""
     config, pipeline = given
     row = new_row(runner.workload, config, target, run)
@@ -185,7 +186,7 @@ def measure_one(
     workload: Workload,
     config: Config,
     target: TargetLike,
-    limits: Limits,
+    limits: MeasureOptions,
     *,
     origin: Workload | None = None,
     store: bool = True,

@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice
-from workbench.measurement.build_and_time import Limits, RaceRequest, no_device, reference
+from workbench.measurement.build_and_time import MeasureOptions, RaceRequest, no_device, reference
 from workbench.measurement.remote.devices import own_role
 from workbench.measurement.remote.tracker import Tracker, target_there
 from workbench.measurement.row import OK, WRONG
@@ -17,6 +17,7 @@ from workbench.pipeline.config import Config
 from workbench.pipeline.config import check_config as legal
 from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table, visible
+from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, worker
 from workbench.worker.progress import showing_progress
 
@@ -80,7 +81,7 @@ def race(
     target: TargetLike = "llvm",
     *,
     budget: float = 4.0,
-    timeout: float = 600.0,
+    timeout: float = TIMEOUT,
     memory: int | None = None,
     seed: int = 0,
     check: bool = True,
@@ -113,11 +114,11 @@ def race(
     for config in configs:
         legal(workload, config)
     with showing_progress(progress, f"Racing {configs[1].label} against {configs[0].label}") as report:
-        how = Limits(budget, timeout, memory, seed, check, False, report, cancelled)
+        how = MeasureOptions(budget, timeout, memory, seed, check, False, report, cancelled)
         return _raced(workload, configs, target, how, remote)
 
 
-def _raced(workload: Workload, configs: list[Config], target: str, how: Limits, remote: Tracker | None) -> Race:
+def _raced(workload: Workload, configs: list[Config], target: str, how: MeasureOptions, remote: Tracker | None) -> Race:
     if remote is not None:
         remote.check()
         target = target_there(target)
@@ -138,7 +139,7 @@ def _raced(workload: Workload, configs: list[Config], target: str, how: Limits, 
     return judged(configs[0].label, configs[1].label, found, unchecked and f"the outputs were not checked: {unchecked}")
 
 
-def _run(workload: Workload, request: RaceRequest, how: Limits, remote: Tracker | None) -> dict[str, Any]:
+def _run(workload: Workload, request: RaceRequest, how: MeasureOptions, remote: Tracker | None) -> dict[str, Any]:
     if remote is None:
         return worker().run("race", workload, asdict(request), **how.of_a_job)
     limits = {**how.of_a_job, "timeout": remote.patience(how.timeout)}

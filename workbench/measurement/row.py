@@ -14,7 +14,7 @@ from workbench.dialects.counted import FAILED as FAILED
 from workbench.dialects.counted import OK as OK
 from workbench.errors import WorkbenchError
 from workbench.measurement.machine import conditions
-from workbench.measurement.sampling import quartiles
+from workbench.measurement.repeats import quartiles
 from workbench.pipeline.config import Config
 from workbench.target_text import kind_of
 

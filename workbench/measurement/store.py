@@ -21,7 +21,7 @@ from workbench.errors import StoreError, sentence
 from workbench.graph.received import Damaged, fields, parse
 from workbench.measurement.machine import conditions, machine
 from workbench.measurement.row import COLUMNS, workload_hash
-from workbench.measurement.store_file import identity, is_damage, is_ours, opened, set_aside
+from workbench.measurement.sqlite_file import identity, is_damage, is_ours, opened, set_aside
 from workbench.terminal import visible
 from workbench.worker.cuda import gpu
 

@@ -12,6 +12,8 @@ from workbench.pipeline.config import Config, check_config
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
 from workbench.target_text import TargetLike, target_text
+from workbench.target_text import TargetLike, target_text
+from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, worker
 from workbench.worker.progress import showing_progress
 
@@ -25,7 +27,7 @@ def trace_build(
     config: Mapping[str, Any] | None = None,
     *,
     whole: bool = True,
-    timeout: float = 600.0,
+    timeout: float = TIMEOUT,
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Trace:

@@ -14,6 +14,7 @@ from workbench.dialects import arrays
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError
 from workbench.pipeline.config import Config
+from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, silent, worker
 from workbench.worker.progress import showing_progress
 
@@ -50,7 +51,7 @@ class OutputDifference:
 
 
 def compare_outputs(
-    first: Workload, second: Workload, *, seed: int = 0, timeout: float = 600.0, progress: Progress | None = None
+    first: Workload, second: Workload, *, seed: int = 0, timeout: float = TIMEOUT, progress: Progress | None = None
 ) -> OutputDifference:
     """Run both programs on the same random inputs and compare their outputs.
 
@@ -100,7 +101,7 @@ def run_once(
     kept: tuple[str, int] | None = None,
     nodes: bool = False,
     seed: int = 0,
-    timeout: float = 600.0,
+    timeout: float = TIMEOUT,
     progress: Progress = silent,
     cancelled: Callable[[], bool] = never,
 ) -> Values:

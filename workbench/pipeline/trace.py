@@ -13,6 +13,7 @@ from workbench.graph.compose import compose
 from workbench.graph.diff import GraphDiff, diff
 from workbench.pipeline.step import State, Step
 from workbench.terminal import html_table
+from workbench.worker.limits import TIMEOUT
 
 if TYPE_CHECKING:
     from workbench.dialects.base import Workload
@@ -110,7 +111,7 @@ class Trace:
         steps: int | Iterable[int] | None = None,
         *,
         seed: int = 0,
-        timeout: float = 600.0,
+        timeout: float = TIMEOUT,
         progress: Callable[[StepCheck], None] | None = None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Checks:

@@ -18,6 +18,7 @@ from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, NoDevice, NoServer, OutOfMemory, WorkerLost
 from workbench.worker import memory as amounts
 from workbench.worker.launch import Child
+from workbench.worker.limits import TIMEOUT
 
 Progress = Callable[[str, "float | None"], None]
 POLL_SECONDS = 0.05
@@ -51,7 +52,7 @@ class Worker:
         workload: Workload | None,
         arguments: dict[str, Any],
         *,
-        timeout: float = 600.0,
+        timeout: float = TIMEOUT,
         memory: int | None = None,
         progress: Progress = silent,
         cancelled: Callable[[], bool] = never,
@@ -88,7 +89,7 @@ class Worker:
             }
             try:
                 child.ask(message)
-                return self._answer(child, _Limits(timeout, most, cancelled), progress)
+                return self._answer(child, _JobLimits(timeout, most, cancelled), progress)
             except MeasureError:
                 raise
             except (EOFError, OSError):
@@ -101,7 +102,7 @@ class Worker:
                 self.stop()
                 raise
 
-    def _answer(self, child: Child, limits: _Limits, progress: Progress) -> dict[str, Any]:
+    def _answer(self, child: Child, limits: _JobLimits, progress: Progress) -> dict[str, Any]:
         while True:
             answer = child.answer(POLL_SECONDS)
             if answer is not None:
@@ -173,7 +174,7 @@ def _failure(answer: dict[str, Any]) -> MeasureError:
     return kinds.get(answer.get("status", ""), MeasureError)(message)
 
 
-class _Limits:
+class _JobLimits:
     """Limits of a job, and the check that it keeps them."""
 
     def __init__(self, seconds: float, memory: int | None, cancelled: Callable[[], bool]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from workbench.dialects.registry import dialect_of
 from workbench.errors import WorkbenchError
-from workbench.measurement.build_and_time import Limits
+from workbench.measurement.build_and_time import MeasureOptions
 from workbench.measurement.measure import measure_one
 from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.outputs import difference, run_once
@@ -54,7 +54,7 @@ def measure(fused: Fused, base: Fused, budget: float, progress: Progress, cancel
 def _row(fused: Fused, name: str, target: str, budget: float, cancelled: Callable[[], bool]) -> Row:
     assert fused.program.workload is not None
     # the two are compared with each other: the edits must not change the outputs, even if the given ones are wrong
-    limits = Limits(budget=budget, check=False, cancelled=cancelled)
+    limits = MeasureOptions(budget=budget, check=False, cancelled=cancelled)
     return measure_one(fused.program.workload, config(fused, name), target, limits)
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from workbench.measurement.columns import duration, size
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.tune.result import Result
-from workbench.tune.run import Run
-from workbench.tune.space import Space
-from workbench.tune.trial import OBJECTIVES, Trial
+from workbench.tuning.result import Result
+from workbench.tuning.run import Run
+from workbench.tuning.space import Space
+from workbench.tuning.trial import OBJECTIVES, Trial
 from workbench.widgets.blocks import Block, action, entry, row, rows, table, words
 from workbench.widgets.tuning.search import AT_WORK, OVER
 

@@ -14,9 +14,10 @@ import traitlets
 from workbench.dialects.base import Workload
 from workbench.errors import UnknownKeyword, WorkbenchError
 from workbench.target_text import TargetLike, target_texts
-from workbench.tune.result import Result
-from workbench.tune.run import Run, prepared
-from workbench.tune.space import Space
+from workbench.target_text import TargetLike, target_texts
+from workbench.tuning.result import Result
+from workbench.tuning.run import Run, prepared
+from workbench.tuning.space import Space
 from workbench.widgets.base import Shown, View, json_trait
 from workbench.widgets.blocks import Block, sendable, words
 from workbench.widgets.graph.compare import CompareView

@@ -8,7 +8,7 @@ import pandas as pd
 
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
-from workbench.measurement.build_and_time import Limits
+from workbench.measurement.build_and_time import MeasureOptions
 from workbench.measurement.columns import KERNEL, size
 from workbench.measurement.kernels import Kernels, kernels_config
 from workbench.measurement.machine import ceilings
@@ -95,7 +95,7 @@ class KernelsPanel(Panel):
             program,
             config,
             self.session.target,
-            Limits(
+            MeasureOptions(
                 budget=0.5,
                 check=False,
                 per_kernel=True,

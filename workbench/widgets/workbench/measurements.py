@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
-from workbench.measurement.build_and_time import Limits
+from workbench.measurement.build_and_time import MeasureOptions
 from workbench.measurement.count import count_config
 from workbench.measurement.measure import failed_row, measure_one
 from workbench.measurement.race import Race, race
@@ -152,7 +152,7 @@ class Measurements:
             workload,
             config,
             self.target,
-            Limits(
+            MeasureOptions(
                 budget=self.budget,
                 progress=lambda what, fraction: task.report(f"{what}: {config.label}", fraction),
                 cancelled=task.cancelled,

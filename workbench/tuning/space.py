@@ -161,8 +161,8 @@ class Space:
 
     @staticmethod
     def fusion(workload: Workload, most: int = 8) -> Space:
-        """Return the space of cuts and forces near costly kernel boundaries; see workbench.tune.fusion_space."""
-        from workbench.tune.fusion_space import fusion
+        """Return the space of cuts and forces near costly kernel boundaries; see workbench.tuning.fusion_space."""
+        from workbench.tuning.fusion_space import fusion
 
         pipeline, edits = fusion(workload, most)
         return Space(pipeline=str(pipeline), edits=tuple(edits))

@@ -12,14 +12,14 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, StoreError, WorkbenchError
-from workbench.measurement.build_and_time import Limits, no_device
+from workbench.measurement.build_and_time import MeasureOptions, no_device
 from workbench.measurement.machine import conditions
 from workbench.measurement.row import CANCELLED, status_of
 from workbench.pipeline.config import Config
-from workbench.tune.background_run import Control
-from workbench.tune.schedules.database import begun, folder_for
-from workbench.tune.schedules.result import Task, TunedSchedules
-from workbench.tune.schedules.tasks import measured, selected, tasks_of, with_and_without
+from workbench.tuning.background_run import Control
+from workbench.tuning.schedules.database import begun, folder_for
+from workbench.tuning.schedules.result import Task, TunedSchedules
+from workbench.tuning.schedules.tasks import measured, selected, tasks_of, with_and_without
 from workbench.worker.host import allowed
 from workbench.worker.parent import worker
 
@@ -116,7 +116,7 @@ class ScheduleSearch:
             Nothing can be measured here, the model does not build, or the folder cannot be used.
         """
         request = self._request
-        missing = no_device(request.workload, self.target, Limits(**self._limits))
+        missing = no_device(request.workload, self.target, MeasureOptions(**self._limits))
         if missing:
             raise NoDevice(missing)
         how = {"budget": request.budget, "seed": request.seed, **self._limits}

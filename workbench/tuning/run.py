@@ -12,17 +12,19 @@ from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError, WorkerLost
 from workbench.measurement.remote.tracker import Tracker
 from workbench.target_text import TargetLike, target_texts
-from workbench.tune.background_run import BackgroundRun
-from workbench.tune.budget import RECENT, Budget, Limit
-from workbench.tune.evaluate import Effort, Evaluator
-from workbench.tune.final_race import FinalRace
-from workbench.tune.result import Result
-from workbench.tune.runners import LocalRunner, RPCRunner
-from workbench.tune.scheduler import Candidate, Scheduler, SearchContext
-from workbench.tune.search import search
-from workbench.tune.space import Space
-from workbench.tune.trial import Best, Trial, best_of, failures, objectives_of
-from workbench.tune.trial_log import Log, Trials, default_log_path
+from workbench.target_text import TargetLike, target_texts
+from workbench.tuning.background_run import BackgroundRun
+from workbench.tuning.budget import RECENT, Budget, SearchLimit
+from workbench.tuning.evaluate import Effort, Evaluator
+from workbench.tuning.final_race import FinalRace
+from workbench.tuning.result import Result
+from workbench.tuning.runners import LocalRunner, RPCRunner
+from workbench.tuning.scheduler import Candidate, Scheduler, SearchContext
+from workbench.tuning.search import search
+from workbench.tuning.space import Space
+from workbench.tuning.trial import Best, Trial, best_of, failures, objectives_of
+from workbench.tuning.trial_log import Log, Trials, default_log_path
+from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, silent
 from workbench.worker.progress import showing_progress
 
@@ -35,7 +37,7 @@ class TuneRequest:
     space: Space
     targets: tuple[str, ...]
     objectives: tuple[str, ...]
-    limit: Limit
+    limit: SearchLimit
     effort: Effort
     method: str = "auto"
     "as search.search takes it"
@@ -227,7 +229,7 @@ def prepared(
     prune: float | None = 1.5,
     check: bool = True,
     race: float = 4.0,
-    timeout: float = 600.0,
+    timeout: float = TIMEOUT,
     memory: int | None = None,
     store: bool = True,
     remote: Tracker | None = None,
@@ -250,7 +252,7 @@ def prepared(
         The value to minimise: `time` (median of a run), `kernels`, `bytes` (that kernels pass to each other), `build` (seconds); or
         several, for a Pareto front.
     method
-        `auto`, `exhaustive` or `guided` (workbench/tune/search.py).
+        `auto`, `exhaustive` or `guided` (workbench/tuning/search.py).
     seed
         Seed of the search and of the inputs. The order of candidates is reproducible where the objective is counted.
     log
@@ -295,7 +297,7 @@ def prepared(
         Space.of(workload) if space is None else space,
         tuple(wanted),
         names,
-        Limit(budget, trials),
+        SearchLimit(budget, trials),
         Effort(each, prune, check, timeout, memory, seed, store, remote, executor),
         method,
         race,

@@ -12,7 +12,7 @@ from typing import Protocol
 from workbench.errors import NoServer
 from workbench.measurement.remote.devices import MOST_DEVICES
 from workbench.measurement.remote.tracker import Tracker
-from workbench.tune.trial import Trial
+from workbench.tuning.trial import Trial
 
 LOOK_SECONDS = 1.0
 "interval of requests for the tracker's servers while candidates are under way, since one may have joined"

@@ -13,11 +13,12 @@ from workbench.measurement.row import CANCELLED, OK
 from workbench.pipeline.config import Config
 from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table, visible
-from workbench.tune.background_run import BackgroundRun
-from workbench.tune.budget import RECENT
-from workbench.tune.schedules.result import Task, TunedSchedules
-from workbench.tune.schedules.search import ScheduleRequest, ScheduleSearch, Trial
-from workbench.tune.trial import Best
+from workbench.tuning.background_run import BackgroundRun
+from workbench.tuning.budget import RECENT
+from workbench.tuning.schedules.result import Task, TunedSchedules
+from workbench.tuning.schedules.search import ScheduleRequest, ScheduleSearch, Trial
+from workbench.tuning.trial import Best
+from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, silent
 from workbench.worker.progress import showing_progress
 
@@ -196,7 +197,7 @@ def prepared_schedules(
     cost_model: str | None = None,
     folder: str | Path | None = None,
     budget: float = 4.0,
-    timeout: float = 600.0,
+    timeout: float = TIMEOUT,
     memory: int | None = None,
     seed: int = 0,
     progress: Progress = silent,

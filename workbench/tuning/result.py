@@ -13,8 +13,8 @@ from workbench.pipeline.build_code import build_code
 from workbench.pipeline.config import Config
 from workbench.target_text import TargetLike, target_text
 from workbench.terminal import visible
-from workbench.tune.final_race import Verdict
-from workbench.tune.trial import OBJECTIVES, Trial, front, key_of
+from workbench.tuning.final_race import Verdict
+from workbench.tuning.trial import OBJECTIVES, Trial, front, key_of
 
 if TYPE_CHECKING:
     import pandas as pd

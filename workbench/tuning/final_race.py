@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from workbench.errors import MeasureError, NoDevice, NoServer
 from workbench.measurement.race import Race, race
 from workbench.pipeline.config import Config
-from workbench.tune.evaluate import Clock
-from workbench.tune.scheduler import SearchContext
-from workbench.tune.trial import Trial, front, key_of
+from workbench.tuning.evaluate import Clock
+from workbench.tuning.scheduler import SearchContext
+from workbench.tuning.trial import Trial, front, key_of
 
 RACED = 3
 "most candidates that are raced against the default; each is raced after the one before it lost"

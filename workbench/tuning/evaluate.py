@@ -20,8 +20,9 @@ from workbench.measurement.remote.tracker import Tracker
 from workbench.measurement.row import CANCELLED, NO_SERVER, NOT_MEASURED, OK, status_of
 from workbench.pipeline.config import Config
 from workbench.pipeline.config import check_config as legal
-from workbench.tune.space import Assignment
-from workbench.tune.trial import COUNTED, ILLEGAL, PRUNED, Trial
+from workbench.tuning.space import Assignment
+from workbench.tuning.trial import COUNTED, ILLEGAL, PRUNED, Trial
+from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, silent
 
 MEASURED = ("median_us", "q1_us", "q3_us", "build_seconds")
@@ -119,7 +120,7 @@ class Effort:
     None to build all."""
     check: bool = True
     "whether a candidate's outputs must equal the reference's"
-    timeout: float = 600.0
+    timeout: float = TIMEOUT
     memory: int | None = None
     seed: int = 0
     store: bool = True

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.tune.background_run import Control
+from workbench.tuning.background_run import Control
 
 RECENT = 20
 "number of latest trials whose mean predicts the duration of the next"
@@ -15,7 +15,7 @@ REST_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
-class Limit:
+class SearchLimit:
     """The limits at which a run ends."""
 
     seconds: float = 60.0
@@ -27,7 +27,7 @@ class Limit:
 class Budget:
     """The limits and the clock of a run, without pauses."""
 
-    def __init__(self, limit: Limit, targets: Sequence[str], control: Control) -> None:
+    def __init__(self, limit: SearchLimit, targets: Sequence[str], control: Control) -> None:
         self.limit = limit
         self._targets, self._control = tuple(targets), control
         self._begun, self._ended = 0.0, 0.0

@@ -22,8 +22,8 @@ from workbench.measurement.machine import conditions
 from workbench.measurement.row import workload_hash
 from workbench.measurement.store import place
 from workbench.pipeline.config import Config
-from workbench.tune.evaluate import Evaluator
-from workbench.tune.trial import Trial, key_of
+from workbench.tuning.evaluate import Evaluator
+from workbench.tuning.trial import Trial, key_of
 
 FORMAT = 1
 WORTH_SECONDS = 0.2

@@ -14,13 +14,13 @@ from workbench.errors import NoServer
 from workbench.measurement.remote.tracker import SERVERS
 from workbench.measurement.row import FAILED
 from workbench.pipeline.config import Config
-from workbench.tune.budget import Budget
-from workbench.tune.evaluate import BuildInProgress, Evaluator
-from workbench.tune.runners import Outcome, Runner
-from workbench.tune.search import Search
-from workbench.tune.space import Assignment, Space
-from workbench.tune.trial import Trial, key_of
-from workbench.tune.trial_log import Trials
+from workbench.tuning.budget import Budget
+from workbench.tuning.evaluate import BuildInProgress, Evaluator
+from workbench.tuning.runners import Outcome, Runner
+from workbench.tuning.search import Search
+from workbench.tuning.space import Assignment, Space
+from workbench.tuning.trial import Trial, key_of
+from workbench.tuning.trial_log import Trials
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, UnknownName, UnknownNode, WorkbenchError, WorkerLost
-from workbench.measurement.build_and_time import Limits
+from workbench.measurement.build_and_time import MeasureOptions
 from workbench.measurement.measure import measure_one
 from workbench.measurement.race import race
 from workbench.measurement.row import CANCELLED, OK, OUT_OF_MEMORY
 from workbench.pipeline.config import Config
-from workbench.tune.schedules.result import Task, TunedSchedules
+from workbench.tuning.schedules.result import Task, TunedSchedules
 
 _PREFIXES = ("contrib_dense_pack", "contrib_conv2d_NCHWc")
 _PLAIN = ("dense", "conv2d")
@@ -146,7 +146,7 @@ def measured(
     MeasureError, WorkerLost
         It did not build or run.
     """
-    row = measure_one(workload, config, target, Limits(budget=budget / 4, seed=seed, per_kernel=True, **limits))
+    row = measure_one(workload, config, target, MeasureOptions(budget=budget / 4, seed=seed, per_kernel=True, **limits))
     if row["status"] in (CANCELLED, "crashed", "timeout", OUT_OF_MEMORY):
         raise WorkerLost(row["message"], row["status"])
     if row["status"] != OK:

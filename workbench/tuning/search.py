@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from typing import Any, Protocol
 
 from workbench.errors import WorkbenchError
-from workbench.tune.space import Assignment, Space
+from workbench.tuning.space import Assignment, Space
 
 
 def load_in_background() -> None:
