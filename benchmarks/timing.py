@@ -22,7 +22,7 @@ from workbench.measurement.measure import measure_one
 from workbench.measurement.repeats import sample
 from workbench.measurement.verdict import Ratio, compared
 from workbench.pipeline.config import Config
-from workbench.worker import memory
+from workbench.worker import limits
 from workbench.worker.parent import Worker, worker
 
 ROUNDS = 25
@@ -82,7 +82,7 @@ def parameters(bert: wb.Workload) -> tuple[float, float]:
 
 def growth(action: Callable[[], object]) -> float:
     """Bytes that this process holds at most while an action runs, beyond what it held before."""
-    before = memory.resident()
+    before = limits.resident()
     with _watched() as most:
         action()
     return max(most) - before
@@ -94,7 +94,7 @@ def _watched() -> Iterator[list[int]]:
 
     def watch() -> None:
         while not done.wait(0.01):
-            most[0] = max(most[0], memory.resident())
+            most[0] = max(most[0], limits.resident())
 
     thread = threading.Thread(target=watch)
     thread.start()

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from workbench.worker import memory
+from workbench.worker import limits
 
 MIB = 1 << 20
 
@@ -56,35 +56,35 @@ def test_what_is_allowed_is_given() -> None:
 
 @pytest.mark.parametrize(("memory_asked", "held"), [(5 * MIB, 0), (5 * MIB, 9 * MIB)])
 def test_what_the_user_says_is_the_limit(memory_asked: int, held: int) -> None:
-    assert memory.limit(memory_asked, held) == memory_asked
+    assert limits.limit(memory_asked, held) == memory_asked
 
 
 def test_the_limit_by_default_leaves_a_part_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "free", lambda: 1000)
-    assert memory.limit(None, 500) == 500 + 900
-    monkeypatch.setattr(memory, "free", lambda: None)
-    assert memory.limit(None, 500) is None
+    monkeypatch.setattr(limits, "free", lambda: 1000)
+    assert limits.limit(None, 500) == 500 + 900
+    monkeypatch.setattr(limits, "free", lambda: None)
+    assert limits.limit(None, 500) is None
 
 
 def test_a_containers_limit_counts_where_it_is_tighter(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     (tmp_path / "meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:    8000 kB\n")
-    monkeypatch.setattr(memory, "_PROC", tmp_path)
-    monkeypatch.setattr(memory, "_GROUP", tmp_path)
-    assert memory.free() == 8000 * 1024
+    monkeypatch.setattr(limits, "_PROC", tmp_path)
+    monkeypatch.setattr(limits, "_GROUP", tmp_path)
+    assert limits.free() == 8000 * 1024
     (tmp_path / "memory.max").write_text("max\n")
     (tmp_path / "memory.current").write_text("1000\n")
-    assert memory.free() == 8000 * 1024
+    assert limits.free() == 8000 * 1024
     (tmp_path / "memory.max").write_text("3000\n")
-    assert memory.free() == 2000
+    assert limits.free() == 2000
 
 
 def test_the_systems_own_kills_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
-    monkeypatch.setattr(memory, "_PROC", tmp_path)
-    monkeypatch.setattr(memory, "_GROUP", tmp_path)
-    assert memory.kills() == 0
+    monkeypatch.setattr(limits, "_PROC", tmp_path)
+    monkeypatch.setattr(limits, "_GROUP", tmp_path)
+    assert limits.kills() == 0
     (tmp_path / "vmstat").write_text("oom_kill_count 9\noom_kill 2\n")
     (tmp_path / "memory.events").write_text("oom 7\noom_kill 1\n")
-    assert memory.kills() == 3
+    assert limits.kills() == 3
 
 
 @pytest.mark.parametrize(
@@ -98,4 +98,4 @@ def test_the_systems_own_kills_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_
     ],
 )
 def test_an_error_that_means_memory_is_told_by_its_words(words: str, so: bool) -> None:
-    assert memory.ran_out(words) is so
+    assert limits.ran_out(words) is so

@@ -25,7 +25,7 @@ from workbench.dialects.importers.files import importer
 from workbench.dialects.readers import HERE
 from workbench.dialects.registry import dialect_here, dialect_of
 from workbench.errors import LoadError, WorkbenchError, sentence, to_data
-from workbench.worker.memory import ran_out
+from workbench.worker.limits import ran_out
 
 Progress = Callable[..., None]
 Answer = dict[str, Any]

@@ -17,7 +17,7 @@ from workbench.dialects.facets import Dialect
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, PipelineError, WorkbenchError, WorkerLost, sentence, words
 from workbench.pipeline.spec import PassStep, is_rewriter
-from workbench.worker.memory import end_copies
+from workbench.worker.limits import end_copies
 from workbench.worker.parent import worker
 
 BIND = "BindParams"

@@ -12,7 +12,6 @@ from workbench.pipeline.config import Config, check_config
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
 from workbench.target_text import TargetLike, target_text
-from workbench.target_text import TargetLike, target_text
 from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, worker
 from workbench.worker.progress import showing_progress

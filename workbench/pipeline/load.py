@@ -22,7 +22,7 @@ from workbench.dialects.readers import HERE, Params
 from workbench.dialects.registry import dialect_here
 from workbench.errors import LoadError, MeasureError, OutOfMemory, WorkerLost, from_data, to_data
 from workbench.graph.model import Graph
-from workbench.worker.memory import in_words, limit
+from workbench.worker.limits import in_words, limit
 from workbench.worker.parent import Progress, worker
 from workbench.worker.progress import showing_progress, under_way
 

@@ -12,7 +12,6 @@ from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError, WorkerLost
 from workbench.measurement.remote.tracker import Tracker
 from workbench.target_text import TargetLike, target_texts
-from workbench.target_text import TargetLike, target_texts
 from workbench.tuning.background_run import BackgroundRun
 from workbench.tuning.budget import RECENT, Budget, SearchLimit
 from workbench.tuning.evaluate import Effort, Evaluator

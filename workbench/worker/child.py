@@ -20,7 +20,7 @@ from typing import Any
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect
 from workbench.errors import WorkbenchError, sentence
-from workbench.worker.memory import end_copies, limited
+from workbench.worker.limits import end_copies, limited
 
 KEPT = 4
 "workloads kept between jobs, because a toggled configuration compiles the same workload again"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkerLost
-from workbench.worker import memory
+from workbench.worker import limits
 from workbench.worker.host import allowed
 from workbench.worker.supervisor import END_SECONDS
 
@@ -49,7 +49,7 @@ class Child:
 
     def __init__(self, folder: Path) -> None:
         key = secrets.token_bytes(32)
-        self.kills = memory.kills()
+        self.kills = limits.kills()
         self.stderr: Any = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115  it lives as long as the child
         with Listener(authkey=key) as listener:
             self.process = subprocess.Popen(
@@ -135,14 +135,14 @@ class Child:
         """Return the error for a child that ended by itself, with its end and last error; end its remaining processes."""
         how, killed = self._end()
         words = self._last_words()
-        by_system = killed and memory.kills() > self.kills
+        by_system = killed and limits.kills() > self.kills
         self.end()
         if by_system:
             how += ", by the system, because memory ran out,"
         said = f" (it said: {words[:200]})" if words else ""
         return WorkerLost(
             f"the child process {how} during {job!r}; the notebook is untouched, the next job starts a new one{said}",
-            "out of memory" if by_system or memory.ran_out(words) else "crashed",
+            "out of memory" if by_system or limits.ran_out(words) else "crashed",
         )
 
     def _end(self) -> tuple[str, bool]:
@@ -158,7 +158,7 @@ class Child:
     def _last_words(self) -> str:
         """Return the last error on the child's error stream; TVM writes other lines there too."""
         self.stderr.seek(0)
-        lines = [line.strip() for line in self.stderr if "rror" in line or "atal" in line or memory.ran_out(line)]
+        lines = [line.strip() for line in self.stderr if "rror" in line or "atal" in line or limits.ran_out(line)]
         return lines[-1] if lines else ""
 
     def end(self) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, NoDevice, NoServer, OutOfMemory, WorkerLost
-from workbench.worker import memory as amounts
+from workbench.worker import limits as amounts
 from workbench.worker.launch import Child
 from workbench.worker.limits import TIMEOUT
 
