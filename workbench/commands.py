@@ -37,7 +37,7 @@ def trace(options: argparse.Namespace) -> int:
     """Run a pipeline, or the compiler's own, write the trace, and print the effect of each pass."""
     workload = _model(options.model, options.params, options.inputs)
     if options.build:
-        from workbench.pipeline.build_trace import trace_build
+        from workbench.pipeline.build import trace_build
 
         made = trace_build(
             workload,

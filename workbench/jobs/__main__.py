@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any
 
 from workbench.worker import supervisor
 
 
-def find_job(name: str) -> Callable[..., Any]:
+def find_job(name: str) -> Callable[..., object]:
     """Return the function of a job. A name with a colon, `module:function`, is a job of the tests."""
     if ":" in name:
         module, _, function = name.partition(":")

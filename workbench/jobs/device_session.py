@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tvm import rpc
 
@@ -17,13 +17,13 @@ from workbench.dialects.registry import dialect
 from workbench.errors import MeasureError, NoDevice, NoServer, sentence
 from workbench.measurement.remote.tracker import SERVERS, Lent, Tracker
 from workbench.measurement.row import device_of
+from workbench.worker.child import Progress
 
 PROBE_SECONDS = 5.0
 "after this time without an answer a session is dead"
 RETURN_SECONDS = 5.0
 "how long to wait for the only server to come back"
 _T = TypeVar("_T")
-Progress = Callable[..., None]
 
 
 class ServerLost(MeasureError):
@@ -52,7 +52,7 @@ class Session:
         module = self.remote.load_module(library.name)
         return dialect(workload.dialect).compiler.running(workload, module, device, seed)
 
-    def conditions(self, target: str) -> dict[str, Any]:
+    def conditions(self, target: str) -> dict[str, object]:
         """Return the conditions that the server reports; a TVM server does not report its CPU."""
         kind = device_of(target)
         device = None if kind == "cpu" else self.remote.device(kind, 0)

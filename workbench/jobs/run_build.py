@@ -17,15 +17,15 @@ from workbench.jobs.build import built_here, compiled, counted
 from workbench.measurement.build_and_time import RaceRequest, TimeRequest
 from workbench.measurement.repeats import HEATS, TURNS, Run, interleave, sample, turns
 from workbench.pipeline.outputs import AS_IT_STANDS, difference
+from workbench.worker.child import Progress
 from workbench.worker.cuda import gpu, look
 
-Progress = Callable[..., None]
 RACE_METHOD = f"in turn, in one process, loaded anew {HEATS} times"
 KERNELS_SHARE = 1.0
 "of the budget: to time the kernels one by one, in addition to timing the whole"
 
 
-def run(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, Any]:
+def run(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, object]:
     """Run a build on random inputs (a TimeRequest): compare its outputs, and time it until the spread settles."""
     request = TimeRequest(**asked)
     kept = compiled(workload, request.target, request.config, progress)
@@ -37,11 +37,11 @@ def run(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, An
 
 def observed(
     running: Running,
-    calls: Sequence[Mapping[str, Any]] | None,
+    calls: Sequence[Mapping[str, object]] | None,
     request: TimeRequest,
     progress: Progress,
-    seen: Callable[[], Mapping[str, Any]],
-) -> dict[str, Any]:
+    seen: Callable[[], Mapping[str, object]],
+) -> dict[str, object]:
     """Compare the outputs of a loaded build, wherever it runs, and time it.
 
     Parameters
@@ -62,14 +62,14 @@ def observed(
     return answer
 
 
-def seen_here() -> dict[str, Any]:
+def seen_here() -> dict[str, object]:
     """Return the conditions that only the running process knows: TVM's threads, the GPU's clock."""
     found = gpu()
     threads = int(tvm.runtime.num_threads())
     return {"threads": threads, "gpu_clock_mhz": None if found is None else found.clock_mhz}
 
 
-def compare(running: Running, reference: str | None, progress: Progress) -> dict[str, Any]:
+def compare(running: Running, reference: str | None, progress: Progress) -> dict[str, object]:
     """Compare the outputs of one run with the reference's; another number, shape or type of outputs is wrong too.
 
     Parameters
@@ -94,7 +94,7 @@ def compare(running: Running, reference: str | None, progress: Progress) -> dict
     }
 
 
-def reference(workload: Workload, *, seed: int, path: str, progress: Progress) -> dict[str, Any]:
+def reference(workload: Workload, *, seed: int, path: str, progress: Progress) -> dict[str, object]:
     """Build for this CPU with the least optimisation, run once, and write the outputs to a file."""
     progress("Building the reference")
     built = built_here(workload, AS_IT_STANDS.to_data())
@@ -104,7 +104,7 @@ def reference(workload: Workload, *, seed: int, path: str, progress: Progress) -
     return {}
 
 
-def race(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, Any]:
+def race(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, object]:
     """Build two configurations (a RaceRequest) and run them in turn, the first one twice, and load them several times."""
     request = RaceRequest(**asked)
     kept = [compiled(workload, request.target, config, progress) for config in request.configs]
@@ -119,7 +119,7 @@ def race(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, A
     return {**times, "checks": checks, "target": kept[0].target, "method": RACE_METHOD}
 
 
-def cuda(workload: Workload, *, progress: Progress) -> dict[str, Any]:
+def cuda(workload: Workload, *, progress: Progress) -> dict[str, object]:
     """Return the facts about CUDA here, as the fields of CudaFacts."""
     del workload
     progress("Looking for a GPU")
@@ -127,13 +127,13 @@ def cuda(workload: Workload, *, progress: Progress) -> dict[str, Any]:
     return asdict(look(built, built and bool(tvm.cuda(0).exist)))
 
 
-def kernel_rows(calls: Sequence[Mapping[str, Any]], times: Iterable[KernelTime]) -> list[dict[str, Any]]:
+def kernel_rows(calls: Sequence[Mapping[str, object]], times: Iterable[KernelTime]) -> list[dict[str, object]]:
     """Return one row for each timed call: `index` of the call, `name`, `function`, `op`, `median_us`, `share` of all time.
 
     Both come in execution order. Calls that run nothing are left out; a time whose call is not in the table (an arm of an
     `if` that ran twice) has no index.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[float, dict[str, object]]] = []
     place = 0
     for time in times:
         index = next((i for i in range(place, len(calls)) if calls[i]["function"] == time.function), None)
@@ -142,14 +142,8 @@ def kernel_rows(calls: Sequence[Mapping[str, Any]], times: Iterable[KernelTime])
         call = {} if index is None else calls[index]
         if call.get("noop"):
             continue
-        rows.append(
-            {
-                "index": index,
-                "name": call.get("name", time.function),
-                "function": time.function,
-                "op": call.get("op"),
-                "median_us": median(time.samples) * 1e6,
-            }
-        )
-    total = sum(row["median_us"] for row in rows)
-    return [{**row, "share": row["median_us"] / total if total else 0.0} for row in rows]
+        name = call.get("name", time.function)
+        row = {"index": index, "name": name, "function": time.function, "op": call.get("op")}
+        rows.append((median(time.samples) * 1e6, row))
+    total = sum(us for us, _ in rows)
+    return [{**row, "median_us": us, "share": us / total if total else 0.0} for us, row in rows]

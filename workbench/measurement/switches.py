@@ -11,7 +11,7 @@ from workbench.dialects.registry import dialect_of
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.measurement.count import Counts, count_config
 from workbench.measurement.row import FAILED
-from workbench.pipeline.build_trace import trace_build
+from workbench.pipeline.build import trace_build
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline

@@ -9,7 +9,7 @@ from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.measurement.count import as_it_stands, final_workload
 from workbench.measurement.race import Race, race
-from workbench.pipeline.build_code import build_code
+from workbench.pipeline.build import build_code
 from workbench.pipeline.config import Config
 from workbench.target_text import TargetLike, target_text
 from workbench.terminal import visible

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect
@@ -26,7 +26,13 @@ KEPT = 4
 "workloads kept between jobs, because a toggled configuration compiles the same workload again"
 
 
-Job = Callable[..., Any]
+Job = Callable[..., object]
+
+
+class Progress(Protocol):
+    """Reports the work under way to the notebook, with the part that is done where it is known."""
+
+    def __call__(self, what: str, fraction: float | None = None) -> None: ...
 
 
 def serve(find_job: Callable[[str], Job]) -> None:

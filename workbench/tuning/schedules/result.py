@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.dialects.base import Workload
 from workbench.graph.model import Graph
 from workbench.measurement.race import Race
-from workbench.pipeline.build_code import build_code
+from workbench.pipeline.build import build_code
 from workbench.pipeline.config import Config
 from workbench.terminal import html_table, visible
 

@@ -55,7 +55,9 @@ def tree(report: PatternReport, finding: Finding | None) -> list[Block]:
         if id == failed and isinstance(finding, NearMiss):
             nodes = (failed_at(report, finding),)
         made.append(row(INDENT * depth + text, nodes, sign=sign, look=look))
-    return [heading("The pattern"), rows(made, "tree"), *(words(note, "small", "note") for note in report.notes)]
+    own = [words(report.not_tried, "small", "not-tried")] if report.not_tried else []
+    notes = [words(note, "small", "note") for note in report.notes]
+    return [heading("The pattern"), rows(made, "tree"), *own, *notes]
 
 
 def _shown_part(report: PatternReport, miss: NearMiss) -> int:
@@ -160,7 +162,7 @@ def _count(match: Match) -> str:
 
 def taken(found: PatternReport, match: Match) -> str:
     """Return whether the dialect's passes use a match, with the reason if not, as a sentence."""
-    who = takers(found)
+    who = takers(found.graph.dialect, found.pattern)
     several = ", " in who
     if match.taken:
         return f"{who} take{'' if several else 's'} it"

@@ -13,12 +13,12 @@ from workbench.analysis.patterns.report import Match, NearMiss, PatternReport
 from workbench.analysis.patterns.suggest import SuggestedPattern
 from workbench.analysis.patterns.write import code as written
 from workbench.dialects.base import Workload
-from workbench.dialects.matching import match, pattern_for
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.diff import diff
 from workbench.graph.model import Graph
 from workbench.pipeline.fusion_edits import outline
 from workbench.pipeline.load import load
+from workbench.pipeline.matching import match, pattern_for
 from workbench.widgets.base import Shown, json_trait
 from workbench.widgets.blocks import Block, code, entry, row, rows
 from workbench.widgets.graph.traits import OneGraph, known

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
-from workbench.pipeline.build_code import build_code
+from workbench.pipeline.build import build_code
 from workbench.plots import tuning_progress
 from workbench.plots.tuning import ROWS
 from workbench.tuning.result import Result

@@ -15,7 +15,7 @@ from workbench.dialects.base import Workload
 from workbench.errors import UnknownKeyword, WorkbenchError
 from workbench.target_text import TargetLike, target_texts
 from workbench.tuning.result import Result
-from workbench.tuning.run import Run, prepared
+from workbench.tuning.run import Run, TuneOptions, prepared
 from workbench.tuning.space import Space
 from workbench.widgets.base import Shown, View, json_trait
 from workbench.widgets.blocks import Block, sendable, words
@@ -68,7 +68,7 @@ class TunePanel(View):
         **how: Any,
     ) -> None:
         traits = {name: how.pop(name) for name in ("height", "layout") if name in how}
-        UnknownKeyword.refuse("TunePanel", how, ["height", *signature(prepared).parameters])
+        UnknownKeyword.refuse("TunePanel", how, ["height", *signature(TuneOptions).parameters])
         self.workload, self._space, self._targets = workload, space, target_texts(targets)
         given = how.pop("objective", "time")
         self._wish = Wish(given, how.pop("budget", 60.0), given)
@@ -133,7 +133,7 @@ class TunePanel(View):
 
     def _prepare(self) -> Run:
         wanted = {"objective": self._wish.objective, "budget": self._wish.budget}
-        run = prepared(self.workload, self._space, self._targets, **self._how, **wanted)
+        run = prepared(self.workload, self._space, self._targets, TuneOptions(**self._how, **wanted))
         # the choices stay the same when the search is begun again
         self._space = run.space
         self._looking.forget()

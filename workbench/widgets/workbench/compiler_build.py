@@ -11,7 +11,7 @@ from workbench.errors import WorkbenchError
 from workbench.measurement.count import count_config
 from workbench.measurement.row import FAILED
 from workbench.pipeline.apply import BIND
-from workbench.pipeline.build_trace import trace_build
+from workbench.pipeline.build import trace_build
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.step import Step

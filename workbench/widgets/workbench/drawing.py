@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import GraphDiff, diff
-from workbench.pipeline.build_trace import trace_build
+from workbench.pipeline.build import trace_build
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.step import State
