@@ -17,8 +17,7 @@ from workbench.widgets.background import Background, Task
 from workbench.widgets.blocks import Block, sendable, words
 from workbench.widgets.fusion import tabs
 from workbench.widgets.fusion.card import card, region_card
-from workbench.widgets.fusion.measuring import Measured, measure
-from workbench.widgets.fusion.program import Fused, Settings, Source, followed
+from workbench.widgets.fusion.program import Fused, Measured, Settings, Source, followed, measure
 from workbench.widgets.page_types import Marks, Panels
 from workbench.widgets.payload import encode_graph
 from workbench.widgets.requests import Requests

@@ -18,15 +18,16 @@ from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.pipeline.fusion_edits import force_step, outline_step
 from workbench.plots.rows import Row
-from workbench.widgets.base import Shown, json_trait
+from workbench.widgets.base import SAVED, Shown, View, json_trait
 from workbench.widgets.fusion import actions
 from workbench.widgets.fusion.controller import Controller
 from workbench.widgets.fusion.program import Edit, Fused, Settings, Source
 from workbench.widgets.fusion.tabs import Filter, unmeasurable
-from workbench.widgets.graph.traits import OneGraph, known
+from workbench.widgets.graph.ids import CollapsedGroups, NodeIds, known
 from workbench.widgets.history import History
 from workbench.widgets.messages import Act, Handlers, Set
 from workbench.widgets.page_types import Marks, Panels, Status
+from workbench.widgets.payload import GraphPayload
 from workbench.widgets.requests import Requests
 
 TABS = ("", "edits", "branches", "chains", "player", "code")
@@ -34,7 +35,7 @@ State = tuple[str, tuple[str, ...], tuple[tuple[str, int | str | None], ...]]
 "before, edits, settings: the state that undo and redo restore"
 
 
-class FusionInspector(OneGraph):
+class FusionInspector(View):
     """A view of the reasons why a graph becomes these kernels, and of the effect of moving their boundaries.
 
     Every UI action has a Python equivalent: every parameter but the first is a trait.
@@ -72,25 +73,25 @@ class FusionInspector(OneGraph):
     >>> view.cut(3, 4); view.kernels      # doctest: +SKIP
     """
 
-    _view = traitlets.Unicode("fusion").tag(sync=True)
-    before = traitlets.Unicode("").tag(sync=True)
-    edits = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    settings = traitlets.Dict().tag(sync=True)
-    region = traitlets.Int(-1).tag(sync=True)
-    outward = traitlets.Int(0, min=0).tag(sync=True)
-    tab = traitlets.Enum(TABS, default_value="").tag(sync=True)
+    _view = traitlets.Unicode("fusion").tag(**SAVED)
+    graph = json_trait(GraphPayload)
+    selection = NodeIds().tag(**SAVED)
+    hovered = traitlets.Int(-1).tag(sync=True)
+    collapsed = CollapsedGroups().tag(**SAVED)
+    before = traitlets.Unicode("").tag(**SAVED)
+    edits = traitlets.List(traitlets.Unicode()).tag(**SAVED)
+    settings = traitlets.Dict().tag(**SAVED)
+    region = traitlets.Int(-1).tag(**SAVED)
+    outward = traitlets.Int(0, min=0).tag(**SAVED)
+    tab = traitlets.Enum(TABS, default_value="").tag(**SAVED)
     min_branches = traitlets.Int(2, min=2).tag(sync=True)
     frame = traitlets.Int(0, min=0).tag(sync=True)
     frame_filter = traitlets.Dict().tag(sync=True)
     panels = json_trait(Panels, "the words of the page: its head, its card, and the open tab")
     marks = json_trait(Marks, "shades and signs on the graph")
-    status = json_trait(Status, "the work under way, and what failed")
-    saved_traits = (
-        *("graph", "selection", "collapsed", "before", "edits", "settings", "region", "outward", "tab"),
-        *("panels", "marks", *OneGraph.shown_traits),
-    )
+    status = json_trait(Status, "the work under way, and what failed", saved=False)
 
-    def __init__(self, source: Any, **traits: Any) -> None:
+    def __init__(self, source: object, **traits: object) -> None:
         handlers = Handlers().on(Act, partial(actions.act, self)).on(Set, partial(actions.set_field, self))
         self._requests = Requests(self, handlers)
         self._controller = Controller(self, Source(source), self._requests)
@@ -285,5 +286,5 @@ class FusionInspector(OneGraph):
 
     # -- the saved page
 
-    def _shown_graphs(self) -> Shown | None:
+    def shown_graphs(self) -> Shown | None:
         return None if self._controller.fused is None else (self.fused.drawn,)
