@@ -1,4 +1,4 @@
-"""The contents of a FusionInspector's page: its picture, the words about it, and the marks on it."""
+"""The controller of a FusionInspector: remakes its picture, the words about it and the marks when the program changes."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ PATIENCE = 30.0
 "seconds to ask TVM for the outcomes of a list; a click asks for one more"
 
 
-class Contents:
-    """The content of the page: a new picture when the program or a setting changes, new words when anything else changes.
+class Controller:
+    """The controller of the page: a new picture when the program or a setting changes, new words when anything else changes.
 
     Attributes
     ----------
