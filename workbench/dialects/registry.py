@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.errors import LoadError, UnknownName, WorkbenchError
-from workbench.graph.nodes import DIALECTS, After
+from workbench.graph.after import After
+from workbench.graph.nodes import DIALECTS
 
 if TYPE_CHECKING:
     from workbench.dialects.base import PassInfo, Workload

@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.deprecated import CallableTuple, warn_of_call
 from workbench.errors import WorkbenchError
-from workbench.graph.nodes import After, Answers, Edge, Group, Node, Products
+from workbench.graph.nodes import Answers, Edge, Group, Node, Products
 from workbench.terminal import visible
+
+if TYPE_CHECKING:
+    from workbench.graph.after import After
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from typing import Any
 from workbench.dialects.base import SAFE_DEPTH, Workload
 from workbench.dialects.registry import dialect_of
 from workbench.errors import Cancelled, MeasureError, TooDeep, WorkbenchError, WorkerLost
+from workbench.graph.after import After
 from workbench.graph.model import Graph, depth
-from workbench.graph.nodes import After
 from workbench.pipeline.apply import BIND, Applied, applied, made
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import State, Step
