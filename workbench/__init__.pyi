@@ -10,8 +10,6 @@ from workbench.analysis.fusion.assertions import assert_kernels as assert_kernel
 from workbench.analysis.regions import regions as regions
 from workbench.dialects.base import Workload as Workload
 from workbench.dialects.kinds import explain_kind as explain_kind
-from workbench.dialects.matching import match as match
-from workbench.dialects.matching import pattern_for as pattern_for
 from workbench.dialects.registry import passes as passes
 from workbench.dialects.translating import to_relax as to_relax
 from workbench.errors import WorkbenchError as WorkbenchError
@@ -38,6 +36,8 @@ from workbench.pipeline.fusion_edits import force as force
 from workbench.pipeline.fusion_edits import outline as outline
 from workbench.pipeline.load import load as load
 from workbench.pipeline.load import load_all as load_all
+from workbench.pipeline.matching import match as match
+from workbench.pipeline.matching import pattern_for as pattern_for
 from workbench.pipeline.outputs import compare_outputs as compare_outputs
 from workbench.pipeline.run import trace as trace
 from workbench.pipeline.spec import Pipeline as Pipeline

@@ -172,3 +172,11 @@ def test_types_and_shapes_of_relax_are_read():
     graph = b.build()
     assert wb.match(graph, 'is_op("relax.exp")(wildcard().has_shape([2, 3]).has_dtype("float32"))').matches
     assert wb.match(graph, 'dominates(is_op("relax.exp")(None), wildcard(), is_op("relax.permute_dims")(None))').matches
+
+
+def test_a_graph_alone_has_the_own_matchers_answer_labelled():
+    found = wb.match(attention(), 'is_op("add")(wildcard(), wildcard())')
+    assert found.matches
+    assert found.not_tried == "not tried: needs TVM; shown is the workbench's own matcher"
+    assert found.not_tried in str(found)
+    assert found.as_json()["not_tried"] == found.not_tried

@@ -84,6 +84,10 @@ def test_a_pattern_is_plain_values_and_a_tree_of_words():
         ("(lambda: 1)()", "not"),
         ("wildcard()" + "(None)" * 300, "nests more than"),
         ("is_expr(wildcard())", "const(...)"),
+        ("add", 'give an operator by is_op("add"), not `add`'),
+        ("nn.relu", 'give an operator by is_op("nn.relu")'),
+        ("is_op('add')(relu(wildcard()), None)", 'give an operator by is_op("relu")'),
+        ("is_op", "call it, as is_op(op_name)"),
     ],
 )
 def test_what_is_no_pattern_is_refused_in_a_sentence(text, says):

@@ -74,6 +74,13 @@ def test_a_near_miss_marks_its_part_of_the_tree_its_node_and_the_way_that_opens_
     assert enters["nodes"] == [GROWN, MASKED]
 
 
+def test_matches_without_tvm_are_labelled() -> None:
+    view = wb.PatternInspector(masked(), REGION)
+    assert "needs TVM" in block(view, "not-tried")["text"]
+    with pytest.raises(PatternError, match=r'give an operator by is_op\("add"\)'):
+        wb.PatternInspector(masked(), "add")
+
+
 def test_a_match_says_whether_partition_takes_it() -> None:
     view = wb.PatternInspector(masked(), 'is_op("exp")(wildcard()) | is_op("tanh")(wildcard())')
     assert [each.root for each in view.findings[:2]] == [EXP, TANH]

@@ -1,4 +1,4 @@
-"""Jobs that run one pass over a workload: isolated for `wb.trace`, or tried and counted for `wb.explore`."""
+"""Jobs on one module: a pass isolated for `wb.trace`, tried and counted for `wb.explore`; a pattern of `wb.match`."""
 
 from __future__ import annotations
 
@@ -61,6 +61,14 @@ def effect(
         "after": _counts(runner, step.state_after),
         "diff": step.diff.counts,
     }
+
+
+def match_relay(workload: Workload, *, pattern: str, progress: Progress) -> dict[str, object]:
+    """Return TVM's verdict on a pattern, given as TVM's JSON, for each function of a Relay workload."""
+    from workbench.dialects.relay.patterns.match import answer_child
+
+    progress("Matching a pattern")
+    return {"verdicts": answer_child(workload, pattern)}
 
 
 def _counts(runner: Runner, state: State) -> dict[str, int | None]:

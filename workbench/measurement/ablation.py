@@ -15,9 +15,9 @@ from workbench.measurement.switches import Counting, Switches, effective, switch
 from workbench.measurement.verdict import NOISE, NOISE_COLUMNS, VERDICT, judge_row, ratio_of
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
-from workbench.targets import TargetLike, target_text
+from workbench.target_text import TargetLike, target_text
 from workbench.worker.parent import Progress, never, silent
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +74,7 @@ def ablate(
     import pandas as pd
 
     rows: Rows = []
-    with reported(progress, f"Ablating the passes of {workload.name}") as report:
+    with showing_progress(progress, f"Ablating the passes of {workload.name}") as report:
         request = AblationRequest(
             workload=workload,
             target=target_text(target),

@@ -15,11 +15,11 @@ from workbench.measurement.row import OK, WRONG
 from workbench.measurement.verdict import Outcome, Ratio, Side, compared, judge
 from workbench.pipeline.config import Config
 from workbench.pipeline.config import check_config as legal
-from workbench.targets import TargetLike, target_text
+from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table, visible
 from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, worker
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def race(
     configs, target = [Config.of(each) for each in (a, b)], target_text(target)
     for config in configs:
         legal(workload, config)
-    with reported(progress, f"Racing {configs[1].label} against {configs[0].label}") as report:
+    with showing_progress(progress, f"Racing {configs[1].label} against {configs[0].label}") as report:
         how = MeasureOptions(budget, timeout, memory, seed, check, False, report, cancelled)
         return _raced(workload, configs, target, how, remote)
 

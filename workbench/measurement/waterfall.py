@@ -11,9 +11,9 @@ from workbench.measurement.measure import measure, raise_interrupt
 from workbench.measurement.switches import Counting, switches
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
-from workbench.targets import TargetLike, target_text
+from workbench.target_text import TargetLike, target_text
 from workbench.worker.parent import Progress, never, silent
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +64,7 @@ def waterfall(
     import pandas as pd
 
     rows: Rows = []
-    with reported(progress, f"Running the passes of {workload.name}") as report:
+    with showing_progress(progress, f"Running the passes of {workload.name}") as report:
         request = WaterfallRequest(
             workload=workload,
             target=target_text(target),

@@ -24,7 +24,7 @@ from workbench.errors import LoadError, MeasureError, OutOfMemory, WorkerLost, f
 from workbench.graph.model import Graph
 from workbench.worker.limits import in_words, limit
 from workbench.worker.parent import Progress, worker
-from workbench.worker.reporting import reported, under_way
+from workbench.worker.progress import showing_progress, under_way
 
 STARTING = 600.0
 "seconds for the child process to start with TVM"
@@ -103,7 +103,7 @@ def load(
     UnknownName
         There is no function `entry`, or no symbolic dimension or input that `shapes` names.
     """
-    with reported(None, f"Loading {_title(source, name)}"):
+    with showing_progress(None, f"Loading {_title(source, name)}"):
         return readers.load(source, params, name=name, inputs=inputs, entry=entry, shapes=shapes, converter=InChild())
 
 
@@ -112,7 +112,7 @@ def load_all(source: object, params: Mapping[str, object] | None = None, *, name
 
     Parameters and errors are those of `load`; a source that is not text gives one Workload.
     """
-    with reported(None, f"Loading {_title(source, name)}"):
+    with showing_progress(None, f"Loading {_title(source, name)}"):
         return readers.load_all(source, params, name=name, converter=InChild())
 
 

@@ -20,7 +20,7 @@ from workbench.pipeline.apply import Applied, applied, made
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
     from tvm.ir import IRModule
@@ -66,7 +66,7 @@ def trace(
     seconds = 60.0 if isolated and timeout is None else timeout
     steps = _pipeline(pipeline)
     total = max(1, len(steps))
-    with reported(None, f"Running the passes of {workload.name}") as report:
+    with showing_progress(None, f"Running the passes of {workload.name}") as report:
         return Runner(workload, seconds).run(
             steps, opt_level, progress=lambda done: report(f"{done} of {total} done", done / total)
         )

@@ -1,6 +1,6 @@
 """The child process, which does one job after another for the notebook that started it.
 
-The keeper (keeper.py) starts it; the address and the key of the notebook's listener come on standard input. A
+The supervisor (supervisor.py) starts it; the address and the key of the notebook's listener come on standard input. A
 crash here is a row with a reason there. Messages are JSON; the workload itself comes as a folder that the dialect wrote.
 """
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from workbench.targets import target_fields
+from workbench.target_text import target_fields
 
 Version = tuple[int, int]
 _NO_DEVICE, _OLD_DRIVER, _STUB, _MISMATCH, _NOT_COMPATIBLE = 100, 35, 34, 803, 804

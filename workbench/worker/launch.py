@@ -20,7 +20,7 @@ from workbench.errors import WorkerLost
 from workbench.worker import limits
 from workbench.worker.child import Message
 from workbench.worker.host import allowed
-from workbench.worker.keeper import END_SECONDS
+from workbench.worker.supervisor import END_SECONDS
 
 PROGRAM = "workbench.jobs"
 "the package whose `__main__` is the program of the child process"
@@ -28,12 +28,12 @@ START_SECONDS = 60.0
 
 
 class Child:
-    """A running child process with its keeper, the connection to it, and its error stream.
+    """A running child process with its supervisor, the connection to it, and its error stream.
 
     Attributes
     ----------
     process
-        The keeper (keeper.py), which ends with the same status as the child.
+        The supervisor (supervisor.py), which ends with the same status as the child.
     pid : int
         The process id of the child itself.
 

@@ -19,6 +19,9 @@ from workbench.analysis.patterns.program import LEAVES, Program
 Bindings = dict[int, tuple[int, ...]]
 "Sub-pattern -> the rows it holds."
 
+VISITS, VISITS_PER_ROW = 1_000_000, 500
+"most visits of a sub-pattern to an expression, in all attempts of one matcher"
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -58,10 +61,12 @@ class Matcher:
 
     def __init__(self, program: Program, pattern: Pattern) -> None:
         self.program = program
+        self.pattern = pattern
         self.nodes: list[PatternNode] = list(pattern.nodes)
         self.root = pattern.root
         self.steps = 0
         "upper bound of the steps that TVM takes up the paths of `dominates` in one attempt, so far"
+        self._left = VISITS + VISITS_PER_ROW * len(program.rows)
         self.failure: Failure | None = None
         self._memo: dict[int, list[int]] = {}
         self._order: list[int] = []
@@ -117,6 +122,12 @@ class Matcher:
 
     def _visit(self, id: int, row: int) -> bool:
         pattern = self.nodes[id]
+        self._left -= 1
+        if self._left < 0:
+            raise PatternError(
+                f"the pattern takes more steps than the workbench's matcher makes, at {self.program.named(row)}: it holds "
+                "`add` and `multiply` inside each other, whose arguments match in both orders"
+            )
         if self._memoize and id in self._memo:
             known = self._memo[id]
             if len(known) != 1:

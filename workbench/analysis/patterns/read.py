@@ -8,6 +8,8 @@ so untrusted text is safe to read.
 from __future__ import annotations
 
 import ast
+import re
+from difflib import get_close_matches
 from typing import Any
 
 from workbench.analysis.patterns.language import LANGUAGE, MAKERS, METHODS, Ref, uses
@@ -81,6 +83,16 @@ class Reader:
             f"line {getattr(node, 'lineno', 1)}: {why}, not `{' '.join(ast.unparse(node).split())[:60]}`"
         )
 
+    def unknown(self, name: str, node: ast.AST) -> Any:
+        """Raise for a name without a value: an operator, a function of the language that is not called, or misspelt."""
+        if name in LANGUAGE:
+            self.refuse(node, f"call it, as {name}({', '.join(LANGUAGE[name][0])})")
+        if not re.fullmatch(r"[\w.]+", name) or name.startswith("_"):
+            self.refuse(node, "the pattern language has calls, |, &, ~, >>, ^, +, -, *, / and plain values")
+        if get_close_matches(name, [*LANGUAGE, *self.names], cutoff=0.7):
+            raise UnknownName("name in the pattern language", name, [*LANGUAGE, *self.names])
+        self.refuse(node, f'give an operator by is_op("{name}")')
+
     def pattern(self, value: Any, node: ast.AST) -> int:
         if not isinstance(value, Ref):
             self.refuse(node, "a pattern is needed here")
@@ -98,10 +110,9 @@ class Reader:
     def value(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Constant):
             return node.value
-        if isinstance(node, ast.Name):
-            if node.id not in self.names:
-                raise UnknownName("name in the pattern language", node.id, [*LANGUAGE, *self.names])
-            return self.names[node.id]
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            name = ast.unparse(node)
+            return self.names[name] if name in self.names else self.unknown(name, node)
         if isinstance(node, (ast.List, ast.Tuple)):
             return [self.value(each) for each in node.elts]
         if isinstance(node, ast.Dict) and all(key is not None for key in node.keys):
@@ -139,7 +150,7 @@ class Reader:
         name = _plain_name(node.func)
         if name is not None and name not in self.names:
             if name not in LANGUAGE:
-                raise UnknownName("name in the pattern language", name, LANGUAGE)
+                self.unknown(ast.unparse(node.func), node)
             return self.apply(name, None, node)
         if isinstance(node.func, ast.Attribute):
             subject = self.value(node.func.value)

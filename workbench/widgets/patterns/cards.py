@@ -55,7 +55,9 @@ def tree(report: PatternReport, finding: Finding | None) -> list[Block]:
         if id == failed and isinstance(finding, NearMiss):
             nodes = (failed_at(report, finding),)
         made.append(row(INDENT * depth + text, nodes, sign=sign, look=look))
-    return [heading("The pattern"), rows(made, "tree"), *(words(note, "small", "note") for note in report.notes)]
+    own = [words(report.not_tried, "small", "not-tried")] if report.not_tried else []
+    notes = [words(note, "small", "note") for note in report.notes]
+    return [heading("The pattern"), rows(made, "tree"), *own, *notes]
 
 
 def _shown_part(report: PatternReport, miss: NearMiss) -> int:
@@ -145,8 +147,7 @@ def found_list(graph: Graph, report: PatternReport | None, place: int) -> list[B
             small=taken(report, each) if isinstance(each, Match) and not each.taken else "",
             sign="▸" if i == place else ("✓" if each.taken else "-") if isinstance(each, Match) else "?",
             look="added" if isinstance(each, Match) else "near",
-            act="show",
-            arg=str(i),
+            click=("show", str(i)),
         )
         for i, each in enumerate(found[:LISTED])
     ]
@@ -160,7 +161,7 @@ def _count(match: Match) -> str:
 
 def taken(found: PatternReport, match: Match) -> str:
     """Return whether the dialect's passes use a match, with the reason if not, as a sentence."""
-    who = takers(found)
+    who = takers(found.graph.dialect, found.pattern)
     several = ", " in who
     if match.taken:
         return f"{who} take{'' if several else 's'} it"

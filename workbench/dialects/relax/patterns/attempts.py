@@ -21,30 +21,16 @@ from workbench.dialects.relax.patterns.program import RelaxProgram
 from workbench.errors import last_line
 
 
-def tried(program: Program, pattern: Pattern) -> tuple[list[Attempt], Matcher]:
+def tried(program: Program, matcher: Matcher) -> list[Attempt]:
     """Try the program's pattern at its expressions in their order."""
     assert isinstance(program, RelaxProgram)
     assert program.paired is not None
-    matcher = Matcher(program, pattern)
     if program.paired.chained:
-        return _chains(program, matcher), matcher
-    groups = _Groups(program, pattern)
+        return _chains(program, matcher)
+    groups = _Groups(program, matcher.pattern)
     made = [_attempt(program, matcher, row) for row in range(len(program.rows)) if program.nodes[row]]
-    program.said = _said(program, made)
     refused = {attempt.row: groups.take(attempt.row, attempt.held) for attempt in made if attempt.held is not None}
-    return [_decided(attempt, groups, refused.get(attempt.row)) for attempt in made], matcher
-
-
-def _said(program: RelaxProgram, made: list[Attempt]) -> tuple[str, ...]:
-    failing = [attempt for attempt in made if attempt.failure is not None and attempt.failure.reason == "tvm-fails"]
-    if not failing or failing[0].failure is None:
-        return ()
-    first = failing[0]
-    told = (
-        f"in @{program.name} TVM's matcher ends with an error at {len(failing)} expressions, and so may rewrite_call and "
-        f"FuseOpsByPattern; the first is {program.named(first.row)}, which {first.failure.words if first.failure else ''}"
-    )
-    return (told,)
+    return [_decided(attempt, groups, refused.get(attempt.row)) for attempt in made]
 
 
 def _attempt(program: RelaxProgram, matcher: Matcher, row: int) -> Attempt:

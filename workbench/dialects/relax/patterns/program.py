@@ -55,9 +55,6 @@ class RelaxProgram(Program):
         program.expressions, program.function, program.values, program.row_of = tuple(order), function, values, row_of
         return program
 
-    def ask(self, pattern: Paired) -> None:
-        self.paired = pattern
-
     @cached_property
     def blocks(self) -> tuple[Any, ...]:
         """Return the dataflow blocks of the function's own body."""

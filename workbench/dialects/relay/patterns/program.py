@@ -57,9 +57,6 @@ class RelayProgram(Program):
         program.closed = _closed(order, rows)
         return program
 
-    def ask(self, pattern: Paired) -> None:
-        self.paired, self.asked_operator = pattern, False
-
     def fault(self, pattern: PatternNode, row: int) -> tuple[str, str] | None:
         assert self.paired is not None, "a program knows its pattern before it is matched"
         theirs, expr = self.paired.objects[pattern.id], self.expressions[row]
@@ -68,7 +65,6 @@ class RelayProgram(Program):
             return None if same else ("expr-differs", f"is not {pattern.fields['text']}")
         if pattern.kind == "attr":
             return _attribute_fault(pattern, theirs, expr)
-        self.asked_operator = self.asked_operator or isinstance(expr, tvm.ir.Op)
         return _type_fault(pattern, theirs, _type_of(expr))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 from workbench.analysis.patterns import Pattern
 from workbench.analysis.patterns.pattern import PatternError
@@ -15,22 +15,27 @@ from workbench.analysis.patterns.suggest import SuggestedPattern, suggest
 from workbench.dialects.base import Workload
 from workbench.dialects.facets import Matcher
 from workbench.dialects.registry import dialect_of, known_dialect
-from workbench.errors import WorkbenchError
+from workbench.errors import MeasureError, WorkbenchError, WorkerLost
 from workbench.graph.model import Graph
+from workbench.worker.parent import worker
 
 
-def match(source: Workload | Graph, pattern: Any) -> PatternReport:
+def match(source: Workload | Graph, pattern: object, timeout: float = 60) -> PatternReport:
     """Find where a pattern matches, and where it nearly does, with the reason.
 
     Parameters
     ----------
     source
-        A Workload: matches are exactly those of TVM's own matcher, in every function of the module. Or a Graph, without
-        TVM: the same rules on the graph's data, which lacks attributes at their defaults and functions drawn in place.
+        A Workload: the matches are TVM's, in every function of the module. Or a Graph, without TVM: the workbench's own
+        matcher on the graph's data, which lacks attributes at their defaults and functions drawn in place;
+        `report.not_tried` says so.
     pattern
         A DFPattern of tvm.relay.dataflow_pattern or tvm.relax.dpl, or its text,
         `is_op("nn.conv2d")(wildcard(), is_constant())`; text is read, not run. For Relax, text may also use `dominates`,
-        which its language lacks and we match, and, at its root, `a.used_by(b)` (`a ^ b`) and `a.only_used_by(b)` (`a >> b`).
+        which its language lacks and the workbench's own matcher matches, and, at its root, `a.used_by(b)` (`a ^ b`) and `a.only_used_by(b)` (`a >> b`).
+    timeout
+        Seconds for TVM's matcher where it may take long and so runs in a child process, as for `dominates` in Relay. After
+        that, the workbench's own matcher decides, and `report.not_tried` has the reason.
 
     Raises
     ------
@@ -49,7 +54,7 @@ def match(source: Workload | Graph, pattern: Any) -> PatternReport:
     >>> [each.nodes for each in found.matches]
     [(1, 2)]
     """
-    return _matcher(source).match(pattern)
+    return _matcher(source, timeout).match(pattern)
 
 
 def pattern_for(source: Workload | Graph, nodes: Iterable[int], exact: bool = True) -> SuggestedPattern:
@@ -98,15 +103,23 @@ class _GraphMatcher:
     graph: Graph
     programs: Sequence[Program]
 
-    def match(self, pattern: Any) -> PatternReport:
+    def match(self, pattern: object) -> PatternReport:
         return report(self.programs, _read(pattern), self.graph)
 
 
-def _matcher(source: Workload | Graph) -> Matcher:
+def _matcher(source: Workload | Graph, timeout: float = 60) -> Matcher:
     if isinstance(source, Workload):
-        return dialect_of(source).patterns.matcher(source)
+        return dialect_of(source).patterns.matcher(source, partial(_ask_child, source, timeout))
     graph = _graph(source)
     return _GraphMatcher(graph, of_graph(graph))
+
+
+def _ask_child(workload: Workload, timeout: float, pattern: str) -> Sequence[Mapping[str, object]]:
+    try:
+        return worker("trials").run("match_relay", workload, {"pattern": pattern}, timeout=timeout)["verdicts"]
+    except WorkerLost as error:
+        within = f" within {timeout:g} s" if error.status == "timeout" else f": {error}"
+        raise MeasureError(f"TVM did not answer{within}") from None
 
 
 def _graph(source: Workload | Graph) -> Graph:
@@ -117,7 +130,7 @@ def _graph(source: Workload | Graph) -> Graph:
     raise WorkbenchError(f"a {type(source).__name__} has no nodes to match; give a Workload (wb.load) or a Graph")
 
 
-def _read(pattern: Any) -> Pattern:
+def _read(pattern: object) -> Pattern:
     if isinstance(pattern, Pattern):
         return pattern
     if isinstance(pattern, str):
