@@ -84,6 +84,8 @@ def test_a_pattern_is_plain_values_and_a_tree_of_words():
         ("(lambda: 1)()", "not"),
         ("wildcard()" + "(None)" * 300, "nests more than"),
         ("is_expr(wildcard())", "const(...)"),
+        ("wildcard().used_by(wildcard(), 'a')", "the index is a whole number"),
+        ("is_expr(const(1, 2))", "dtype is a name in quotes"),
         ("add", 'give an operator by is_op("add"), not `add`'),
         ("nn.relu", 'give an operator by is_op("nn.relu")'),
         ("is_op('add')(relu(wildcard()), None)", 'give an operator by is_op("relu")'),

@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 import re
 from difflib import get_close_matches
-from typing import Any
+from typing import NoReturn
 
-from workbench.analysis.patterns.language import LANGUAGE, MAKERS, METHODS, Ref, uses
+from workbench.analysis.patterns.language import LANGUAGE, METHODS, Ref, uses
 from workbench.analysis.patterns.pattern import DEEPEST, Pattern, PatternBuilder, PatternError
 from workbench.errors import UnknownName
 
@@ -53,13 +53,13 @@ class Reader:
 
     def __init__(self) -> None:
         self.made = PatternBuilder()
-        self.names: dict[str, Any] = {}
+        self.names: dict[str, object] = {}
 
     def module(self, body: list[ast.stmt]) -> Pattern:
         *before, last = body
         for statement in before:
             self.statement(statement)
-        value: Any = None
+        value: object = None
         if isinstance(last, ast.Expr):
             value = self.value(last.value)
         elif isinstance(last, ast.Assign):
@@ -78,27 +78,27 @@ class Reader:
                 return self.names[target.id]
         return self.refuse(statement, "only `name = pattern` may stand before the pattern")
 
-    def refuse(self, node: ast.AST, why: str) -> Any:
+    def refuse(self, node: ast.AST, why: str) -> NoReturn:
         raise PatternError(
             f"line {getattr(node, 'lineno', 1)}: {why}, not `{' '.join(ast.unparse(node).split())[:60]}`"
         )
 
-    def unknown(self, name: str, node: ast.AST) -> Any:
+    def unknown(self, name: str, node: ast.AST) -> NoReturn:
         """Raise for a name without a value: an operator, a function of the language that is not called, or misspelt."""
         if name in LANGUAGE:
-            self.refuse(node, f"call it, as {name}({', '.join(LANGUAGE[name][0])})")
+            self.refuse(node, f"call it, as {name}({', '.join(LANGUAGE[name].parameters.split())})")
         if not re.fullmatch(r"[\w.]+", name) or name.startswith("_"):
             self.refuse(node, "the pattern language has calls, |, &, ~, >>, ^, +, -, *, / and plain values")
         if get_close_matches(name, [*LANGUAGE, *self.names], cutoff=0.7):
             raise UnknownName("name in the pattern language", name, [*LANGUAGE, *self.names])
         self.refuse(node, f'give an operator by is_op("{name}")')
 
-    def pattern(self, value: Any, node: ast.AST) -> int:
+    def pattern(self, value: object, node: ast.AST) -> int:
         if not isinstance(value, Ref):
             self.refuse(node, "a pattern is needed here")
         return value.id
 
-    def patterns(self, value: Any, node: ast.AST) -> list[int] | None:
+    def patterns(self, value: object, node: ast.AST) -> list[int] | None:
         if value is None:
             return None
         if not isinstance(value, (list, tuple)):
@@ -107,7 +107,7 @@ class Reader:
 
     # -- expressions
 
-    def value(self, node: ast.expr) -> Any:
+    def value(self, node: ast.expr) -> object:
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, (ast.Name, ast.Attribute)):
@@ -146,7 +146,7 @@ class Reader:
             else self.refuse(node, "patterns join by |, &, >>, ^, +, -, *, /")
         )
 
-    def call(self, node: ast.Call) -> Any:
+    def call(self, node: ast.Call) -> object:
         name = _plain_name(node.func)
         if name is not None and name not in self.names:
             if name not in LANGUAGE:
@@ -156,7 +156,7 @@ class Reader:
             subject = self.value(node.func.value)
             if node.func.attr not in METHODS:
                 raise UnknownName("method of a pattern", node.func.attr, METHODS)
-            return self.apply("." + node.func.attr, self.pattern(subject, node.func.value), node)
+            return self.apply(node.func.attr, self.pattern(subject, node.func.value), node)
         return self.called(self.pattern(self.value(node.func), node.func), node)
 
     def called(self, callee: int, node: ast.Call) -> Ref:
@@ -171,13 +171,14 @@ class Reader:
         return Ref(self.made.add("call", [callee, *arguments], any=bool(rest and not arguments), **more))
 
     def apply(self, name: str, subject: int | None, node: ast.Call) -> object:
-        parameters, defaults = METHODS[name[1:]] if subject is not None else LANGUAGE[name]
+        entry = LANGUAGE[name] if subject is None else METHODS[name]
+        parameters = entry.parameters.split()
         given = dict(zip(parameters, (self.value(each) for each in node.args), strict=False))
         given.update({k.arg: self.value(k.value) for k in node.keywords if k.arg})
-        needed = [p for p in parameters[: len(parameters) - defaults] if p not in given]
+        needed = [p for p in parameters[: len(parameters) - entry.optional] if p not in given]
         if len(node.args) > len(parameters) or set(given) - set(parameters) or needed:
-            self.refuse(node, f"{name.lstrip('.')} takes ({', '.join(parameters)})")
-        return MAKERS[name](self, given, subject, node)
+            self.refuse(node, f"{name} takes ({', '.join(parameters)})")
+        return entry.make(self, given, subject, node)
 
 
 def _takes_more(node: ast.Call) -> bool | None:
