@@ -17,6 +17,7 @@ from workbench.analysis.patterns.matcher import Bindings, Failure, Matcher
 from workbench.analysis.patterns.pattern import Pattern, PatternError
 from workbench.analysis.patterns.program import Program
 from workbench.dialects.compat import identity
+from workbench.dialects.relax.patterns.pairs import is_chain
 from workbench.dialects.relax.patterns.program import RelaxProgram
 from workbench.errors import last_line
 
@@ -25,7 +26,7 @@ def tried(program: Program, matcher: Matcher) -> list[Attempt]:
     """Try the program's pattern at its expressions in their order."""
     assert isinstance(program, RelaxProgram)
     assert program.paired is not None
-    if program.paired.chained:
+    if is_chain(matcher.pattern):
         return _chains(program, matcher)
     groups = _Groups(program, matcher.pattern)
     made = [_attempt(program, matcher, row) for row in range(len(program.rows)) if program.nodes[row]]

@@ -11,7 +11,7 @@ from workbench.analysis.patterns.report import OWN, PatternReport, report
 from workbench.dialects.base import Workload
 from workbench.dialects.facets import AskChild
 from workbench.dialects.relax.patterns.attempts import tried
-from workbench.dialects.relax.patterns.pairs import paired
+from workbench.dialects.relax.patterns.pairs import lacks_objects, paired
 from workbench.dialects.relax.patterns.program import RelaxProgram, programs
 from workbench.graph.model import Graph
 
@@ -25,7 +25,7 @@ class RelaxMatcher:
 
     def match(self, pattern: object) -> PatternReport:
         both = paired(pattern)
-        if both.ours:
+        if lacks_objects(both.pattern):
             own = f"Relax's pattern language has no `dominates`; {OWN}"
             return report(of_graph(self.graph), both.pattern, self.graph, not_tried=own)
         for program in self.programs:

@@ -16,7 +16,8 @@ from workbench.analysis.patterns.pattern import PatternError
 from workbench.analysis.patterns.report import OWN, PatternReport, report
 from workbench.dialects.base import SAFE_DEPTH, Workload, depth
 from workbench.dialects.facets import AskChild
-from workbench.dialects.relay.patterns.pairs import Paired, paired
+from workbench.dialects.pattern_objects import Paired
+from workbench.dialects.relay.patterns.pairs import paired
 from workbench.dialects.relay.patterns.program import RelayProgram, programs
 from workbench.errors import MeasureError, last_line
 from workbench.graph.model import Graph
