@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from workbench.analysis.patterns.language import LANGUAGE
 from workbench.analysis.patterns.pattern import PatternError
-from workbench.analysis.patterns.read import parse
-from workbench.analysis.patterns.write import code
+from workbench.analysis.patterns.text import code, parse
 from workbench.errors import UnknownName, WorkbenchError
 
 GOOD = [

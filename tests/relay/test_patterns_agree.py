@@ -123,8 +123,7 @@ def agree(program: RelayProgram, both, root: relay.Expr) -> None:
         tried["division and multiplication in place of each other"] += 1
         return
     if not verdict.failed:
-        matched = {each.row for each in ours if each.held is not None and program.rows[each.row].kind != "op"}
-        assert matched == verdict.matched, both.pattern
+        assert values(program, ours) == {r for r in verdict.matched if program.rows[r].kind != "op"}, both.pattern
     taken = {each.row: each.held for each in ours if each.taken}
     if any(node.kind == "dominates" for node in both.pattern.nodes):
         tried["matches of dominates"] += len(verdict.matched)
@@ -135,6 +134,11 @@ def agree(program: RelayProgram, both, root: relay.Expr) -> None:
         assert [(row, sets(taken[row])) for row in sorted(taken)] == theirs_held(program, both, root), both.pattern
 
 
+def values(program: RelayProgram, made) -> set[int]:
+    """The rows that match, without operators, at which TVM is not asked for a match that it does not take."""
+    return {each.row for each in made if each.held is not None and program.rows[each.row].kind != "op"}
+
+
 def sets(held) -> dict[int, set[int]]:
     return {id: set(rows) for id, rows in held.items()}
 
@@ -142,9 +146,7 @@ def sets(held) -> dict[int, set[int]]:
 def _agree_on_reasons(program: RelayProgram, both, verdict: Verdict) -> None:
     """What is shown follows TVM, and each match that is left has a reason that we know."""
     shown = attempts(program, Matcher(program, both.pattern), verdict)
-    assert {
-        each.row for each in shown if each.held is not None and program.rows[each.row].kind != "op"
-    } == verdict.matched
+    assert values(program, shown) == {row for row in verdict.matched if program.rows[row].kind != "op"}
     assert {each.row for each in shown if each.taken} == verdict.taken.keys()
     for each in shown:
         if each.held is not None and not each.taken and each.row in each.inside:

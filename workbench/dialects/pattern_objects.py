@@ -10,7 +10,7 @@ import tvm
 
 from workbench.analysis.patterns import Pattern, PatternBuilder, PatternNode
 from workbench.analysis.patterns.pattern import Apart, PatternError
-from workbench.analysis.patterns.read import parse
+from workbench.analysis.patterns.text import parse
 from workbench.errors import UnknownName, last_line
 
 Make = Callable[[PatternNode, list[Any]], Any]

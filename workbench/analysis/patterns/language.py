@@ -8,7 +8,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from workbench.analysis.patterns.read import Reader
+    from workbench.analysis.patterns.text import Reader
 
 
 class Ref:

@@ -12,7 +12,7 @@ from tvm.relax import dpl
 from workbench.analysis.patterns import Pattern, PatternNode
 from workbench.analysis.patterns.pattern import Apart, PatternError
 from workbench.analysis.patterns.program import tensor_parts
-from workbench.analysis.patterns.read import parse
+from workbench.analysis.patterns.text import parse
 from workbench.dialects import compat
 from workbench.dialects.pattern_objects import (
     MAKE,
