@@ -42,6 +42,9 @@ export type Sign = [number, string, string, boolean];
 
 export type Block = Heading | Paragraph | Lines | Action | Entry | Code | Table | Picture;
 
+/** The columns of a diff hold indices of these. */
+export const MARKS: readonly Mark[] = ["kept", "changed", "removed", "added", "merged", "split"];
+
 /** Every message of Python to a page. */
 export type ToPage = FactsMessage | StateMessage | TextMessage | SidesMessage | CountsMessage | DiffMessage | LineageMessage | LostMessage | ShowMessage | ShowSideMessage;
 
@@ -348,6 +351,12 @@ export interface PassState {
   locked: boolean;
   reason: string;
   doc: string;
+  kept?: number;
+  changed?: number;
+  removed?: number;
+  added?: number;
+  merged?: number;
+  split?: number;
   /** the least one at which the compiler runs it */
   opt_level?: number | null;
   text?: string;
@@ -358,11 +367,6 @@ export interface PassState {
   seconds?: number;
   nodes?: number;
   kernels?: number;
-  added?: number;
-  merged?: number;
-  split?: number;
-  removed?: number;
-  changed?: number;
 }
 
 /** A plot for light pages and for dark ones; `text` is for readers who cannot see it. */
@@ -478,16 +482,16 @@ export interface State {
 
 /** Kernels and nodes of both sides, and the number of nodes with each mark. */
 export interface StateCounts {
-  before_kernels?: number;
-  after_kernels?: number | null;
-  before_nodes?: number;
-  after_nodes?: number | null;
   kept?: number;
   changed?: number;
   removed?: number;
   added?: number;
   merged?: number;
   split?: number;
+  before_kernels?: number;
+  after_kernels?: number | null;
+  before_nodes?: number;
+  after_nodes?: number | null;
 }
 
 /** A state with its graph. */

@@ -38,7 +38,7 @@ from workbench.tuning.result import Result
 from workbench.tuning.schedules.result import TunedSchedules
 from workbench.tuning.space import Space
 from workbench.tuning.trial import Trial
-from workbench.widgets.fusion.measuring import Measured
+from workbench.widgets.fusion.program import Measured
 from workbench.widgets.fusion.tabs import _measured
 from workbench.widgets.tuning.blocks import best_line
 from workbench.widgets.workbench.page import Reports

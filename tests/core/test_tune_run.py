@@ -11,9 +11,8 @@ import pytest
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, StoreError, WorkbenchError, WorkerLost
 from workbench.tuning import trial_log as logs
-from workbench.tuning.budget import SearchLimit
-from workbench.tuning.evaluate import Clock, Effort, Evaluator
-from workbench.tuning.run import Run, TuneRequest
+from workbench.tuning.evaluate import Clock, Evaluator
+from workbench.tuning.run import Run, TuneOptions, TuneRequest
 from workbench.tuning.space import Space
 from workbench.tuning.trial import Trial
 from workbench.tuning.trial_log import Log
@@ -57,8 +56,8 @@ def evaluated(monkeypatch):
 def made(log=None, objectives=("time",), space=SPACE, targets=("llvm",), **limit):
     workload = Workload(None, {}, "stand-in", "relay")
     opened = None if log is None else Log.opened(log, workload)
-    request = TuneRequest(workload, space, tuple(targets), objectives, SearchLimit(**limit), Effort(), race=0)
-    return Run(request, opened)
+    options = TuneOptions(race=0, **limit)
+    return Run(TuneRequest(workload, space, tuple(targets), objectives, options), opened)
 
 
 def test_a_run_tries_all_of_a_small_space_and_knows_why_what_failed(evaluated):

@@ -13,15 +13,15 @@ from workbench.errors import WorkbenchError, WorkerLost
 from workbench.measurement.build_and_time import MeasureOptions, Subject, measured
 from workbench.measurement.remote.devices import Part, measured_with
 from workbench.measurement.remote.tracker import Tracker
-from workbench.measurement.row import FAILED, INTERRUPTED, Row, new_row, new_run, table
+from workbench.measurement.row import INTERRUPTED, Row, new_row, new_run, table
 from workbench.measurement.store import append
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
-from workbench.targets import TargetLike, target_text, target_texts
+from workbench.target_text import TargetLike, target_text, target_texts
 from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,7 +99,7 @@ def measure(
         rows[place] = keep_row(row, store)
 
     try:
-        with reported(progress, f"Measuring {workload.name}") as report:
+        with showing_progress(progress, f"Measuring {workload.name}") as report:
             how = MeasureOptions(budget, timeout, memory, seed, check, per_kernel, report, cancelled, remote)
             if remote is None and executor is None:
                 for place, (given, target) in enumerate(asked):
@@ -177,11 +177,6 @@ def _made(runner: Runner, pipeline: Pipeline, config: Config) -> Workload:
     return runner.workload_of(trace.end)
 
 
-def failed_row(config: Config, target: str, message: str) -> dict[str, object]:
-    """Return the row of a configuration without numbers, as a dict."""
-    return Row(config.label, target, target, config.pipeline, FAILED, message).to_data()
-
-
 def measure_one(
     workload: Workload,
     config: Config,
@@ -190,7 +185,7 @@ def measure_one(
     *,
     origin: Workload | None = None,
     store: bool = True,
-) -> dict[str, Any]:
+) -> Row:
     """Measure one configuration of `workload`, the result of the configuration's pipeline if there is one.
 
     Failures are rows too.
@@ -203,4 +198,4 @@ def measure_one(
     start, target = workload if origin is None else origin, target_text(target)
     subject = Subject(start, workload, config, config.context())
     row = measured(subject, target, limits, new_row(start, config, target, new_run()))
-    return keep_row(row, store).to_data()
+    return keep_row(row, store)

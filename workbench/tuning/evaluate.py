@@ -23,7 +23,7 @@ from workbench.pipeline.config import check_config as legal
 from workbench.tuning.space import Assignment
 from workbench.tuning.trial import COUNTED, ILLEGAL, PRUNED, Trial
 from workbench.worker.limits import TIMEOUT
-from workbench.worker.parent import Progress, never, silent
+from workbench.worker.parent import never, silent
 
 MEASURED = ("median_us", "q1_us", "q3_us", "build_seconds")
 "values that trials with equal final modules share"
@@ -111,25 +111,27 @@ WEIGHED = ("kernels", "traffic_bytes")
 
 @dataclass(frozen=True)
 class Effort:
-    """The effort for one candidate."""
+    """The effort for one candidate. `timeout`, `memory`, `store` and `executor` are those of `wb.measure`."""
 
     each: float = 0.5
     "seconds of timing"
     prune: float | None = 1.5
     """A candidate is not built if its kernels and traffic are both at least this multiple of those of the best timed one.
-    None to build all."""
+    None to build all. It is a heuristic: many small kernels can be faster than few."""
     check: bool = True
-    "whether a candidate's outputs must equal the reference's"
+    """Whether a candidate's outputs must equal the reference's. Where the objective is counted, candidates that would win
+    are built and checked at the end."""
     timeout: float = TIMEOUT
     memory: int | None = None
     seed: int = 0
+    "of the search and of the inputs; the order of candidates is reproducible where the objective is counted"
     store: bool = True
     "whether the measured rows are also stored in wb.history"
     remote: Tracker | None = None
-    "tracker whose devices run the candidates, all at once"
+    """A tracker: candidates run on all its servers at once, including servers that join later. A candidate whose server goes
+    away is tried again. Requests to the tracker have the Tracker's priority."""
     executor: Executor | None = None
     "executor that compiles them"
-    progress: Progress = silent
 
     @property
     def of_a_run(self) -> dict[str, Any]:
@@ -249,7 +251,7 @@ class Evaluator:
             budget=how.each,
             executor=how.executor,
             store=how.store,
-            progress=how.progress,
+            progress=silent,
             cancelled=self.cancelled,
             **how.of_a_run,
         )

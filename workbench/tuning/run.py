@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError, WorkerLost
-from workbench.measurement.remote.tracker import Tracker
-from workbench.targets import TargetLike, target_texts
+from workbench.target_text import TargetLike, target_texts
 from workbench.tuning.background_run import BackgroundRun
 from workbench.tuning.budget import RECENT, Budget, SearchLimit
 from workbench.tuning.evaluate import Effort, Evaluator
@@ -23,9 +21,31 @@ from workbench.tuning.search import search
 from workbench.tuning.space import Space
 from workbench.tuning.trial import Best, Trial, best_of, failures, objectives_of
 from workbench.tuning.trial_log import Log, Trials, default_log_path
-from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, silent
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
+
+
+@dataclass(frozen=True)
+class TuneOptions(Effort):
+    """The options of `wb.tune`: those of the search, and the effort for each candidate."""
+
+    budget: float = 60.0
+    "seconds for the search; a candidate under way is finished, and the checks and races of the best are additional"
+    trials: int | None = None
+    "most candidates for each target, including those of the log"
+    objective: str | Sequence[str] = "time"
+    """The value to minimise: `time` (median of a run), `kernels`, `bytes` (that kernels pass to each other), `build`
+    (seconds); or several, for a Pareto front."""
+    method: str = "auto"
+    "`auto`, `exhaustive` or `guided` (workbench/tuning/search.py)"
+    log: str | Path | bool | None = None
+    """A file to which each candidate is written as it ends, and from which a later run continues; True for one in the
+    folder of the measurements; None for none."""
+    race: float = 4.0
+    """Seconds of the final race of the best against the default, where time is an objective; 0 for none. If the best loses,
+    up to two others are raced; if all lose, the default is the best."""
+    progress: Progress = silent
+    "called for each candidate, with a text and the part of the budget that is spent"
 
 
 @dataclass(frozen=True)
@@ -36,12 +56,7 @@ class TuneRequest:
     space: Space
     targets: tuple[str, ...]
     objectives: tuple[str, ...]
-    limit: SearchLimit
-    effort: Effort
-    method: str = "auto"
-    "as search.search takes it"
-    race: float = 4.0
-    "seconds of the final race of the best against the default; 0 for none"
+    options: TuneOptions = field(default_factory=TuneOptions)
 
 
 class Run(BackgroundRun[Result]):
@@ -57,17 +72,18 @@ class Run(BackgroundRun[Result]):
         super().__init__()
         self.workload, self.space = request.workload, request.space
         self.targets, self.objectives = request.targets, request.objectives
-        self._method, effort = request.method, request.effort
-        evaluator = Evaluator(request.workload, request.objectives, effort, self._control.stopped)
+        options = request.options
+        self._method = options.method
+        evaluator = Evaluator(request.workload, request.objectives, options, self._control.stopped)
         self._context = SearchContext(
             evaluator,
-            LocalRunner() if effort.remote is None else RPCRunner(effort.remote),
+            LocalRunner() if options.remote is None else RPCRunner(options.remote),
             Trials(*((None, []) if log is None else log), evaluator),
-            Budget(request.limit, request.targets, self._control),
+            Budget(SearchLimit(options.budget, options.trials), request.targets, self._control),
         )
         self.resumed = len(self.trials)
         "number of trials from the log"
-        self._final = FinalRace(self._context, request.race, self._at)
+        self._final = FinalRace(self._context, options.race, self._at)
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -191,8 +207,16 @@ def tune(
 
     Parameters
     ----------
-    space, targets, how
-        As `prepared` takes them.
+    space
+        The search space; by default `Space.of(workload)`: all passes that a PassContext can switch, and FuseOps' depth.
+    targets
+        As TVM writes them; each gets an equal part of the budget.
+    budget, trials
+        Seconds for the search, 60 by default; most candidates for each target.
+    objective
+        The value to minimise: `time` (the default), `kernels`, `bytes`, `build`; or several, for a Pareto front.
+    how
+        The other options: fields of `TuneOptions` (workbench/tuning/run.py).
 
     Returns
     -------
@@ -209,98 +233,38 @@ def tune(
     >>> found = wb.tune(w, objective="kernels", budget=30)  # doctest: +SKIP
     >>> print(found.best.config.label, found.table["kernels"].min())  # doctest: +SKIP
     """
-    with reported(how.pop("progress", None), f"Tuning {workload.name}") as report:
-        return prepared(workload, space, targets, **how, progress=report).run()
+    with showing_progress(how.pop("progress", None), f"Tuning {workload.name}") as report:
+        return prepared(workload, space, targets, TuneOptions(**how, progress=report)).run()
 
 
 def prepared(
     workload: Workload,
     space: Space | None = None,
     targets: TargetLike | Iterable[TargetLike] = ("llvm",),
-    *,
-    budget: float = 60.0,
-    trials: int | None = None,
-    objective: str | Sequence[str] = "time",
-    method: str = "auto",
-    seed: int = 0,
-    log: str | Path | bool | None = None,
-    each: float = 0.5,
-    prune: float | None = 1.5,
-    check: bool = True,
-    race: float = 4.0,
-    timeout: float = TIMEOUT,
-    memory: int | None = None,
-    store: bool = True,
-    remote: Tracker | None = None,
-    executor: Executor | None = None,
-    progress: Progress = silent,
+    options: TuneOptions | None = None,
 ) -> Run:
     """Return the run of `wb.tune` before it starts: `start()` runs it in a thread, where it can be paused and stopped.
-
-    Parameters
-    ----------
-    space
-        The search space; by default `Space.of(workload)`: all passes that a PassContext can switch, and FuseOps' depth.
-    targets
-        As TVM writes them; each gets an equal part of the budget.
-    budget
-        Seconds for the search; a candidate under way is finished, and the checks and races of the best are additional.
-    trials
-        Most candidates for each target, including those of the log.
-    objective
-        The value to minimise: `time` (median of a run), `kernels`, `bytes` (that kernels pass to each other), `build` (seconds); or
-        several, for a Pareto front.
-    method
-        `auto`, `exhaustive` or `guided` (workbench/tuning/search.py).
-    seed
-        Seed of the search and of the inputs. The order of candidates is reproducible where the objective is counted.
-    log
-        A file to which each candidate is written as it ends, and from which a later run continues; True for one in the folder of
-        the measurements; None for none.
-    each
-        Seconds of timing per candidate.
-    prune
-        A candidate with this multiple of the kernels and traffic of the best is not built; None to build all. It is a
-        heuristic: many small kernels can be faster than few.
-    check
-        Whether a candidate's outputs must equal the reference's. Where the objective is counted, candidates that would win are
-        built and checked at the end.
-    race
-        Seconds of the final race of the best against the default, where time is an objective; 0 for none. If the best loses,
-        up to two others are raced; if all lose, the default is the best.
-    remote
-        A tracker: candidates run on all its servers at once, including servers that join later. A candidate whose server goes
-        away is tried again. Requests to the tracker have the Tracker's priority.
-    timeout, memory, store, executor
-        As for `wb.measure`.
-    progress
-        Called for each candidate, with a text and the part of the budget that is spent.
 
     Raises
     ------
     WorkbenchError
         An argument is wrong, or the log is of something else.
     """
+    options = options or TuneOptions()
     wanted = target_texts(targets)
     if not wanted:
         raise WorkbenchError("targets is empty; give some, such as ['llvm', 'cuda']")
-    if budget <= 0 or (trials is not None and trials < 1):
+    if options.budget <= 0 or (options.trials is not None and options.trials < 1):
         raise WorkbenchError("a search needs a budget of some seconds and at least one trial")
-    if prune is not None and prune < 1:
-        raise WorkbenchError(f"prune={prune:g} would leave out what is better than the best; give 1 or more, or None")
-    names = objectives_of(objective)
-    path = default_log_path(workload) if log is True else log or None
+    if options.prune is not None and options.prune < 1:
+        raise WorkbenchError(
+            f"prune={options.prune:g} would leave out what is better than the best; give 1 or more, or None"
+        )
+    names = objectives_of(options.objective)
+    path = default_log_path(workload) if options.log is True else options.log or None
     opened = None if path is None else Log.opened(path, workload)
-    request = TuneRequest(
-        workload,
-        Space.of(workload) if space is None else space,
-        tuple(wanted),
-        names,
-        SearchLimit(budget, trials),
-        Effort(each, prune, check, timeout, memory, seed, store, remote, executor),
-        method,
-        race,
+    run = Run(
+        TuneRequest(workload, Space.of(workload) if space is None else space, tuple(wanted), names, options), opened
     )
-    run = Run(request, opened)
-    run.listen(lambda run: progress(run.doing, run.spent))
+    run.listen(lambda run: options.progress(run.doing, run.spent))
     return run

@@ -146,7 +146,8 @@ def measured(
     MeasureError, WorkerLost
         It did not build or run.
     """
-    row = measure_one(workload, config, target, MeasureOptions(budget=budget / 4, seed=seed, per_kernel=True, **limits))
+    limit = MeasureOptions(budget=budget / 4, seed=seed, per_kernel=True, **limits)
+    row = measure_one(workload, config, target, limit).to_data()
     if row["status"] in (CANCELLED, "crashed", "timeout", OUT_OF_MEMORY):
         raise WorkerLost(row["message"], row["status"])
     if row["status"] != OK:

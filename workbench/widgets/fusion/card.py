@@ -6,7 +6,6 @@ Plain words come first, then TVM's terms in small type.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from workbench.analysis import legality
 from workbench.analysis.fusion.assertions import as_test
@@ -101,13 +100,13 @@ def _would(fused: Fused, changes: Sequence[Change] | None) -> list[Block]:
         doable = change.kind in ("opt_level", "max_depth", "max_function_args") or (
             change.kind == "cut" and fused.program.workload is not None
         )
+        value = change.node if change.kind == "cut" else change.value
         offered.append(
             row(
                 change.sentence,
                 nodes,
                 sign="→",
-                act="change" if doable else "",
-                arg=f"{change.kind}={change.node if change.kind == 'cut' else change.value}" if doable else "",
+                click=("change", f"{change.kind}={value}") if doable else ("", ""),
             )
         )
     return [title, rows(offered, "changes")]
@@ -277,7 +276,7 @@ def cut_step(fused: Fused, chosen: Sequence[int]) -> PassStep:
     return step
 
 
-def why_not(make: Callable[[], Any]) -> str:
+def why_not(make: Callable[[], object]) -> str:
     """Return the reason against an edit; empty if it is legal."""
     try:
         make()

@@ -15,8 +15,7 @@ from workbench.measurement.columns import duration, size
 from workbench.plots.configurations import headline
 from workbench.plots.rows import Row, failed, failures
 from workbench.widgets.blocks import Block, Line, action, code, entry, row, rows, signed, table, words
-from workbench.widgets.fusion.measuring import Measured
-from workbench.widgets.fusion.program import Edit, Fused
+from workbench.widgets.fusion.program import Edit, Fused, Measured
 from workbench.widgets.fusion.wording import plainly, tested
 from workbench.widgets.page_types import Marks, Sign
 
@@ -145,8 +144,7 @@ def branches(
                 small=" · ".join([*filter(None, said), group.passes]),
                 sign=letters[place],
                 look={"hazard": "removed", "near": "near"}.get(group.kind, "branch"),
-                act="branch",
-                arg=str(place),
+                click=("branch", str(place)),
             )
         )
     more = [words(f"and {len(groups) - LISTED} more", "small")] if len(groups) > LISTED else []

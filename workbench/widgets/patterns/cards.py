@@ -147,8 +147,7 @@ def found_list(graph: Graph, report: PatternReport | None, place: int) -> list[B
             small=taken(report, each) if isinstance(each, Match) and not each.taken else "",
             sign="▸" if i == place else ("✓" if each.taken else "-") if isinstance(each, Match) else "?",
             look="added" if isinstance(each, Match) else "near",
-            act="show",
-            arg=str(i),
+            click=("show", str(i)),
         )
         for i, each in enumerate(found[:LISTED])
     ]

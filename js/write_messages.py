@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
+from workbench.graph.diff import MARKS, Mark
 from workbench.widgets import blocks, messages, page_types
 
 FILE = Path(__file__).parent / "views" / "messages.ts"
@@ -22,7 +24,7 @@ HEAD = """\
 import { type Bytes } from "../graph/payload.ts";
 """
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", bytes: "Bytes", type(None): "null"}
-ALIASES = {"Mark": page_types.Mark, "Sign": page_types.Sign, "Block": blocks.Block}
+ALIASES = {"Mark": Mark, "Sign": page_types.Sign, "Block": blocks.Block}
 "types that have no name at run time"
 
 
@@ -31,6 +33,9 @@ def typescript() -> str:
     union = "\n".join(f"  | {_object(_fields(each), each.type_name())}" for each in messages.Message.__subclasses__())
     parts = [HEAD, f"/** Every message of a page to Python. */\nexport type ToPython =\n{union};\n"]
     parts += [f"export type {name} = {_type(kind, name)};\n" for name, kind in ALIASES.items()]
+    parts.append(
+        f"/** The columns of a diff hold indices of these. */\nexport const MARKS: readonly Mark[] = {json.dumps(MARKS)};\n"
+    )
     parts.append(f"/** Every message of Python to a page. */\nexport type ToPage = {_type(page_types.ToPage)};\n")
     parts += [_interface(each) for each in sorted(_reachable(), key=lambda each: each.__name__)]
     return "\n".join(parts)

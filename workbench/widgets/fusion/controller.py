@@ -1,4 +1,4 @@
-"""The contents of a FusionInspector's page: its picture, the words about it, and the marks on it."""
+"""The controller of a FusionInspector: remakes its picture, the words about it and the marks when the program changes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from workbench.widgets.background import Background, Task
 from workbench.widgets.blocks import Block, sendable, words
 from workbench.widgets.fusion import tabs
 from workbench.widgets.fusion.card import card, region_card
-from workbench.widgets.fusion.measuring import Measured, measure
-from workbench.widgets.fusion.program import Fused, Settings, Source, followed
+from workbench.widgets.fusion.program import Fused, Measured, Settings, Source, followed, measure
 from workbench.widgets.page_types import Marks, Panels
 from workbench.widgets.payload import encode_graph
 from workbench.widgets.requests import Requests
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
     from workbench.widgets.fusion.inspector import FusionInspector
 
 
-class Contents:
-    """The content of the page: a new picture when the program or a setting changes, new words when anything else changes.
+class Controller:
+    """The controller of the page: a new picture when the program or a setting changes, new words when anything else changes.
 
     Attributes
     ----------
