@@ -27,7 +27,7 @@ def trace_build(
     opt_level: int = 3,
     disabled: Sequence[str] = (),
     required: Sequence[str] = (),
-    config: Mapping[str, Any] | None = None,
+    config: Mapping[str, object] | None = None,
     *,
     whole: bool = True,
     timeout: float = TIMEOUT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workbench.dialects.base import PassInfo, Workload
 from workbench.dialects.registry import dialect_of
@@ -138,7 +138,7 @@ class Exploration:
         return row
 
     def _tried(self, step: PassStep, level: int | None) -> Effect | None:
-        arguments: dict[str, Any] = {
+        arguments = {
             "name": step.name,
             "options": dict(step.options),
             "after": str(self.after),

@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -121,7 +120,7 @@ def run_once(
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "values.npz"
-        arguments: dict[str, Any] = {
+        arguments = {
             "config": AS_IT_STANDS.to_data(),
             "seed": seed,
             "path": str(path),
