@@ -47,6 +47,11 @@ class Race:
     "races of a program against itself: a in the same rounds, and others under the same conditions"
 
     @property
+    def times(self) -> Ratio:
+        """Return the ratio with its interval."""
+        return Ratio(self.ratio, self.low, self.high)
+
+    @property
     def answer(self) -> str:
         """Return whether b is faster: `yes`, `no` or `can't tell`."""
         return self.outcome.answer
@@ -55,9 +60,8 @@ class Race:
     def outcome(self) -> Outcome:
         """The answer with its reason and its sentence, by the rule of all headlines."""
         a, b = (Side(name, WRONG if name in self.wrong else OK, self.note) for name in (self.a, self.b))
-        race = Ratio(self.ratio, self.low, self.high)
         facts = f"{self.rounds} rounds, {self.target}"
-        return judge(a, b, race, self.noise, facts=facts, again="run wb.race again")
+        return judge(a, b, self.times, self.noise, facts=facts, again="run wb.race again")
 
     @property
     def rounds(self) -> int:
