@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from workbench.dialects.base import PassInfo, Preset
 from workbench.pipeline.spec import Pipeline
-from workbench.widgets.history import History
+from workbench.widgets.history import KEPT_CHOICES, KEPT_RESULTS, History, Newest
 from workbench.widgets.workbench.pass_list import Choice
 
 FOLD = PassInfo("FoldConstant", "relay", opt_level=2)
@@ -49,6 +49,28 @@ class UndoRedo(RuleBasedStateMachine):
 
 
 TestUndoRedo = UndoRedo.TestCase
+
+
+def test_history_keeps_the_newest_choices():
+    history = History(0)
+    for choice in range(1, 3 * KEPT_CHOICES):
+        assert history.choose(choice)
+    assert not history.choose(history.current)
+    steps = 0
+    while history.undo():
+        steps += 1
+    assert (steps, history.current) == (KEPT_CHOICES - 1, 2 * KEPT_CHOICES)
+    assert history.redo()
+    assert history.choose(-1)
+    assert not history.redo()
+
+
+def test_newest_results_are_kept():
+    found = Newest()
+    for key in range(2 * KEPT_RESULTS):
+        found[key] = str(key)
+        found[0] = "used again"
+    assert list(found) == [*range(KEPT_RESULTS + 1, 2 * KEPT_RESULTS), 0]
 
 
 def test_a_pass_runs_by_level_unless_it_is_disabled_or_required():
