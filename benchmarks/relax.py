@@ -73,7 +73,7 @@ def built(name: str, recorded: bool) -> float:
     import workbench as wb
     from workbench.dialects.capture import Capture
     from workbench.dialects.registry import dialect
-    from workbench.dialects.target import make_target
+    from workbench.dialects.tvm_target import make_target
     from workbench.jobs.trace import Record, is_shown
 
     w = wb.samples.load(name)

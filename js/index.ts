@@ -6,7 +6,7 @@ import { isSavedPage, openSavedPage } from "./standalone.ts";
 import { compareView } from "./views/compare_view.ts";
 import { fusion } from "./views/fusion.ts";
 import { graphView } from "./views/graph_view.ts";
-import { keepStill } from "./views/keeper.ts";
+import { keepStill } from "./views/still_sender.ts";
 import { type Model, whileConnected } from "./views/model.ts";
 import { pattern } from "./views/pattern.ts";
 import { predict } from "./views/predict.ts";

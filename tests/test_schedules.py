@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
+from workbench.dialects.kernel_search import best_cost_model
 from workbench.dialects.registry import dialect_of
-from workbench.dialects.schedule_search import best_cost_model
 from workbench.dialects.scheduling import RECORDS
 from workbench.errors import MeasureError, StoreError, UnknownName, WorkbenchError
 from workbench.tuning.schedules.result import TunedSchedules

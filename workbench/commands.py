@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload
 from workbench.dialects.entries import Shapes
@@ -27,6 +27,10 @@ from workbench.terminal import put
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from workbench.widgets.graph.compare import CompareView
+    from workbench.widgets.graph.view import GraphView
+    from workbench.widgets.stepper.pass_stepper import PassStepper
 
 PASS_FAILED = 3
 "exit status: the command did its work, and one of the passes or configurations failed"
@@ -199,7 +203,7 @@ def _shown(path: str, inputs: list[str]) -> Trace | Graph | tuple[Graph, Graph]:
     return models[0].graph
 
 
-def _view(thing: Trace | Graph | tuple[Graph, Graph], step: int | None) -> Any:
+def _view(thing: Trace | Graph | tuple[Graph, Graph], step: int | None) -> GraphView | CompareView | PassStepper:
     if isinstance(thing, tuple):
         from workbench.widgets.graph.compare import CompareView
 
@@ -247,7 +251,7 @@ _FORMS = {
 
 def _settings(pairs: list[str]) -> dict[str, object]:
     """Parse `KEY=VALUE` options into PassContext config; values are Python literals, or else text."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals:

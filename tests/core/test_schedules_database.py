@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from workbench.dialects.base import Workload
-from workbench.dialects.schedule_search import best_cost_model, reason
+from workbench.dialects.kernel_search import best_cost_model, reason
 from workbench.dialects.scheduling import RECORDS, WORKLOADS
 from workbench.errors import StoreError, UnknownName, UnknownNode, WorkbenchError
 from workbench.measurement.race import Race

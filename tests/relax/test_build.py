@@ -11,7 +11,7 @@ import workbench as wb
 from workbench.dialects import compat
 from workbench.dialects.base import Workload
 from workbench.dialects.relax.compiler import build, running
-from workbench.dialects.target import make_target
+from workbench.dialects.tvm_target import make_target
 from workbench.errors import MeasureError, UnknownName
 
 PLAIN = {"opt_level": 3, "disabled": [], "required": [], "options": {}}

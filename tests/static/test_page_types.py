@@ -25,7 +25,7 @@ WIDGETS = (
 
 def test_the_generated_typescript_is_current() -> None:
     done = subprocess.run(
-        [sys.executable, "js/messages.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "js/write_messages.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
-from workbench.worker import keeper
+from workbench.worker import supervisor
 
 
 def find_job(name: str) -> Callable[..., object]:
@@ -20,11 +20,11 @@ def find_job(name: str) -> Callable[..., object]:
 
 
 def serve() -> None:
-    """Run the child process; the keeper calls this in its fork."""
+    """Run the child process; the supervisor calls this in its fork."""
     from workbench.worker import child
 
     child.serve(find_job)
 
 
 if __name__ == "__main__":
-    keeper.main(serve)
+    supervisor.main(serve)

@@ -27,7 +27,7 @@ from workbench.measurement.remote.executor import COUNTED, LIBRARY
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
-from workbench.targets import target_fields, with_option
+from workbench.target_text import target_fields, with_option
 from workbench.worker.child import Progress
 from workbench.worker.host import mcpu
 

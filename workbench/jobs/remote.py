@@ -17,8 +17,8 @@ from workbench.dialects.facets import Running
 from workbench.dialects.registry import dialect
 from workbench.errors import MeasureError
 from workbench.jobs.build import compiled, program_of
-from workbench.jobs.session import Session, at_device
-from workbench.jobs.timing import compare, observed, seen_here
+from workbench.jobs.device_session import Session, at_device
+from workbench.jobs.run_build import compare, observed, seen_here
 from workbench.measurement.build_and_time import RaceRequest, TimeRequest
 from workbench.measurement.remote.executor import LIBRARY, counts_in
 from workbench.measurement.remote.tracker import Tracker
@@ -28,7 +28,7 @@ from workbench.worker.child import Progress
 
 
 def run(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, object]:
-    """Run `workbench.jobs.timing.run` here or on a device, with a build from here or from an executor."""
+    """Run `workbench.jobs.run_build.run` here or on a device, with a build from here or from an executor."""
     request = TimeRequest(**asked)
     with tempfile.TemporaryDirectory() as scratch:
         library, calls = _library(workload, request, Path(scratch), progress)
@@ -103,7 +103,7 @@ def _elsewhere(found: dict[str, object], tracker: Tracker) -> dict[str, object]:
 
 
 def race(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, object]:
-    """Run `workbench.jobs.timing.race` on a device: both use the same one, in one session, in turn."""
+    """Run `workbench.jobs.run_build.race` on a device: both use the same one, in one session, in turn."""
     request = RaceRequest(**asked)
     assert request.tracker is not None
     with tempfile.TemporaryDirectory() as scratch:

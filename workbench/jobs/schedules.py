@@ -14,8 +14,8 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.dialects.facets import Tuning
+from workbench.dialects.kernel_search import Effort, Tried, search
 from workbench.dialects.registry import dialect
-from workbench.dialects.schedule_search import Effort, Tried, search
 from workbench.dialects.scheduling import asked, opened
 from workbench.jobs.build import counted, resolved_target
 from workbench.tuning.schedules.database import done, locked, mend, note_done

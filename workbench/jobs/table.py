@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from workbench.jobs import build, load, passes, remote, schedules, timing, trace
+from workbench.jobs import build, load, passes, remote, run_build, schedules, trace
 
 JOBS: Mapping[str, Callable[..., object]] = {
     # wb.measure, wb.kernels
@@ -21,10 +21,10 @@ JOBS: Mapping[str, Callable[..., object]] = {
     "look": build.look,
     "write_final": build.write_final,
     # wb.measure, wb.race
-    "run": timing.run,
-    "race": timing.race,
-    "reference": timing.reference,
-    "cuda": timing.cuda,
+    "run": run_build.run,
+    "race": run_build.race,
+    "reference": run_build.reference,
+    "cuda": run_build.cuda,
     "run_elsewhere": remote.run,
     "race_on_device": remote.race,
     # wb.trace_build, wb.trace(isolated=True), wb.explore, wb.match, Trace.check

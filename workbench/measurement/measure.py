@@ -18,10 +18,10 @@ from workbench.measurement.store import append
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
-from workbench.targets import TargetLike, target_text, target_texts
+from workbench.target_text import TargetLike, target_text, target_texts
 from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,7 +99,7 @@ def measure(
         rows[place] = keep_row(row, store)
 
     try:
-        with reported(progress, f"Measuring {workload.name}") as report:
+        with showing_progress(progress, f"Measuring {workload.name}") as report:
             how = MeasureOptions(budget, timeout, memory, seed, check, per_kernel, report, cancelled, remote)
             if remote is None and executor is None:
                 for place, (given, target) in enumerate(asked):

@@ -15,11 +15,11 @@ from workbench.measurement.row import OK, WRONG
 from workbench.measurement.verdict import Outcome, Ratio, Side, compared, judge
 from workbench.pipeline.config import Config
 from workbench.pipeline.config import check_config as legal
-from workbench.targets import TargetLike, target_text
+from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table, visible
 from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, worker
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,11 @@ class Race:
     "races of a program against itself: a in the same rounds, and others under the same conditions"
 
     @property
+    def times(self) -> Ratio:
+        """Return the ratio with its interval."""
+        return Ratio(self.ratio, self.low, self.high)
+
+    @property
     def answer(self) -> str:
         """Return whether b is faster: `yes`, `no` or `can't tell`."""
         return self.outcome.answer
@@ -55,9 +60,8 @@ class Race:
     def outcome(self) -> Outcome:
         """The answer with its reason and its sentence, by the rule of all headlines."""
         a, b = (Side(name, WRONG if name in self.wrong else OK, self.note) for name in (self.a, self.b))
-        race = Ratio(self.ratio, self.low, self.high)
         facts = f"{self.rounds} rounds, {self.target}"
-        return judge(a, b, race, self.noise, facts=facts, again="run wb.race again")
+        return judge(a, b, self.times, self.noise, facts=facts, again="run wb.race again")
 
     @property
     def rounds(self) -> int:
@@ -113,7 +117,7 @@ def race(
     configs, target = [Config.of(each) for each in (a, b)], target_text(target)
     for config in configs:
         legal(workload, config)
-    with reported(progress, f"Racing {configs[1].label} against {configs[0].label}") as report:
+    with showing_progress(progress, f"Racing {configs[1].label} against {configs[0].label}") as report:
         how = MeasureOptions(budget, timeout, memory, seed, check, False, report, cancelled)
         return _raced(workload, configs, target, how, remote)
 

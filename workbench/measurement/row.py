@@ -16,7 +16,7 @@ from workbench.errors import WorkbenchError
 from workbench.measurement.machine import conditions
 from workbench.measurement.repeats import quartiles
 from workbench.pipeline.config import Config
-from workbench.targets import kind_of
+from workbench.target_text import kind_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -132,7 +132,9 @@ def _row(data: bytes) -> dict[str, Any] | None:
     """Return a row that `append` wrote; None if it is damaged."""
     try:
         row = parse(data)
-        fields(row, dict.fromkeys((key for key in KEYS if isinstance(row, dict) and row.get(key) is not None), str))
+        if not isinstance(row, dict):
+            return None
+        fields(row, dict.fromkeys((key for key in KEYS if row.get(key) is not None), str))
     except Damaged:
         return None
     return row

@@ -15,10 +15,10 @@ from workbench.pipeline.config import Config, check_config
 from workbench.pipeline.run import trace
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
-from workbench.targets import TargetLike, target_text
+from workbench.target_text import TargetLike, target_text
 from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, worker
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 
 def trace_build(
@@ -27,7 +27,7 @@ def trace_build(
     opt_level: int = 3,
     disabled: Sequence[str] = (),
     required: Sequence[str] = (),
-    config: Mapping[str, Any] | None = None,
+    config: Mapping[str, object] | None = None,
     *,
     whole: bool = True,
     timeout: float = TIMEOUT,
@@ -54,7 +54,7 @@ def trace_build(
     how = Config.of({"opt_level": opt_level, "disabled": disabled, "required": required, "options": config or {}})
     check_config(workload, how)
     arguments = {"target": target_text(target), "config": how.to_data(), "whole": whole}
-    with reported(progress, f"Tracing the build of {workload.name}") as report:
+    with showing_progress(progress, f"Tracing the build of {workload.name}") as report:
         answer = worker().run(
             "trace_build",
             workload,

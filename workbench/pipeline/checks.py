@@ -11,7 +11,7 @@ from workbench.errors import Cancelled, MeasureError, WorkbenchError, WorkerLost
 from workbench.graph.model import Graph
 from workbench.pipeline.outputs import OutputDifference, Values, difference, run_once
 from workbench.worker.parent import silent
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +92,7 @@ def check(
     places = range(len(trace.steps)) if steps is None else [steps] if isinstance(steps, int) else list(steps)
     run = _Runs(trace.workload, {"seed": seed, "timeout": timeout, "cancelled": cancelled})
     rows: list[StepCheck] = []
-    with reported(silent if progress else None, f"Checking the passes of {trace.name}") as report:
+    with showing_progress(silent if progress else None, f"Checking the passes of {trace.name}") as report:
         for place in places:
             if cancelled():
                 raise Cancelled

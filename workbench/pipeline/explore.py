@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workbench.dialects.base import PassInfo, Workload
 from workbench.dialects.registry import dialect_of
@@ -14,7 +14,7 @@ from workbench.graph.diff import Mark
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.worker.parent import Progress, silent, worker
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +105,7 @@ class Exploration:
         progress
             Called after each; by default progress is shown in the cell or the terminal after a second.
         """
-        with reported(silent if progress else None, f"Exploring {self.workload.name}") as report:
+        with showing_progress(silent if progress else None, f"Exploring {self.workload.name}") as report:
             for _ in self._new(report):
                 if progress is not None:
                     progress(self)
@@ -138,7 +138,7 @@ class Exploration:
         return row
 
     def _tried(self, step: PassStep, level: int | None) -> Effect | None:
-        arguments: dict[str, Any] = {
+        arguments = {
             "name": step.name,
             "options": dict(step.options),
             "after": str(self.after),

@@ -16,6 +16,8 @@ from workbench.terminal import html_table
 from workbench.worker.limits import TIMEOUT
 
 if TYPE_CHECKING:
+    from tvm.ir import IRModule
+
     from workbench.dialects.base import Workload
     from workbench.pipeline.checks import Checks, StepCheck
     from workbench.pipeline.lineage import Lineage, Transition
@@ -40,7 +42,7 @@ class Trace:
         return self.steps[-1].state_after if self.steps else self.start
 
     @property
-    def result(self) -> Any:
+    def result(self) -> IRModule:
         """The module after the last pass.
 
         Raises

@@ -5,6 +5,8 @@ A sample is a function of `models.py`, written once for both dialects, and a lin
 
 from __future__ import annotations
 
+from typing import Any
+
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect as dialect_named
 from workbench.dialects.registry import installed
@@ -20,7 +22,7 @@ def names(dialect: str | None = None) -> list[str]:
     return list(SAMPLES)
 
 
-def load(name: str, *, dialect: str | None = None, **options: object) -> Workload:
+def load(name: str, *, dialect: str | None = None, **options: Any) -> Workload:
     """Build a sample.
 
     Parameters

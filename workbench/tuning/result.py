@@ -11,7 +11,7 @@ from workbench.measurement.count import as_it_stands, final_workload
 from workbench.measurement.race import Race, race
 from workbench.pipeline.build import build_code
 from workbench.pipeline.config import Config
-from workbench.targets import TargetLike, target_text
+from workbench.target_text import TargetLike, target_text
 from workbench.terminal import visible
 from workbench.tuning.final_race import Verdict
 from workbench.tuning.trial import OBJECTIVES, Trial, front, key_of

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError, WorkerLost
-from workbench.targets import TargetLike, target_texts
+from workbench.target_text import TargetLike, target_texts
 from workbench.tuning.background_run import BackgroundRun
 from workbench.tuning.budget import RECENT, Budget, SearchLimit
 from workbench.tuning.evaluate import Effort, Evaluator
@@ -22,7 +22,7 @@ from workbench.tuning.space import Space
 from workbench.tuning.trial import Best, Trial, best_of, failures, objectives_of
 from workbench.tuning.trial_log import Log, Trials, default_log_path
 from workbench.worker.parent import Progress, silent
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ def tune(
     >>> found = wb.tune(w, objective="kernels", budget=30)  # doctest: +SKIP
     >>> print(found.best.config.label, found.table["kernels"].min())  # doctest: +SKIP
     """
-    with reported(how.pop("progress", None), f"Tuning {workload.name}") as report:
+    with showing_progress(how.pop("progress", None), f"Tuning {workload.name}") as report:
         return prepared(workload, space, targets, TuneOptions(**how, progress=report)).run()
 
 

@@ -1,4 +1,4 @@
-"""Limits of the child process: its memory, the free memory, memory errors; and forked copies."""
+"""Limits of the child process: its time, its memory, the free memory, memory errors; and forked copies."""
 
 from __future__ import annotations
 

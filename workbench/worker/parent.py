@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from multiprocessing import util
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, NoDevice, NoServer, OutOfMemory, WorkerLost
 from workbench.worker import limits as amounts
+from workbench.worker.child import Message, SentWorkload
 from workbench.worker.launch import Child
 from workbench.worker.limits import TIMEOUT
 
@@ -50,7 +51,7 @@ class Worker:
         self,
         job: str,
         workload: Workload | None,
-        arguments: dict[str, Any],
+        arguments: Mapping[str, object],
         *,
         timeout: float = TIMEOUT,
         memory: int | None = None,
@@ -81,7 +82,7 @@ class Worker:
                 raise WorkerLost(ENDED, "cancelled")
             child = self._started()
             most = amounts.limit(memory, amounts.resident(child.pid))
-            message = {
+            message: Message = {
                 "job": job,
                 "workload": None if workload is None else self._sent(workload),
                 "arguments": arguments,
@@ -116,7 +117,7 @@ class Worker:
                 self.stop()
                 raise lost
 
-    def _sent(self, workload: Workload) -> dict[str, object]:
+    def _sent(self, workload: Workload) -> SentWorkload:
         return {
             "dialect": workload.dialect,
             "name": workload.name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench.dialects.facets import CodeText
-from workbench.targets import target_argument
+from workbench.target_text import target_argument
 
 _IMPORTS = """\
 import tvm

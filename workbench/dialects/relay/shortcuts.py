@@ -20,7 +20,7 @@ from workbench.dialects.capture import pass_context
 from workbench.dialects.relay.compiler.optimization import optimize
 from workbench.dialects.relay.folding import Folder, NotPlain
 from workbench.dialects.scheduling import scheduled
-from workbench.dialects.target import make_target
+from workbench.dialects.tvm_target import make_target
 
 KEPT = 8
 "functions known to be typed; passes return to an older one when a rewrite changed nothing"

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.schedule_search import best_cost_model
+from workbench.dialects.kernel_search import best_cost_model
 from workbench.errors import WorkbenchError
 from workbench.measurement.row import CANCELLED, OK
 from workbench.pipeline.config import Config
-from workbench.targets import TargetLike, target_text
+from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table, visible
 from workbench.tuning.background_run import BackgroundRun
 from workbench.tuning.budget import RECENT
@@ -20,7 +20,7 @@ from workbench.tuning.schedules.search import ScheduleRequest, ScheduleSearch, T
 from workbench.tuning.trial import Best
 from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, silent
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -183,7 +183,7 @@ def tune_schedules(workload: Workload, target: TargetLike = "llvm", **how: Any) 
     >>> print(tuned)  # doctest: +SKIP
     >>> wb.measure(w, [3, tuned.best])  # doctest: +SKIP
     """
-    with reported(how.pop("progress", None), f"Tuning the kernels of {workload.name}") as report:
+    with showing_progress(how.pop("progress", None), f"Tuning the kernels of {workload.name}") as report:
         return prepared_schedules(workload, target, **how, progress=report).run()
 
 

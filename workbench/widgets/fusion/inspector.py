@@ -20,7 +20,7 @@ from workbench.pipeline.fusion_edits import force_step, outline_step
 from workbench.plots.rows import Row
 from workbench.widgets.base import SAVED, Shown, View, json_trait
 from workbench.widgets.fusion import actions
-from workbench.widgets.fusion.contents import Contents
+from workbench.widgets.fusion.controller import Controller
 from workbench.widgets.fusion.program import Edit, Fused, Settings, Source
 from workbench.widgets.fusion.tabs import Filter, unmeasurable
 from workbench.widgets.graph.ids import CollapsedGroups, NodeIds, known
@@ -94,22 +94,22 @@ class FusionInspector(View):
     def __init__(self, source: object, **traits: object) -> None:
         handlers = Handlers().on(Act, partial(actions.act, self)).on(Set, partial(actions.set_field, self))
         self._requests = Requests(self, handlers)
-        self._contents = Contents(self, Source(source), self._requests)
+        self._controller = Controller(self, Source(source), self._requests)
         super().__init__(**{"height": 640, **traits})
-        self._contents.remake()
+        self._controller.remake()
         self._made = self._state
         self._history = History(self._state)
         self.observe(self._state_changed, ["before", "edits", "settings"])
-        self.observe(lambda _: self._contents.show_card(), ["selection", "region", "outward"])
-        self.observe(lambda _: self._contents.show_tab(), ["tab", "min_branches", "frame", "frame_filter"])
+        self.observe(lambda _: self._controller.show_card(), ["selection", "region", "outward"])
+        self.observe(lambda _: self._controller.show_tab(), ["tab", "min_branches", "frame", "frame_filter"])
 
     # -- the Python interface
 
     @property
     def fused(self) -> Fused:
         """The program with its edits, under the settings."""
-        assert self._contents.fused is not None
-        return self._contents.fused
+        assert self._controller.fused is not None
+        return self._controller.fused
 
     @property
     def report(self) -> FusionReport:
@@ -119,17 +119,17 @@ class FusionInspector(View):
     @property
     def decisions(self) -> tuple[Decision, ...]:
         """The decisions that the player shows."""
-        return self._contents.decisions
+        return self._controller.decisions
 
     @property
     def branches(self) -> list[BranchGroup]:
         """`wb.parallel_branches` of the program with its edits."""
-        return self._contents.branches
+        return self._controller.branches
 
     @property
     def chains(self) -> list[ConstantChain]:
         """The chains of constants in the program with its edits."""
-        return self._contents.chains
+        return self._controller.chains
 
     @property
     def kernels(self) -> int:
@@ -162,9 +162,9 @@ class FusionInspector(View):
     def choose_branch(self, place: int) -> None:
         """Compute the effect of merging one group of `branches`, and select its nodes."""
         group = self.branches[known([place], len(self.branches), "group of branches")[0]]
-        self._contents.branch = place
+        self._controller.branch = place
         self.selection = [n for branch in group.branches for n in branch]
-        self._contents.show_tab()
+        self._controller.show_tab()
 
     def cut(self, source: int, target: int) -> None:
         """Keep the two ends of an edge in different kernels.
@@ -207,28 +207,28 @@ class FusionInspector(View):
         refused = unmeasurable(self.fused)
         if refused:
             raise WorkbenchError(refused)
-        self._contents.measure(budget)
+        self._controller.measure(budget)
 
     @property
     def rows(self) -> list[Row]:
         """Return the measured rows, as of `wb.measure`."""
-        return list(self._contents.measured.rows)
+        return list(self._controller.measured.rows)
 
     @property
     def outputs(self) -> str:
         """Return the result of comparing the outputs, as a sentence; empty before."""
-        return self._contents.measured.outputs
+        return self._controller.measured.outputs
 
     def cancel(self) -> None:
         """Stop the current work; the page stays as it is."""
         self._requests.cancel()
-        for each in self._contents.work:
+        for each in self._controller.work:
             each.cancel()
 
     def wait(self, timeout: float = 120) -> bool:
         """Wait until all work is done; return whether that happened in time."""
         # finished work may start more
-        return all(each.wait(timeout) for each in self._contents.work * 2)
+        return all(each.wait(timeout) for each in self._controller.work * 2)
 
     # -- undo and redo
 
@@ -244,7 +244,7 @@ class FusionInspector(View):
         # three traits may change at once; the first call finds all of them changed
         if self._made != self._state:
             self._history.choose(self._state)
-            self._contents.remake()
+            self._controller.remake()
             self._made = self._state
 
     @property
@@ -256,7 +256,7 @@ class FusionInspector(View):
     @traitlets.validate("region")
     def _known_region(self, proposal: dict[str, Any]) -> int:
         node = proposal["value"]
-        if node >= 0 and self._contents.fused is not None:
+        if node >= 0 and self._controller.fused is not None:
             known([node], len(self.fused.graph.nodes), "node")
             if not self.fused.nest(node):
                 raise WorkbenchError(f"what uses node {node} never meets again, so no region begins there")
@@ -270,9 +270,9 @@ class FusionInspector(View):
     def _known_passes(self, proposal: dict[str, Any]) -> Any:
         value = proposal["value"]
         if proposal["trait"].name == "edits":
-            self._contents.source.made(self.before, value)
+            self._controller.source.made(self.before, value)
         else:
-            self._contents.source.made(value, ())
+            self._controller.source.made(value, ())
         return value
 
     @traitlets.validate("frame_filter")
@@ -287,4 +287,4 @@ class FusionInspector(View):
     # -- the saved page
 
     def shown_graphs(self) -> Shown | None:
-        return None if self._contents.fused is None else (self.fused.drawn,)
+        return None if self._controller.fused is None else (self.fused.drawn,)

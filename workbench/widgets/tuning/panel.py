@@ -14,7 +14,7 @@ import traitlets
 
 from workbench.dialects.base import Workload
 from workbench.errors import UnknownKeyword, WorkbenchError
-from workbench.targets import TargetLike, target_texts
+from workbench.target_text import TargetLike, target_texts
 from workbench.tuning.result import Result
 from workbench.tuning.run import Run, TuneOptions, prepared
 from workbench.tuning.space import Space

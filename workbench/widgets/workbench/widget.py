@@ -21,7 +21,7 @@ from workbench.pipeline.config import Config
 from workbench.pipeline.load import load
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.trace import Trace
-from workbench.targets import TargetLike, target_text
+from workbench.target_text import TargetLike, target_text
 from workbench.widgets import messages
 from workbench.widgets.background import Background, Task, wait_all
 from workbench.widgets.base import SAVED, Shown, View, json_trait

@@ -24,7 +24,7 @@ from workbench.dialects.relax.compiler.running import Running
 from workbench.dialects.relax.compiler.running import device_of as device_of
 from workbench.dialects.relax.entries import run_alone
 from workbench.dialects.scheduling import scheduled
-from workbench.dialects.target import code_forms, make_target
+from workbench.dialects.tvm_target import code_forms, make_target
 from workbench.errors import MeasureError
 
 

@@ -17,7 +17,7 @@ from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.relax.entries import run_alone
 from workbench.dialects.relax.expressions import sort_of
 from workbench.dialects.relax.graph import build_graph
-from workbench.dialects.target import make_target
+from workbench.dialects.tvm_target import make_target
 from workbench.errors import MeasureError
 from workbench.graph.model import Graph, Node
 

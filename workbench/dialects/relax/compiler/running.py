@@ -17,7 +17,7 @@ from workbench.dialects.facets import KernelTime
 from workbench.dialects.inputs import limit_of, random_values
 from workbench.dialects.launches import evaluated
 from workbench.dialects.relax.entries import with_values
-from workbench.dialects.target import make_target
+from workbench.dialects.tvm_target import make_target
 from workbench.errors import MeasureError, NoDevice
 
 

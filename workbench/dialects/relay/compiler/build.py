@@ -27,7 +27,7 @@ from workbench.dialects.relay.compiler.running import Running
 from workbench.dialects.relay.compiler.running import device_of as device_of
 from workbench.dialects.relay.entries import open_dimensions
 from workbench.dialects.scheduling import scheduled
-from workbench.dialects.target import code_forms, make_target
+from workbench.dialects.tvm_target import code_forms, make_target
 from workbench.errors import MeasureError
 
 _SMALL_INTEGERS = {"int8", "uint8"}

@@ -16,7 +16,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.facets import KernelTime
 from workbench.dialects.inputs import limit_of, random_values
 from workbench.dialects.launches import evaluated
-from workbench.dialects.target import make_target
+from workbench.dialects.tvm_target import make_target
 from workbench.errors import MeasureError, NoDevice
 
 METHOD = "each call by itself on the inputs of a real run (debug executor), repeated by time_evaluator"

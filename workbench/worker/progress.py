@@ -147,7 +147,7 @@ def under_way() -> Progress:
 
 
 @contextmanager
-def reported(
+def showing_progress(
     progress: Progress | None, title: str, place: Callable[[], Place | None] = find_place
 ) -> Iterator[Progress]:
     """Yield the caller's own progress, or one that is shown during the block.

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 
 from workbench.errors import MeasureError
 
-Fields: TypeAlias = "dict[str, Any]"
+Fields: TypeAlias = "dict[str, object]"
 _LISTS = ("keys", "mattr", "libs")
 "options whose value is a list"
 _KINDS = {
@@ -31,12 +31,12 @@ _WRITE = "write one like `llvm -mcpu=core-avx2`"
 class TargetObject(Protocol):
     """A `tvm.target.Target`."""
 
-    kind: Any
+    kind: object
 
-    def export(self) -> Any: ...
+    def export(self) -> object: ...
 
 
-TargetLike: TypeAlias = "str | Mapping[str, Any] | TargetObject"
+TargetLike: TypeAlias = "str | Mapping[str, object] | TargetObject"
 
 
 class TargetError(MeasureError):
@@ -113,9 +113,9 @@ def with_triple(text: str, triple: str) -> str:
     fields = target_fields(text)
     if fields["kind"] == "llvm":
         return _text(_with_triple(fields, triple))
-    if fields["kind"] in _WITHOUT_HOST or "/" in fields["kind"]:
+    if fields["kind"] in _WITHOUT_HOST or "/" in str(fields["kind"]):
         return text
-    return _text({**fields, "host": _with_triple(fields.get("host", {"kind": "llvm"}), triple)})
+    return _text({**fields, "host": _with_triple(_given_fields(fields.get("host", "llvm")), triple)})
 
 
 def _with_triple(fields: Fields, triple: str) -> Fields:
@@ -182,7 +182,7 @@ def _options(words: Sequence[str]) -> Fields:
     return fields
 
 
-def _value(name: str, text: str) -> Any:
+def _value(name: str, text: str) -> object:
     if name in _LISTS:
         return text.split(",")
     return int(text) if text.isascii() and text.isdigit() else text
@@ -190,12 +190,12 @@ def _value(name: str, text: str) -> Any:
 
 def _of_object(target: Any) -> Fields:
     """Return the attributes of an object that differ from the defaults of its kind."""
-    fields = _plain(target.export())
-    usual = _plain(type(target)({"kind": fields["kind"]}).export())
+    fields, make = _checked(_plain(target.export())), type(target)
+    usual = _checked(_plain(make({"kind": fields["kind"]}).export()))
     return _checked({"kind": fields["kind"], **{name: v for name, v in fields.items() if usual.get(name) != v}})
 
 
-def _checked(fields: Any) -> Fields:
+def _checked(fields: object) -> Fields:
     """Return the fields with `kind` first and the host as fields too; a tag alone is the kind."""
     if not isinstance(fields, dict):
         raise TargetError(f"the target is {_shown(fields)}; {_WRITE}")
@@ -208,7 +208,7 @@ def _checked(fields: Any) -> Fields:
     return {"kind": kind, **rest}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> object:
     """Convert a value to JSON's types: TVM's own maps, arrays, strings and numbers become Python's."""
     if isinstance(value, (bool, int, float)):
         return value
@@ -255,4 +255,4 @@ def target_argument(text: str) -> str | dict[str, object]:
     ({'kind': 'llvm', 'mcpu': 'core-avx2', 'num-cores': 4}, 'llvm')
     """
     fields = target_fields(text)
-    return fields if len(fields) > 1 else fields["kind"]
+    return fields if len(fields) > 1 else str(fields["kind"])

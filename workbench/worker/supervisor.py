@@ -1,8 +1,8 @@
 """The parent of the child process, which ends it with all processes that it started.
 
 Run by `python -m workbench.jobs PID`, with the process id of the notebook. It forks, and the copy becomes the child
-process (child.py). The keeper itself loads no TVM and runs no job: it also acts while the child is in a long C++ call. On Linux it
-is the subreaper of all processes below it: a process of any session that loses its parent becomes the keeper's child.
+process (child.py). The supervisor itself loads no TVM and runs no job: it also acts while the child is in a long C++ call. On Linux it
+is the subreaper of all processes below it: a process of any session that loses its parent becomes the supervisor's child.
 It ends them when the child ends, on SIGTERM, and when the notebook has ended, also by SIGKILL.
 """
 
@@ -34,23 +34,23 @@ def main(serve: Callable[[], None]) -> None:
     serve
         The work of the child process.
     """
-    notebook, keeper = int(sys.argv[1]), os.getpid()
+    notebook, supervisor = int(sys.argv[1]), os.getpid()
     _prctl(_SUBREAPER, 1)
     child = os.fork()
     if child == 0:
-        _be_child(keeper, serve)
+        _be_child(supervisor, serve)
         return
     status = _watch(child, notebook)
     _end_all(child)
     _end_like(status)
 
 
-def _be_child(keeper: int, serve: Callable[[], None]) -> None:
+def _be_child(supervisor: int, serve: Callable[[], None]) -> None:
     """Run the child process."""
     os.setsid()
-    # This ends the child if the keeper is killed: the signal comes when the thread that forked ends, the keeper's only one.
+    # This ends the child if the supervisor is killed: the signal comes when the thread that forked ends, the supervisor's only one.
     _prctl(_DEATH_SIGNAL, signal.SIGKILL)
-    if os.getppid() == keeper:
+    if os.getppid() == supervisor:
         serve()
 
 

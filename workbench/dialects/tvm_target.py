@@ -1,4 +1,4 @@
-"""Targets of this TVM, made from the canonical text of one (workbench/targets.py)."""
+"""Targets of this TVM, made from the canonical text of one (workbench/target_text.py)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tvm
 
 from workbench.dialects.registry import installed
 from workbench.errors import MeasureError
-from workbench.targets import is_triple_of, target_argument, target_fields, with_option, with_triple
+from workbench.target_text import is_triple_of, target_argument, target_fields, with_option, with_triple
 
 _OF_RELAX = installed() == "relax"
 _argument = target_argument if _OF_RELAX else str

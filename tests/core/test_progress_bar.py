@@ -11,8 +11,8 @@ from contextlib import suppress
 
 import pytest
 
-from workbench.worker import reporting
-from workbench.worker.reporting import find_place, reported
+from workbench.worker import progress as bar
+from workbench.worker.progress import find_place, showing_progress
 
 
 class Shown:
@@ -34,13 +34,13 @@ class Shown:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reporting, "DELAY", 0.01)
-    monkeypatch.setattr(reporting, "EVERY", 0.01)
+    monkeypatch.setattr(bar, "DELAY", 0.01)
+    monkeypatch.setattr(bar, "EVERY", 0.01)
 
 
 def test_title_step_and_fraction_are_shown(quick: None) -> None:
     place = Shown()
-    with reported(None, "Measuring m", lambda: place) as progress:
+    with showing_progress(None, "Measuring m", lambda: place) as progress:
         progress("opt 3 on llvm\x1b[2J", 0.5)
         assert place.twice.wait(30)
     words, fraction = place.lines[-1]
@@ -51,7 +51,7 @@ def test_title_step_and_fraction_are_shown(quick: None) -> None:
 
 def test_short_call_shows_nothing() -> None:
     place = Shown()
-    with reported(None, "Measuring m", lambda: place) as progress:
+    with showing_progress(None, "Measuring m", lambda: place) as progress:
         progress("opt 3", None)
     assert (place.lines, place.left) == ([], [])
 
@@ -60,7 +60,7 @@ def test_interrupt_leaves_a_note() -> None:
     place = Shown()
 
     def work() -> None:
-        with reported(None, "Measuring m", lambda: place) as progress:
+        with showing_progress(None, "Measuring m", lambda: place) as progress:
             progress("opt 3", None)
             raise KeyboardInterrupt
 
@@ -71,7 +71,7 @@ def test_interrupt_leaves_a_note() -> None:
 
 def test_own_progress_is_called_and_nothing_shown(quick: None) -> None:
     place, heard = Shown(), []
-    with reported(lambda what, part: heard.append((what, part)), "Measuring m", lambda: place) as progress:
+    with showing_progress(lambda what, part: heard.append((what, part)), "Measuring m", lambda: place) as progress:
         progress("opt 3", 0.25)
     assert heard == [("opt 3", 0.25)]
     assert place.lines == []
@@ -94,9 +94,9 @@ def test_thread_of_a_widget_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> No
 
 SCRIPT = """
 import time
-from workbench.worker import reporting
-reporting.DELAY = reporting.EVERY = 0.05
-with reporting.reported(None, "Measuring m") as progress:
+from workbench.worker import progress as bar
+bar.DELAY = bar.EVERY = 0.05
+with bar.showing_progress(None, "Measuring m") as progress:
     progress("opt 3", 0.5)
     time.sleep(0.5)
 """
@@ -125,16 +125,16 @@ def test_a_progress_that_python_calls_false_is_used() -> None:
             self.append(what)
 
     calls = Calls()
-    with reported(calls, "Measuring") as report:
+    with showing_progress(calls, "Measuring") as report:
         report("Building", None)
     assert calls == ["Building"]
 
 
 def test_another_thread_does_not_write_the_progress_of_the_main_one(quick: None) -> None:
     found: list[object] = []
-    with reported(None, "Measuring m", Shown) as progress:
-        thread = threading.Thread(target=lambda: found.append(reporting.under_way()))
+    with showing_progress(None, "Measuring m", Shown) as progress:
+        thread = threading.Thread(target=lambda: found.append(bar.under_way()))
         thread.start()
         thread.join()
-        assert reporting.under_way() is progress
-    assert found == [reporting.silent]
+        assert bar.under_way() is progress
+    assert found == [bar.silent]

@@ -1,4 +1,4 @@
-"""The contents of a FusionInspector's page: its picture, the words about it, and the marks on it."""
+"""The controller of a FusionInspector: remakes its picture, the words about it and the marks when the program changes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from workbench.widgets.fusion.inspector import FusionInspector
 
 
-class Contents:
-    """The content of the page: a new picture when the program or a setting changes, new words when anything else changes.
+class Controller:
+    """The controller of the page: a new picture when the program or a setting changes, new words when anything else changes.
 
     Attributes
     ----------
