@@ -295,10 +295,12 @@ def read_value(type: str, text: str) -> object:
         value = literal(text)
     except Damaged:
         raise WorkbenchError(f"{text[:60] or 'an empty text'} is not {words}") from None
-    if wanted == "float" and type(value) is int:
-        return float(value)
     # True is an int for isinstance
-    if not isinstance(value, python) or (wanted in ("int", "float") and isinstance(value, bool)):
+    if wanted in ("int", "float") and isinstance(value, bool):
+        raise WorkbenchError(f"{text} is not {words}")
+    if wanted == "float" and isinstance(value, int):
+        return float(value)
+    if not isinstance(value, python):
         raise WorkbenchError(f"{text[:60]} is not {words}")
     return value
 
