@@ -13,8 +13,7 @@ from tvm.relay import dataflow_pattern as dfp
 import workbench as wb
 from workbench.analysis.patterns.matcher import Matcher
 from workbench.analysis.patterns.pattern import PatternError
-from workbench.analysis.patterns.read import parse
-from workbench.analysis.patterns.write import code
+from workbench.analysis.patterns.text import code, parse
 from workbench.dialects.relay.patterns.pairs import paired, skips_leaves
 
 SEED_002 = 'dominates(is_op("split")(None), wildcard()(None), is_op("transpose")(None))'

@@ -9,8 +9,8 @@ import pytest
 
 import workbench as wb
 from workbench.analysis.patterns.pattern import PatternError
-from workbench.analysis.patterns.read import parse
 from workbench.analysis.patterns.report import Match, NearMiss
+from workbench.analysis.patterns.text import parse
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.widgets.blocks import Block

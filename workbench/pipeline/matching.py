@@ -9,9 +9,9 @@ from functools import partial
 from workbench.analysis.patterns import Pattern
 from workbench.analysis.patterns.pattern import PatternError
 from workbench.analysis.patterns.program import Program, of_graph
-from workbench.analysis.patterns.read import parse
 from workbench.analysis.patterns.report import PatternReport, report
 from workbench.analysis.patterns.suggest import SuggestedPattern, suggest
+from workbench.analysis.patterns.text import parse
 from workbench.dialects.base import Workload
 from workbench.dialects.facets import Matcher
 from workbench.dialects.registry import dialect_of, known_dialect

@@ -69,7 +69,7 @@ def attempts(program: Program, matcher: Matcher, verdict: Verdict | None = None)
         if held is None:
             made.append(Attempt(row, None, failure))
             continue
-        inside = frozenset(_inside(program, row, _inputs(program, matcher, held)))
+        inside = frozenset(_inside(program, row, _inputs(program, matcher, held)) if held else (row,))
         refused = _refused(program, row, inside, group_of)
         taken = refused is None and row in inside
         if verdict is not None:
@@ -98,7 +98,7 @@ def _explain(matcher: Matcher, row: int, verdict: Verdict) -> tuple[Bindings | N
             raise  # the reason of TVM's error
         held, failure = None, Failure(matcher.root, row, "not-explained", f"is not matched: {error}", {})
     if row in verdict.matched:
-        return {matcher.root: (row,)} if held is None else held, None
+        return held or {}, None  # TVM alone knows what it holds
     if row in verdict.failed:
         words = f"makes TVM's matcher fail: {verdict.failed[row]}"
         return None, Failure(matcher.root, row, "tvm-fails", words, {})

@@ -1,11 +1,12 @@
-"""Pattern matching as TVM does it, with the furthest failure of each attempt.
+"""Pattern matching by TVM's rules, with the furthest failure of each attempt.
 
-The rules are those of DFPatternMatcher in TVM 0.17 (src/relay/ir/dataflow_matcher.cc), order of attempts and memory
-included, since both affect the result: a sub-pattern that has matched must match the same expression when it is visited
-again; `add` and `multiply` also try their arguments in reverse order; `divide` of a `multiply` also matches the `multiply`
-of a `divide`; on the path of `dominates` nothing is remembered. Two things differ. A walk up a path does not enter an
-expression twice, whereas TVM walks every path (their number doubles with each diamond; `Matcher.steps` bounds TVM's steps).
-Where TVM ends with an internal error, this module raises PatternError with the reason.
+TVM decides where it is at hand; this matcher gives the reason of a mismatch, and decides for a graph alone. The rules are
+those of DFPatternMatcher in TVM 0.17 (src/relay/ir/dataflow_matcher.cc), order of attempts and memory included, since both
+affect the result: a sub-pattern that has matched must match the same expression when it is visited again; `add` and
+`multiply` also try their arguments in reverse order; on the path of `dominates` nothing is remembered. Three things differ.
+`divide` of a `multiply` does not match the `multiply` of a `divide`. A walk up a path does not enter an expression twice,
+whereas TVM walks every path (their number doubles with each diamond; `Matcher.steps` bounds TVM's steps). Where TVM ends
+with an internal error, this module raises PatternError with the reason, or matches.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Matcher:
     def __init__(self, program: Program, pattern: Pattern) -> None:
         self.program = program
         self.pattern = pattern
-        self.nodes: list[PatternNode] = list(pattern.nodes)
+        self.nodes = pattern.nodes
         self.root = pattern.root
         self.steps = 0
         "upper bound of the steps that TVM takes up the paths of `dominates` in one attempt, so far"
@@ -71,7 +72,6 @@ class Matcher:
         self._memo: dict[int, list[int]] = {}
         self._order: list[int] = []
         self._memoize = True
-        self._given = len(self.nodes)
         self._visits: dict[str, Callable[[PatternNode, int], bool]] = {
             "wildcard": self._wildcard,
             "op": self._op,
@@ -106,13 +106,13 @@ class Matcher:
         return self._held() if self._visit(self.root if pattern is None else pattern, row) else None
 
     def _held(self) -> Bindings:
-        return {p: tuple(dict.fromkeys(rows)) for p, rows in self._memo.items() if p < self._given}
+        return {p: tuple(dict.fromkeys(rows)) for p, rows in self._memo.items()}
 
     def _fail(self, pattern: PatternNode, row: int, reason: str, words: str) -> bool:
         came = (sum(self.nodes[p].kind != "wildcard" for p in self._memo), len(self._memo))
         best = self.failure
         if best is None or came > (sum(self.nodes[p].kind != "wildcard" for p in best.held), len(best.held)):
-            self.failure = Failure(min(pattern.id, self._given - 1), row, reason, words, self._held())
+            self.failure = Failure(pattern.id, row, reason, words, self._held())
         return False
 
     def _clear(self, mark: int) -> None:
@@ -281,7 +281,6 @@ class Matcher:
         if here.kind != "call":
             return self._fail(pattern, row, "no-call", "is not a call of an operator or function")
         mark = len(self._order)
-        name = self._operator(pattern)
         if self._visit(pattern.children[0], here.parts[0]):
             arguments = pattern.children[1:]
             if self._arguments(pattern, arguments, row):
@@ -289,21 +288,10 @@ class Matcher:
             called = self.program.rows[here.parts[0]].name
             if called in ("relax.add", "relax.multiply"):  # Relax tests the call, with its arguments in reverse order
                 return self._arguments(pattern, arguments, row, turned=True)
-            return name in ("add", "multiply") and self._arguments(pattern, arguments[::-1], row)
+            named = self.pattern.names_operator(pattern) and called in ("add", "multiply")
+            return named and self._arguments(pattern, arguments[::-1], row)
         self._clear(mark)
-        name = name.removeprefix("relax.")
-        if name == "divide":
-            return self._of_divided(pattern, row, mark)
-        return name == "multiply" and self._of_multiplied(pattern, row)
-
-    def _operator(self, pattern: PatternNode) -> str:
-        """Return the operator that a call pattern names; "" if it names none."""
-        callee = self.nodes[pattern.children[0]] if pattern.kind == "call" else pattern
-        return callee.fields["name"] if pattern.kind == "call" and callee.kind == "op" else ""
-
-    def _called(self, row: int) -> str:
-        here = self.program.rows[row]
-        return self.program.rows[here.parts[0]].name.removeprefix("relax.") if here.kind == "call" else ""
+        return False
 
     def _arguments(self, pattern: PatternNode, arguments: tuple[int, ...], row: int, turned: bool = False) -> bool:
         if pattern.fields["any"]:
@@ -318,49 +306,6 @@ class Matcher:
         if self._all(arguments, given):
             return True
         self._clear(mark)
-        return False
-
-    def _argument(self, pattern: PatternNode, place: int) -> int:
-        """Return one argument of a call pattern; TVM reads it even where the operator differs."""
-        arguments = pattern.children[1:]
-        if place >= len(arguments):
-            name = self._operator(pattern)
-            raise PatternError(
-                f'TVM fails on is_op("{name}") without two arguments: it looks at them in every call of another operator; '
-                f'write is_op("{name}")(wildcard(), wildcard())'
-            )
-        return arguments[place]
-
-    def _add(self, callee: int, arguments: list[int]) -> int:
-        self.nodes.append(PatternNode(len(self.nodes), "call", "", (callee, *arguments), {"any": False}))
-        return len(self.nodes) - 1
-
-    def _has_argument(self, row: int, name: str) -> bool:
-        return name in [self._called(each) for each in self.program.rows[row].parts[1:3]]
-
-    def _of_divided(self, pattern: PatternNode, row: int, mark: int) -> bool:
-        """Match (a * b) / c read as a * (b / c)."""
-        inner = self.nodes[self._argument(pattern, 0)]
-        there = self._operator(inner).removeprefix("relax.") == "multiply" and self._called(row) == "multiply"
-        if not there or not self._has_argument(row, "divide"):
-            return False
-        for place in (0, 1):
-            divided = self._add(pattern.children[0], [self._argument(inner, place), self._argument(pattern, 1)])
-            if self._visit(self._add(inner.children[0], [self._argument(inner, 1 - place), divided]), row):
-                return True
-            self._clear(mark)
-        return False
-
-    def _of_multiplied(self, pattern: PatternNode, row: int) -> bool:
-        """Match a * (b / c) read as (a * b) / c."""
-        for place in (0, 1):
-            inner = self.nodes[self._argument(pattern, place)]
-            there = self._operator(inner).removeprefix("relax.") == "divide" and self._called(row) == "divide"
-            if there and self._has_argument(row, "multiply"):
-                multiplied = self._add(
-                    pattern.children[0], [self._argument(inner, 0), self._argument(pattern, 1 - place)]
-                )
-                return self._visit(self._add(inner.children[0], [multiplied, self._argument(inner, 1)]), row)
         return False
 
     # -- dominates

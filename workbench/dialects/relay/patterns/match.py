@@ -12,10 +12,12 @@ from tvm.relay import dataflow_pattern as dfp
 
 from workbench.analysis.patterns import Pattern
 from workbench.analysis.patterns.groups import Bindings, Verdict, attempts
+from workbench.analysis.patterns.pattern import PatternError
 from workbench.analysis.patterns.report import OWN, PatternReport, report
 from workbench.dialects.base import SAFE_DEPTH, Workload, depth
 from workbench.dialects.facets import AskChild
-from workbench.dialects.relay.patterns.pairs import Paired, paired
+from workbench.dialects.pattern_objects import Paired
+from workbench.dialects.relay.patterns.pairs import paired
 from workbench.dialects.relay.patterns.program import RelayProgram, programs
 from workbench.errors import MeasureError, last_line
 from workbench.graph.model import Graph
@@ -44,6 +46,8 @@ class RelayMatcher:
             verdicts = self._verdicts(both)
         except MeasureError as error:
             return report(self.programs, both.pattern, self.graph, not_tried=f"{error}; {OWN}")
+        if any(verdict.failed for verdict in verdicts):
+            _refuse_missing_arguments(both.pattern)
         of = {program.name: verdict for program, verdict in zip(self.programs, verdicts, strict=True)}
         return report(
             self.programs, both.pattern, self.graph, lambda program, m: attempts(program, m, of[program.name])
@@ -60,6 +64,16 @@ class RelayMatcher:
         if [answer["rows"] for answer in answers] != rows:
             raise MeasureError("TVM's child process reads another program than this one")
         return [Verdict.from_json(answer) for answer in answers]
+
+
+def _refuse_missing_arguments(pattern: Pattern) -> None:
+    for node in pattern.nodes:
+        name = pattern.nodes[node.children[0]].fields["name"] if pattern.names_operator(node) else ""
+        if name in ("multiply", "divide") and len(node.children) < 3:
+            raise PatternError(
+                f'TVM fails on is_op("{name}") without two arguments: it looks at them in every call of another operator; '
+                f'write is_op("{name}")(wildcard(), wildcard())'
+            )
 
 
 def matcher(workload: Workload, ask_child: AskChild) -> RelayMatcher:
