@@ -16,6 +16,7 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from workbench.graph.diff import MARKS, Mark
+from workbench.measurement.columns import MEASURED
 from workbench.widgets import blocks, messages, page_types
 
 FILE = Path(__file__).parent / "views" / "messages.ts"
@@ -35,6 +36,10 @@ def typescript() -> str:
     parts += [f"export type {name} = {_type(kind, name)};\n" for name, kind in ALIASES.items()]
     parts.append(
         f"/** The columns of a diff hold indices of these. */\nexport const MARKS: readonly Mark[] = {json.dumps(MARKS)};\n"
+    )
+    headings = "\n".join(f"  {name}: {json.dumps([column.heading, column.hint])}," for name, column in MEASURED.items())
+    parts.append(
+        f"/** Heading and tooltip of each column of measured rows. */\nexport const HEADINGS = {{\n{headings}\n}} as const;\n"
     )
     parts.append(f"/** Every message of Python to a page. */\nexport type ToPage = {_type(page_types.ToPage)};\n")
     parts += [_interface(each) for each in sorted(_reachable(), key=lambda each: each.__name__)]

@@ -45,6 +45,22 @@ export type Block = Heading | Paragraph | Lines | Action | Entry | Code | Table 
 /** The columns of a diff hold indices of these. */
 export const MARKS: readonly Mark[] = ["kept", "changed", "removed", "added", "merged", "split"];
 
+/** Heading and tooltip of each column of measured rows. */
+export const HEADINGS = {
+  config: ["Configuration", ""],
+  target: ["Target", ""],
+  status: ["Status", ""],
+  kernels: ["Kernels", "Calls of compiled functions in one run"],
+  functions: ["Functions", "Distinct compiled functions: equal kernels are shared"],
+  launches: ["Launches", ""],
+  traffic_bytes: ["Read and written", ""],
+  median_us: ["Time (median)", "Median of the repeats after warm-up; the bar's whisker is the middle half of the samples"],
+  q1_us: ["Lower quartile", ""],
+  q3_us: ["Upper quartile", ""],
+  check: ["Outputs", ""],
+  message: ["Message", ""],
+} as const;
+
 /** Every message of Python to a page. */
 export type ToPage = FactsMessage | StateMessage | TextMessage | SidesMessage | CountsMessage | DiffMessage | LineageMessage | LostMessage | ShowMessage | ShowSideMessage;
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
-from workbench.deprecated import CallableDict
 from workbench.graph.identity import Label, ValueNumbers, contexts, label, labels
 from workbench.graph.model import Graph, HasGraph, graph_of
+from workbench.graph.nodes import CallableDict
 from workbench.graph.refine import comparable, fewest, refine, same_inputs
 from workbench.terminal import html_table
 

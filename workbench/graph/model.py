@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from workbench.deprecated import CallableTuple, warn_of_call
 from workbench.errors import WorkbenchError
-from workbench.graph.nodes import Answers, Edge, Group, Node, Products
+from workbench.graph.nodes import Answers, CallableTuple, Edge, Group, Node, Products, warn_of_call
 from workbench.terminal import visible
 
 if TYPE_CHECKING:

@@ -187,6 +187,8 @@ def table(
     return {"t": "table", "rows": texts, "name": name, "act": act, "sort": sort, "marked": at, "args": each}
 
 
+MOST_ROWS = 60
+"rows of a list in a tab; the rest is counted"
 NARROW = 5.4
 "inches: a tab shows it at half the page's width, where a wider one's words would be too small"
 

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from workbench.analysis.patterns.report import Match, NearMiss, PatternReport, takers
 from workbench.analysis.patterns.suggest import SuggestedPattern
 from workbench.graph.model import Graph
-from workbench.widgets.blocks import Block, action, code, heading, row, rows, words
+from workbench.widgets.blocks import MOST_ROWS, Block, action, code, heading, row, rows, words
 from workbench.widgets.page_types import Marks, Sign
 
 Finding = Match | NearMiss
-LISTED = 60
-"findings in the list; the others are selected by their node or by `view.place`"
 INDENT = "\u2003"
 "an em space: a page keeps several of them, and shows them in any font"
 
@@ -149,9 +147,9 @@ def found_list(graph: Graph, report: PatternReport | None, place: int) -> list[B
             look="added" if isinstance(each, Match) else "near",
             click=("show", str(i)),
         )
-        for i, each in enumerate(found[:LISTED])
+        for i, each in enumerate(found[:MOST_ROWS])
     ]
-    more = len(found) - LISTED
+    more = len(found) - MOST_ROWS
     return [rows(made, "findings"), *([words(f"and {more:,} more", "small")] if more > 0 else [])]
 
 
@@ -181,7 +179,7 @@ def suggested(graph: Graph, chosen: Sequence[int], found: SuggestedPattern | Non
     made.append(words(f"Checked by matching it: {len(found.nodes)} nodes. {asks}", "small"))
     if found.elsewhere:
         made.append(words("It matches elsewhere too:"))
-        made.append(rows([row(named(graph, n), (n,), sign="?", look="near") for n in found.elsewhere[:LISTED]]))
+        made.append(rows([row(named(graph, n), (n,), sign="?", look="near") for n in found.elsewhere[:MOST_ROWS]]))
     return made if found.taken else [*made, words(f"partition leaves it: {found.refused}")]
 
 
