@@ -15,7 +15,7 @@ from tvm import relax
 from tvm.relax.frontend.nn import Parameter
 
 from workbench.dialects import arrays, compat
-from workbench.dialects.base import Workload, runnable
+from workbench.dialects.base import Workload
 from workbench.dialects.compat import name_of
 from workbench.dialects.nesting import refuse_large_types
 from workbench.dialects.relax import constants
@@ -106,8 +106,7 @@ def graph(module: tvm.IRModule, name: str) -> Graph:
     def ask_products() -> Products | None:
         return None if nested_depth(found) > SAFE_NESTING else joined_products(module, found, drawn)
 
-    asked = replace(found, ask=cache(ask), ask_products=cache(ask_products))
-    return runnable(asked, NAME, module)
+    return replace(found, ask=cache(ask), ask_products=cache(ask_products))
 
 
 def copy(module: tvm.IRModule) -> tvm.IRModule:

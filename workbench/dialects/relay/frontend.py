@@ -14,7 +14,7 @@ import tvm
 from tvm import relay
 
 from workbench.dialects import arrays
-from workbench.dialects.base import SAFE_DEPTH, Workload, runnable
+from workbench.dialects.base import SAFE_DEPTH, Workload
 from workbench.dialects.nesting import refuse_large_types
 from workbench.dialects.relay import constants
 from workbench.dialects.relay.compat import give_old_names
@@ -127,8 +127,7 @@ def graph(module: tvm.IRModule, name: str) -> Graph:
     parsed = parse(printed.text)
     share_scalars(module, parsed)
     digests = constant_digests(module, parsed) if "meta[relay.Constant]" in printed.text else {}
-    drawn = build_graph(parsed, name, pattern_of, digests, {**printed.names, **parameter_names(printed, parsed)})
-    return runnable(drawn, NAME, module)
+    return build_graph(parsed, name, pattern_of, digests, {**printed.names, **parameter_names(printed, parsed)})
 
 
 def same(first: tvm.IRModule, second: tvm.IRModule) -> bool:
