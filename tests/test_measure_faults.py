@@ -115,7 +115,7 @@ def test_a_workload_without_a_reference_is_not_checked_and_says_why(
     def refuse(*_: object) -> str:
         return "the reference cannot be had: it does not compile"
 
-    monkeypatch.setattr(part("build_and_time"), "_made", refuse)
+    monkeypatch.setattr(part("build_and_time"), "_write_reference", refuse)
     row = wb.measure(small(), [0], budget=0.02).iloc[0]
     assert row.status == "ok"
     assert row.check == "not checked: the reference cannot be had: it does not compile"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn, TypeAlias
 
 from workbench.errors import WorkbenchError
-from workbench.terminal import put, visible
+from workbench.terminal import print_line, visible
 from workbench.worker.limits import TIMEOUT
 
 
@@ -23,13 +23,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return options.run(options)
     except WorkbenchError as error:
-        put(f"tvm-workbench: {error}", sys.stderr)
+        print_line(f"tvm-workbench: {error}", sys.stderr)
         return 1
     except BrokenPipeError:  # the reader, such as `head`, closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        put("tvm-workbench: interrupted; run it again and it starts over cleanly.", sys.stderr)
+        print_line("tvm-workbench: interrupted; run it again and it starts over cleanly.", sys.stderr)
         return 130
 
 
@@ -236,13 +236,13 @@ def _install_relay(options: argparse.Namespace) -> int:
     extras = tuple(name for name in options.extras.split(",") if name)
     request = Request(options.prefix or default_prefix(), not options.no_cuda, extras, options.jupyter)
     try:
-        python = install_relay(request, lambda line: put(f"[relay] {line}"))
+        python = install_relay(request, lambda line: print_line(f"[relay] {line}"))
     except Unsupported as error:
         if not options.if_supported:
             raise
-        put(f"[relay] left out: {error}")
+        print_line(f"[relay] left out: {error}")
         return 0
-    put(f"[relay] ready: {python}")
+    print_line(f"[relay] ready: {python}")
     return 0
 
 
@@ -250,7 +250,7 @@ def _doctor(options: argparse.Namespace) -> int:  # noqa: ARG001 - every subcomm
     from workbench.environments.doctor import report
 
     for line in report():
-        put(line)
+        print_line(line)
     return 0
 
 

@@ -23,7 +23,7 @@ from workbench.pipeline.load import load, load_all
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.step import Step
 from workbench.pipeline.trace import Trace
-from workbench.terminal import put
+from workbench.terminal import print_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,23 +58,23 @@ def trace(options: argparse.Namespace) -> int:
         made = run(workload, Pipeline.parse(options.passes), options.opt_level)
     for step in made.steps:
         if step.changed or step.error or not options.changed:
-            put(_step_line(step))
+            print_line(_step_line(step))
     changed = [row.name for row in made.check().failed] if options.check else []
     for name in changed:
-        put(f"{name} changed the answer", sys.stderr)
+        print_line(f"{name} changed the answer", sys.stderr)
     if options.output:
-        put(f"written: {made.save(options.output)}")
+        print_line(f"written: {made.save(options.output)}")
     if made.failed is not None:
-        put(f"tvm-workbench: {made.failed.name} failed: {made.failed.error}", sys.stderr)
+        print_line(f"tvm-workbench: {made.failed.name} failed: {made.failed.error}", sys.stderr)
     return PASS_FAILED if made.failed is not None or changed else 0
 
 
 def show(options: argparse.Namespace) -> int:
     """Write a trace or a graph as one self-contained file."""
-    thing = _shown(options.file, options.inputs)
+    thing = _load_for_show(options.file, options.inputs)
     output = options.output or Path(options.file).with_suffix(".html").name
     saved = _view(thing, options.step).save(output)
-    put(f"written: {saved}")
+    print_line(f"written: {saved}")
     if options.open:
         import webbrowser
 
@@ -95,10 +95,10 @@ def kernels(options: argparse.Namespace) -> int:
         _settings(options.config),
         timeout=options.timeout,
     )
-    put(f"target        {found.target}")
+    print_line(f"target        {found.target}")
     for name in ("calls", "functions", "launches", "noops", "copies", "traffic_bytes", "flops"):
         value = getattr(found, name)
-        put(f"{name:13} {'unknown' if value is None else value}")
+        print_line(f"{name:13} {'unknown' if value is None else value}")
     _print_notes(found.notes)
     _print_table(found.table, options.output)
     return 0
@@ -120,7 +120,7 @@ def measure(options: argparse.Namespace) -> int:
     )
     if options.output:
         _write(rows.to_csv(index=False), options.output)
-    put(rows[list(BRIEF)].to_string(index=False))
+    print_line(rows[list(BRIEF)].to_string(index=False))
     raise_interrupt(rows)
     return PASS_FAILED if rows["status"].isin(BROKEN).any() else 0
 
@@ -132,13 +132,13 @@ def export(options: argparse.Namespace) -> int:
         raise WorkbenchError("say where to write it: tvm-workbench export FILE OUTPUT, m.svg")
     thing, suffix = _trace_or_graph(options.file, options.inputs), Path(options.output).suffix.lower()
     if suffix in (".html", ".svg", ".pdf", ".png"):
-        put(f"written: {_view(thing, options.step).save(options.output)}")
+        print_line(f"written: {_view(thing, options.step).save(options.output)}")
         return 0
     if suffix not in _FORMS:
         known = ", ".join([*_FORMS, ".html", ".svg", ".pdf", ".png"])
         raise WorkbenchError(f"{options.output} is of no kind that can be exported; give a name ending in {known}")
     _write(_FORMS[suffix](thing, options.step), options.output)
-    put(f"written: {options.output}")
+    print_line(f"written: {options.output}")
     return 0
 
 
@@ -161,7 +161,7 @@ def _model(source: str, params: Path | None, inputs: list[str]) -> Workload:
 def _print_notes(notes: Iterable[str]) -> None:
     """Print notes to stderr, so that they are not part of a table on stdout."""
     for note in notes:
-        put(f"note: {note}", sys.stderr)
+        print_line(f"note: {note}", sys.stderr)
 
 
 def _shapes(given: list[str]) -> dict[str, tuple[int, ...]]:
@@ -190,7 +190,7 @@ def _trace_or_graph(path: str, inputs: list[str]) -> Trace | Graph:
     return Trace.open(Path(path)) if path.endswith(".wbtrace") else _model(path, None, inputs).graph
 
 
-def _shown(path: str, inputs: list[str]) -> Trace | Graph | tuple[Graph, Graph]:
+def _load_for_show(path: str, inputs: list[str]) -> Trace | Graph | tuple[Graph, Graph]:
     """Load what `show` draws: both modules of a text with a before and an after."""
     if path.startswith(SAMPLE) or Path(path).suffix not in PASTES:
         return _trace_or_graph(path, inputs)
@@ -282,7 +282,7 @@ def _print_table(table: pd.DataFrame, output: Path | None) -> None:
         _write(table.to_csv(index=False), output)
         return
     names = ("function", "kind", "launches", "flops", "bytes_read", "bytes_written", "outputs")
-    put(table[[name for name in names if name in table]].to_string(index=False, na_rep="unknown"))
+    print_line(table[[name for name in names if name in table]].to_string(index=False, na_rep="unknown"))
 
 
 def _write(text: str, path: str | Path) -> None:

@@ -64,7 +64,7 @@ def target_text(given: TargetLike) -> str:
     >>> target_text({"kind": "cuda", "host": "llvm"})
     '{"kind": "cuda", "host": {"kind": "llvm"}}'
     """
-    return _text(_given_fields(given))
+    return _text(_fields_of(given))
 
 
 def target_texts(given: TargetLike | Iterable[TargetLike]) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ def target_texts(given: TargetLike | Iterable[TargetLike]) -> tuple[str, ...]:
     if isinstance(given, (str, Mapping)) or hasattr(given, "export"):
         return (target_text(given),)  # pyright: ignore[reportArgumentType]  an object with export is a target
     if not isinstance(given, Iterable):
-        raise TargetError(f"targets is {_shown(given)}; give a list of targets, such as ['llvm', 'cuda']")
+        raise TargetError(f"targets is {_short(given)}; give a list of targets, such as ['llvm', 'cuda']")
     return tuple(target_text(each) for each in given)  # pyright: ignore[reportArgumentType]  as above
 
 
@@ -82,7 +82,7 @@ def target_fields(text: str) -> Fields:
     >>> target_fields("llvm -mcpu=core-avx2 -num-cores=4")
     {'kind': 'llvm', 'mcpu': 'core-avx2', 'num-cores': 4}
     """
-    return _given_fields(text)
+    return _fields_of(text)
 
 
 def kind_of(text: str) -> str:
@@ -115,7 +115,7 @@ def with_triple(text: str, triple: str) -> str:
         return _text(_with_triple(fields, triple))
     if fields["kind"] in _WITHOUT_HOST or "/" in str(fields["kind"]):
         return text
-    return _text({**fields, "host": _with_triple(_given_fields(fields.get("host", "llvm")), triple)})
+    return _text({**fields, "host": _with_triple(_fields_of(fields.get("host", "llvm")), triple)})
 
 
 def _with_triple(fields: Fields, triple: str) -> Fields:
@@ -139,7 +139,7 @@ _MACHINES = (("x86_64", "amd64", "x64"), ("aarch64", "arm64"), ("i386", "i486", 
 _SYSTEMS = {"Darwin": ("darwin", "macos"), "Windows": ("windows", "win32", "mingw")}
 
 
-def _given_fields(given: object) -> Fields:
+def _fields_of(given: object) -> Fields:
     try:
         if isinstance(given, str):
             return _of_text(given)
@@ -149,21 +149,21 @@ def _given_fields(given: object) -> Fields:
             return _of_object(given)
     except RecursionError:
         raise TargetError(f"the target is nested too deep; {_WRITE}") from None
-    raise TargetError(f"the target is {_shown(given)}; {_WRITE}, or give its JSON, a dict, or a tvm.target.Target")
+    raise TargetError(f"the target is {_short(given)}; {_WRITE}, or give its JSON, a dict, or a tvm.target.Target")
 
 
 def _of_text(text: str) -> Fields:
     if any(not c.isprintable() and not c.isspace() for c in text) or not text.strip():
-        raise TargetError(f"the target {_shown(text)} is empty or has control characters; {_WRITE}")
+        raise TargetError(f"the target {_short(text)} is empty or has control characters; {_WRITE}")
     if text.lstrip().startswith("{"):
         try:
             return _checked(_plain(json.loads(text)))
         except ValueError as error:
-            raise TargetError(f"the target {_shown(text)} is not JSON ({error}); {_WRITE}") from None
+            raise TargetError(f"the target {_short(text)} is not JSON ({error}); {_WRITE}") from None
     try:
         kind, *words = shlex.split(text)
     except ValueError as error:
-        raise TargetError(f"the target {_shown(text)} cannot be split into options ({error}); {_WRITE}") from None
+        raise TargetError(f"the target {_short(text)} cannot be split into options ({error}); {_WRITE}") from None
     return {"kind": kind, **_options(words)}
 
 
@@ -175,7 +175,7 @@ def _options(words: Sequence[str]) -> Fields:
         word = words.pop(0)
         name, equals, value = word.lstrip("-").partition("=")
         if not word.startswith("-") or not name:
-            raise TargetError(f"{_shown(word)} is not an option of a target; options begin with -: {_WRITE}")
+            raise TargetError(f"{_short(word)} is not an option of a target; options begin with -: {_WRITE}")
         if not equals and words and not words[0].startswith("-"):
             equals, value = "=", words.pop(0)
         fields[name] = _value(name, value) if equals else True
@@ -198,13 +198,13 @@ def _of_object(target: Any) -> Fields:
 def _checked(fields: object) -> Fields:
     """Return the fields with `kind` first and the host as fields too; a tag alone is the kind."""
     if not isinstance(fields, dict):
-        raise TargetError(f"the target is {_shown(fields)}; {_WRITE}")
+        raise TargetError(f"the target is {_short(fields)}; {_WRITE}")
     rest = {name: value for name, value in fields.items() if name not in ("kind", "tag")}
     kind = fields.get("kind") or fields.get("tag")
     if not isinstance(kind, str) or kind.split() != [kind] or not all(isinstance(name, str) for name in rest):
-        raise TargetError(f"the kind of a target must be a word, not {_shown(kind)}; {_WRITE}")
+        raise TargetError(f"the kind of a target must be a word, not {_short(kind)}; {_WRITE}")
     if "host" in rest:
-        rest["host"] = _given_fields(rest["host"])
+        rest["host"] = _fields_of(rest["host"])
     return {"kind": kind, **rest}
 
 
@@ -223,7 +223,7 @@ def _plain(value: Any) -> object:
     number = getattr(value, "value", None)
     if isinstance(number, int):
         return number
-    raise TargetError(f"a target cannot hold {_shown(value)}; {_WRITE}")
+    raise TargetError(f"a target cannot hold {_short(value)}; {_WRITE}")
 
 
 def _text(fields: Fields) -> str:
@@ -243,7 +243,7 @@ def _word(name: str, value: object) -> str:
     return f"-{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
 
 
-def _shown(value: object) -> str:
+def _short(value: object) -> str:
     text = repr(value) if isinstance(value, (str, int, float, bool, type(None))) else type(value).__name__
     return text if len(text) <= 80 else f"{text[:77]}..."
 

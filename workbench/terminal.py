@@ -31,7 +31,7 @@ def visible(text: str) -> str:
     return text if text.isascii() and text.isprintable() else text.translate(_VISIBLE)
 
 
-def put(text: object, file: TextIO | None = None) -> None:
+def print_line(text: object, file: TextIO | None = None) -> None:
     """Print a line with its control characters visible."""
     print(visible(str(text)), file=file or sys.stdout, flush=True)
 

@@ -15,7 +15,7 @@ from workbench.dialects.scheduling import RECORDS, WORKLOADS
 from workbench.errors import StoreError, UnknownName, UnknownNode, WorkbenchError
 from workbench.measurement.race import Race
 from workbench.pipeline.config import Config
-from workbench.tuning.schedules.database import begun, done, folder_for, locked, mend, note_done
+from workbench.tuning.schedules.database import begun, folder_for, locked, mend, note_done, trials_done
 from workbench.tuning.schedules.result import TunedSchedules
 from workbench.tuning.schedules.tasks import plain, selected, tasks_of
 
@@ -78,12 +78,12 @@ def test_two_do_not_write_at_once(tmp_path: Path) -> None:
 
 
 def test_what_came_to_its_end_is_remembered(tmp_path: Path) -> None:
-    assert done(tmp_path, "a") == 0
+    assert trials_done(tmp_path, "a") == 0
     note_done(tmp_path, "a", 8)
     note_done(tmp_path, "b", 4)
-    assert (done(tmp_path, "a"), done(tmp_path, "b")) == (8, 4)
+    assert (trials_done(tmp_path, "a"), trials_done(tmp_path, "b")) == (8, 4)
     (tmp_path / "done.json").write_text("{")
-    assert done(tmp_path, "a") == 0
+    assert trials_done(tmp_path, "a") == 0
 
 
 def test_tasks_are_linked_to_calls_and_to_their_share() -> None:
@@ -165,6 +165,6 @@ def test_damaged_files_of_a_folder_are_refused_or_begun_anew(tmp_path, text):
     with pytest.raises(StoreError, match="damaged; give another folder"):
         begun(tmp_path, HERE)
     (tmp_path / "done.json").write_text(text)
-    assert done(tmp_path, "k") == 0
+    assert trials_done(tmp_path, "k") == 0
     note_done(tmp_path, "k", 3)
-    assert done(tmp_path, "k") == 3
+    assert trials_done(tmp_path, "k") == 3

@@ -98,7 +98,7 @@ def read_alone(case: attribute_cases.Case, form: str) -> str:
     text = case.module().astext(show_meta_data=form == "metadata")
     reading = read_all(text)[0]
     try:
-        made = frontend._made if form == "pasted" else frontend.module_of_reading
+        made = frontend._build_module if form == "pasted" else frontend.module_of_reading
         module, notes = made(reading, {})
     except LoadError:
         return "refused"

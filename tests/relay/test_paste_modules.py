@@ -15,7 +15,7 @@ from tvm import relay
 
 import workbench as wb
 from workbench.dialects.registry import dialect
-from workbench.dialects.relay.diagnostics import told
+from workbench.dialects.relay.diagnostics import diagnostics_as
 from workbench.dialects.relay.objects import module_of
 from workbench.dialects.relay.paste import read_all
 from workbench.dialects.relay.text.module import parse
@@ -23,7 +23,7 @@ from workbench.errors import LoadError
 
 
 def parsed_by_tvm(text):
-    with told(LoadError):
+    with diagnostics_as(LoadError):
         return relay.transform.InferType()(tvm.relay.parse(text))
 
 

@@ -50,7 +50,7 @@ def region(graph: Graph, nodes: Iterable[int]) -> Selection:
     IllegalEdit
         There is nothing to compute in it, its nodes are in two functions or inside a kernel, or it is not convex.
     """
-    chosen = _known(graph, nodes)
+    chosen = _check_nodes(graph, nodes)
     ops = [i for i in chosen if graph.nodes[i].kind not in ("param", "constant")]
     if not any(graph.nodes[i].kind == "op" for i in ops):
         raise IllegalEdit("the selection holds no operator; select the operators that are to be together")
@@ -183,7 +183,7 @@ def _not_element_wise_behind(graph: Graph, found: Selection, complicated: list[i
     return None
 
 
-def _known(graph: Graph, nodes: Iterable[int]) -> list[int]:
+def _check_nodes(graph: Graph, nodes: Iterable[int]) -> list[int]:
     chosen = sorted(set(nodes))
     for i in chosen:
         if isinstance(i, bool) or not isinstance(i, int) or not 0 <= i < len(graph.nodes):

@@ -63,10 +63,10 @@ class Region:
         return not self.inputs
 
     def __contains__(self, node: int) -> bool:
-        return node in self._held
+        return node in self._members
 
     @cached_property
-    def _held(self) -> frozenset[int]:
+    def _members(self) -> frozenset[int]:
         return frozenset(self.nodes)
 
 

@@ -16,7 +16,7 @@ Shapes = Mapping[str, int | Sequence[int]]
 "symbolic dimension -> value, or input -> shape"
 
 
-def chosen(workload: Workload, entry: str | None = None, shapes: Shapes | None = None) -> Workload:
+def choose_entry(workload: Workload, entry: str | None = None, shapes: Shapes | None = None) -> Workload:
     """Return the workload with another function as `main` or with other sizes, the same object each time.
 
     Raises

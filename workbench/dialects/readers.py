@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import GraphOnly, Workload
-from workbench.dialects.entries import Shapes, chosen, only_entry
+from workbench.dialects.entries import Shapes, choose_entry, only_entry
 from workbench.dialects.facets import Converter, Reader, Source
 from workbench.dialects.importers.converting import Inputs
 from workbench.dialects.importers.files import READERS as IMPORTED_READERS
@@ -77,9 +77,11 @@ def load(
         The source is none of these, or cannot be read; the message describes what to do.
     """
     if isinstance(source, Workload):
-        return chosen(source, entry, shapes)
+        return choose_entry(source, entry, shapes)
     loaded = _loaded(source, params, name, inputs, converter)
-    return chosen(loaded if entry is not None or isinstance(loaded, GraphOnly) else only_entry(loaded), entry, shapes)
+    return choose_entry(
+        loaded if entry is not None or isinstance(loaded, GraphOnly) else only_entry(loaded), entry, shapes
+    )
 
 
 def _loaded(

@@ -88,7 +88,9 @@ def opened(here: Tuning, folder: str | Path) -> Any:
     return here.ms.database.JSONDatabase(str(Path(folder) / WORKLOADS), str(Path(folder) / RECORDS))
 
 
-def asked(workload: Workload, target: str, config: Mapping[str, Any], folder: str) -> tuple[Built, dict[str, Any]]:
+def build_and_record(
+    workload: Workload, target: str, config: Mapping[str, Any], folder: str
+) -> tuple[Built, dict[str, Any]]:
     """Build with the database in a folder, and record the modules that are looked up in it.
 
     Returns

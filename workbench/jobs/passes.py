@@ -11,7 +11,7 @@ from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.jobs.build import runner_of
-from workbench.pipeline.apply import applied, made
+from workbench.pipeline.apply import applied, make_pass
 from workbench.pipeline.run import ANY_LEVEL, Runner, run_here
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import State
@@ -30,7 +30,7 @@ def apply(
         run = cloudpickle.loads(base64.b64decode(pickled))
     else:
         (step,) = Pipeline.parse(text)
-        run = made(dialect, step, workload.params)
+        run = make_pass(dialect, step, workload.params)
     progress("Running a pass")
     found = applied(dialect, run, workload.module, opt_level)
     if found.status == "changed":

@@ -18,7 +18,7 @@ from workbench.dialects.registry import dialect
 from workbench.errors import MeasureError
 from workbench.jobs.build import compiled, program_of
 from workbench.jobs.device_session import Session, at_device
-from workbench.jobs.run_build import compare, observed, seen_here
+from workbench.jobs.run_build import compare, observed, run_conditions
 from workbench.measurement.build_and_time import RaceRequest, TimeRequest
 from workbench.measurement.remote.executor import LIBRARY, counts_in
 from workbench.measurement.remote.tracker import Tracker
@@ -41,7 +41,7 @@ def run(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, ob
         running = compiler.running(program, loaded, compiler.device_of(request.target), request.seed)
         return {
             "conditions": {},
-            **observed(running, calls if request.per_kernel else None, request, progress, seen_here),
+            **observed(running, calls if request.per_kernel else None, request, progress, run_conditions),
         }
 
 

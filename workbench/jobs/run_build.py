@@ -32,7 +32,7 @@ def run(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, ob
     progress("Loading")
     running = kept.built.load(request.seed)
     calls = counted(kept.built, workload)["calls"] if request.per_kernel else None
-    return observed(running, calls, request, progress, seen_here)
+    return observed(running, calls, request, progress, run_conditions)
 
 
 def observed(
@@ -62,7 +62,7 @@ def observed(
     return answer
 
 
-def seen_here() -> dict[str, object]:
+def run_conditions() -> dict[str, object]:
     """Return the conditions that only the running process knows: TVM's threads, the GPU's clock."""
     found = gpu()
     threads = int(tvm.runtime.num_threads())

@@ -16,9 +16,9 @@ from workbench.dialects.base import Workload
 from workbench.dialects.facets import Tuning
 from workbench.dialects.kernel_search import Effort, Tried, search
 from workbench.dialects.registry import dialect
-from workbench.dialects.scheduling import asked, opened
+from workbench.dialects.scheduling import build_and_record, opened
 from workbench.jobs.build import counted, resolved_target
-from workbench.tuning.schedules.database import done, locked, mend, note_done
+from workbench.tuning.schedules.database import locked, mend, note_done, trials_done
 from workbench.worker.child import Progress
 
 _modules: weakref.WeakKeyDictionary[Workload, dict[tuple[str, str], dict[str, object]]] = weakref.WeakKeyDictionary()
@@ -41,7 +41,7 @@ def tasks(
     progress("Looking for kernels")
     with locked(Path(folder)):
         mend(Path(folder))
-        built, modules = asked(workload, target, config, folder)
+        built, modules = build_and_record(workload, target, config, folder)
         here = dialect(workload.dialect).tuning
         records = _records(here, opened(here, folder), modules)
     _modules.setdefault(workload, {})[target, repr(config)] = modules
@@ -49,7 +49,7 @@ def tasks(
         {
             "function": name,
             "key": here.key_of(module),
-            "trials": max(records[name][0], done(Path(folder), here.key_of(module))),
+            "trials": max(records[name][0], trials_done(Path(folder), here.key_of(module))),
             "best_us": records[name][1],
         }
         for name, module in modules.items()

@@ -181,12 +181,12 @@ def reference(workload: Workload, seed: int, **limits: Unpack[JobOptions]) -> tu
     with _making:
         known = _found.setdefault(workload, {})
         if seed not in known:
-            known[seed] = _made(workload, seed, limits)
+            known[seed] = _write_reference(workload, seed, limits)
         found = known[seed]
     return (None, found) if isinstance(found, str) else (found, "")
 
 
-def _made(workload: Workload, seed: int, limits: JobOptions) -> Path | str:
+def _write_reference(workload: Workload, seed: int, limits: JobOptions) -> Path | str:
     path = _folder() / f"{id(workload)}-{seed}.npz"
     try:
         worker().run("reference", workload, {"seed": seed, "path": str(path)}, **limits)

@@ -108,11 +108,11 @@ class Column:
         return self.text(value) if is_known(value) else self.unknown
 
 
-def _named(*columns: Column) -> Mapping[str, Column]:
+def _by_name(*columns: Column) -> Mapping[str, Column]:
     return {column.name: column for column in columns}
 
 
-MEASURED = _named(
+MEASURED = _by_name(
     Column("config", "Configuration"),
     Column("target", "Target"),
     Column("status", "Status"),
@@ -133,7 +133,7 @@ MEASURED = _named(
 )
 "the columns shown of a row of `wb.measure`, by name"
 BRIEF = tuple(name for name, column in MEASURED.items() if column.brief)
-KERNEL = _named(
+KERNEL = _by_name(
     Column("index", "#"),
     Column("name", "Kernel", kernel_name),
     Column("op", "Operator"),

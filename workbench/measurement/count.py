@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
 from workbench.dialects.counted import OK
-from workbench.dialects.entries import Shapes, chosen
+from workbench.dialects.entries import Shapes, choose_entry
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, UnknownName
 from workbench.pipeline.config import AS_IS, Config, check_config, context_of
@@ -86,7 +86,7 @@ def count(
         The passes failed, or ended their process.
     """
     how = context_of(opt_level, disabled, required, config)
-    chosen_one = chosen(workload, entry, shapes)
+    chosen_one = choose_entry(workload, entry, shapes)
     with showing_progress(progress, f"Counting the kernels of {workload.name}") as report:
         return count_config(chosen_one, how, target, timeout=timeout, progress=report, cancelled=cancelled)
 
@@ -164,11 +164,11 @@ def as_it_stands(workload: Workload, config: Config) -> Config:
     """Return the Config that compiles a final workload: the same settings, and only the passes that must run."""
     context = config.context()
     off = dict.fromkeys((*AS_IS, *context.disabled))
-    disabled = tuple(name for name in off if _known(workload, name))
+    disabled = tuple(name for name in off if _has_pass(workload, name))
     return replace(context, name="as it stands", opt_level=0, disabled=disabled, required=())
 
 
-def _known(workload: Workload, name: str) -> bool:
+def _has_pass(workload: Workload, name: str) -> bool:
     """Return whether this dialect has a pass of that name, to switch it off."""
     try:
         check_config(workload, Config(disabled=(name,)))

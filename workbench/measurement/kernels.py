@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.entries import Shapes, chosen
+from workbench.dialects.entries import Shapes, choose_entry
 from workbench.errors import MeasureError, UnknownName
 from workbench.graph.model import Graph, Group, Node
 from workbench.measurement.row import column
@@ -158,7 +158,7 @@ class Kernels:
     def forms(self, name: str | None = None) -> tuple[str, ...]:
         """Return the forms in which a function's code can be shown, the target's own first."""
         if name is not None:
-            self._known(name)
+            self._check_name(name)
         return tuple(self.answer.get("forms", ()))
 
     def source(self, name: str, form: str | None = None) -> str:
@@ -176,7 +176,7 @@ class Kernels:
         MeasureError
             The code cannot be made here; the message gives the missing part.
         """
-        self._known(name)
+        self._check_name(name)
         form = form or next(iter(self.forms()), "")
         if form not in self.forms():
             raise UnknownName("form of code", form, self.forms())
@@ -184,7 +184,7 @@ class Kernels:
             raise MeasureError("these counts were read back without their code; wb.kernels makes them with it")
         return function_in(self.fetch(form), form, name)
 
-    def _known(self, name: str) -> None:
+    def _check_name(self, name: str) -> None:
         if name not in self._functions():
             raise UnknownName("kernel", name, sorted(self._functions()))
 
@@ -230,7 +230,7 @@ def kernels(
         The build failed, or ended its process.
     """
     how = context_of(opt_level, disabled, required, config)
-    chosen_one = chosen(workload, entry, shapes)
+    chosen_one = choose_entry(workload, entry, shapes)
     with showing_progress(progress, f"Building {workload.name}") as report:
         return kernels_config(chosen_one, how, target, timeout=timeout, progress=report, cancelled=cancelled)
 

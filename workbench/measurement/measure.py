@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.entries import Shapes, chosen
+from workbench.dialects.entries import Shapes, choose_entry
 from workbench.errors import WorkbenchError, WorkerLost
 from workbench.measurement.build_and_time import MeasureOptions, Subject, measured
 from workbench.measurement.remote.devices import Part, measured_with
@@ -90,7 +90,7 @@ def measure(
         the conditions. A build or run that fails, crashes, or exceeds its time or memory is a row with that status and the
         reason. Ctrl-C ends the measurement and returns the measured rows; the others have status `interrupted`.
     """
-    workload = chosen(workload, entry, shapes)
+    workload = choose_entry(workload, entry, shapes)
     runner, run, wanted = Runner(workload), new_run(), target_texts(targets)
     asked = [(given, target) for given in _listed(configs) for target in wanted]
     rows: dict[int, Row] = {}
@@ -163,13 +163,13 @@ def _part(runner: Runner, given: tuple[Config, Pipeline | None], target: str, ho
             raise WorkerLost("cancelled before it was measured", "cancelled")
         subject = Subject.of(runner.workload, config)
         if pipeline is not None:
-            subject = Subject(runner.workload, _made(runner, pipeline, config), config, config.context())
+            subject = Subject(runner.workload, _run_pipeline(runner, pipeline, config), config, config.context())
     except WorkbenchError as error:
         return Part(row.failed(error), None, target)
     return Part(row, subject, target)
 
 
-def _made(runner: Runner, pipeline: Pipeline, config: Config) -> Workload:
+def _run_pipeline(runner: Runner, pipeline: Pipeline, config: Config) -> Workload:
     """Run a pipeline that has functions or Pass objects, in this process."""
     trace = runner.run(pipeline, config.opt_level)
     if trace.failed is not None:

@@ -115,17 +115,17 @@ def _values(kernels: Kernels, what: str, times: pd.DataFrame | Iterable[Row] | N
     if what not in TITLES:
         raise UnknownName("value of a kernel", what, TITLES)
     if what == "us":
-        return {int(row["index"]): float(row["median_us"]) for row in timed(times) if _known(row.get("median_us"))}
+        return {int(row["index"]): float(row["median_us"]) for row in timed(times) if _is_finite(row.get("median_us"))}
     rows = {int(row["index"]): _counted(row, what) for row in kernels.rows if not row["noop"]}
     return {index: value for index, value in rows.items() if value is not None}
 
 
 def _counted(row: Row, what: str) -> float | None:
     value = row["bytes_read"] + row["bytes_written"] if what == "bytes" else row[what]
-    return float(value) if _known(value) else None
+    return float(value) if _is_finite(value) else None
 
 
-def _known(value: Any) -> bool:
+def _is_finite(value: Any) -> bool:
     return isinstance(value, (int, float)) and math.isfinite(value)
 
 

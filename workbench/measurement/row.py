@@ -143,12 +143,12 @@ def table(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
     """Return a DataFrame with every column. A number that a column cannot hold is NA, and the row's message names it."""
     import pandas as pd
 
-    shown = [_held(row) for row in rows]
+    shown = [_without_large_numbers(row) for row in rows]
     frame = pd.DataFrame(shown, columns=list(COLUMNS))
     return frame.assign(**{name: column(row.get(name) for row in shown) for name in WHOLE})
 
 
-def _held(row: Mapping[str, Any]) -> Mapping[str, Any]:
+def _without_large_numbers(row: Mapping[str, Any]) -> Mapping[str, Any]:
     lost = [name for name in WHOLE if not fits(row.get(name))]
     if not lost:
         return row

@@ -54,7 +54,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         raise StoreError(_foreign(path))
     with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
         connection.execute("PRAGMA trusted_schema=OFF")
-        if _asked(connection, "user_version") == 0:
+        if _pragma(connection, "user_version") == 0:
             _make(connection, path)
         _check(connection, path)
         # A commit is on the disk when it returns.
@@ -129,7 +129,7 @@ def set_aside(path: Path, which: int) -> None:
 def _make(connection: sqlite3.Connection, path: Path) -> None:
     """Create the tables, unless another notebook just did."""
     with _alone(path):
-        if _asked(connection, "user_version") != 0:
+        if _pragma(connection, "user_version") != 0:
             return
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             raise StoreError(_foreign(path))
@@ -141,9 +141,9 @@ def _make(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
-    if _asked(connection, "application_id") != APPLICATION:
+    if _pragma(connection, "application_id") != APPLICATION:
         raise StoreError(_foreign(path))
-    version = _asked(connection, "user_version")
+    version = _pragma(connection, "user_version")
     if version > VERSION:
         raise StoreError(
             f"{path.name} was written by a newer tvm-workbench (its format is {version}, this one knows {VERSION}); "
@@ -160,7 +160,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         _checked.add(key)
 
 
-def _asked(connection: sqlite3.Connection, name: str) -> int:
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
     return connection.execute(f"PRAGMA {name}").fetchone()[0]
 
 

@@ -181,7 +181,7 @@ def history(workload: Workload | None = None, *, everywhere: bool = False) -> pd
     rows, unread = Store(path).read(None if workload is None else workload_hash(workload)) if path else ([], 0)
     if not everywhere:
         chosen = _from_here(rows, workload)
-        note = _left_out(len(rows) - len(chosen))
+        note = _left_out_note(len(rows) - len(chosen))
     else:
         chosen = rows
         note = _mixed(rows)
@@ -213,7 +213,7 @@ def _unread(count: int) -> str:
     return f"{'1 damaged row' if count == 1 else f'{count} damaged rows'} left out" if count else ""
 
 
-def _left_out(count: int) -> str:
+def _left_out_note(count: int) -> str:
     if not count:
         return ""
     rows = "1 row" if count == 1 else f"{count} rows"

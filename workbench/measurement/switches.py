@@ -153,12 +153,12 @@ class _Counting:
 
     def _count(self, config: Config) -> Counts | str:
         try:
-            found = count_config(self._made(config), config, self._target)
+            found = count_config(self._workload_for(config), config, self._target)
         except WorkbenchError as error:
             return str(error)
         return found.reason if found.status == FAILED else found
 
-    def _made(self, config: Config) -> Workload:
+    def _workload_for(self, config: Config) -> Workload:
         if not config.pipeline:
             return self._runner.workload
         trace = self._runner.run(Pipeline.parse(config.pipeline), config.opt_level)

@@ -43,7 +43,7 @@ class Applied:
     "the whole message"
 
 
-def made(dialect: Dialect, step: PassStep, params: Mapping[str, object]) -> object:
+def make_pass(dialect: Dialect, step: PassStep, params: Mapping[str, object]) -> object:
     """Return the Pass object or function of a step.
 
     Raises

@@ -92,7 +92,7 @@ def _pipeline(trace: Trace, words: CodeText) -> str:
 
 def _imports(trace: Trace, words: CodeText, functions: bool) -> str:
     named = [step for step in trace.steps if step.status not in LEFT_OUT and not step.name.startswith("<")]
-    ours = sorted({_named(step).name for step in named}.intersection(words.ours))
+    ours = sorted({_pass_of(step).name for step in named}.intersection(words.ours))
     text = words.imports
     if ours:
         text += f"\n\n# of tvm-workbench: TVM has no such passes\nfrom {words.passes} import {', '.join(ours)}"
@@ -131,7 +131,7 @@ def _call(step: Step, words: CodeText, sources: dict[str, str], given: dict[str,
             name = f"{name}_{len(given)}"
         given[name] = None
         return name
-    made = _named(step)
+    made = _pass_of(step)
     if made.name == BIND and not made.options:
         return "bind_params(params)"
     if not _PASS.fullmatch(made.name):
@@ -140,7 +140,7 @@ def _call(step: Step, words: CodeText, sources: dict[str, str], given: dict[str,
     return f"{words.constructor(made.name)}({options})"
 
 
-def _named(step: Step) -> PassStep:
+def _pass_of(step: Step) -> PassStep:
     """Return the pass of a step, from its name; a name may come from a file."""
     made = Pipeline.parse(step.name)
     if len(made) != 1:

@@ -131,14 +131,14 @@ class Lineage:
 
     def __str__(self) -> str:
         graph = self.states[self.here].graph
-        lines = [", ".join(_named(graph, id) for id in self.places[self.here])]
+        lines = [", ".join(_node_name(graph, id) for id in self.places[self.here])]
         for place, transition in enumerate(self.trace.transitions):
             links = [link for link in self.links if link.transition == place and link.sure != EXACT]
             if not links:
                 continue
             before, after = transition.before.graph, transition.after.graph
-            was = ", ".join(dict.fromkeys(_named(before, link.before) for link in links))
-            became = ", ".join(dict.fromkeys(_named(after, link.after) for link in links))
+            was = ", ".join(dict.fromkeys(_node_name(before, link.before) for link in links))
+            became = ", ".join(dict.fromkeys(_node_name(after, link.after) for link in links))
             least = max((link.sure for link in links), key=SURE.index)
             lines.append(f"  {self.trace.steps[transition.step].name}: {was} -> {became} ({least})")
         return visible("\n".join([*lines, *(f"  in kernel {name}" for name in self.kernels)]))
@@ -149,7 +149,7 @@ def _kernel(graph: Graph, id: int) -> str:
     return graph.nodes[id].op if group is None else graph.groups[group].name
 
 
-def _named(graph: Graph, id: int) -> str:
+def _node_name(graph: Graph, id: int) -> str:
     node = graph.nodes[id]
     return f"{node.op} ({node.name})" if node.name and node.name != node.op else node.op
 
@@ -201,10 +201,10 @@ class _Images:
     def of(self, id: int) -> tuple[tuple[int, str], ...]:
         """Return the nodes on the other side, each with its certainty."""
         if id not in self.memory:
-            self.memory[id] = tuple(self._found(id))
+            self.memory[id] = tuple(self._candidates(id))
         return self.memory[id]
 
-    def _found(self, id: int) -> Iterable[tuple[int, str]]:
+    def _candidates(self, id: int) -> Iterable[tuple[int, str]]:
         if id in self.mapping:
             return ((other, EXACT if id in self.kept else STRUCTURAL) for other in self.mapping[id])
         same_source = self.by_span.get(self.ours.nodes[id].span, [])

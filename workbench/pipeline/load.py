@@ -129,7 +129,7 @@ class InChild:
 
     def program(self, text: str, is_json: bool, name: str) -> Workload:
         arguments = {"text": text, "is_json": is_json}
-        return _made("program", arguments, name, lambda: HERE.program(text, is_json, name), len(text), TEXT)
+        return _load_in_child("program", arguments, name, lambda: HERE.program(text, is_json, name), len(text), TEXT)
 
     def relay(self, text: str, params: Mapping[str, object], name: str) -> list[Workload]:
         """Make the modules of a Relay text here, if the child process survives making them."""
@@ -158,14 +158,14 @@ class InChild:
             return HERE.model(format, source, name, inputs)
 
         if isinstance(source, Path):
-            return _made("model", {**given, "path": str(source.absolute())}, name, again, _size(source), MODEL)
+            return _load_in_child("model", {**given, "path": str(source.absolute())}, name, again, _size(source), MODEL)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"model.{format}"
             path.write_bytes(source.SerializeToString())
-            return _made("model", {**given, "path": str(path)}, name, again, _size(path), MODEL)
+            return _load_in_child("model", {**given, "path": str(path)}, name, again, _size(path), MODEL)
 
 
-def _made(
+def _load_in_child(
     job: str, arguments: dict[str, object], name: str, again: Callable[[], Workload], size: int, allowance: Allowance
 ) -> Workload:
     """Make a workload in the child, then here from the module that the child wrote; by `again` if TVM cannot write it."""

@@ -18,7 +18,7 @@ from workbench.dialects.registry import dialect_of
 from workbench.errors import Cancelled, MeasureError, TooDeep, WorkbenchError, WorkerLost
 from workbench.graph.after import After
 from workbench.graph.model import Graph, depth
-from workbench.pipeline.apply import BIND, Applied, applied, made
+from workbench.pipeline.apply import BIND, Applied, applied, make_pass
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
@@ -116,7 +116,7 @@ class Runner:
                 f"{self.workload.name} is {found} operators and functions deep, and TVM's passes end the process beyond about {SAFE_DEPTH}; "
                 "trace a part of it, or with isolated=True"
             )
-        passes = [made(self.dialect, step, self.workload.params) if step.enabled else None for step in pipeline]
+        passes = [make_pass(self.dialect, step, self.workload.params) if step.enabled else None for step in pipeline]
         steps: list[Step] = []
         state = self.start
         for step, run in zip(pipeline, passes, strict=True):

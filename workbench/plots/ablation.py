@@ -42,14 +42,14 @@ def ablation(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT
     if not rows:
         return empty(axes(ax, 1), "no pass left out yet", theme)
     ax = axes(ax, len(rows))
-    raced = [row for row in rows if _known(row)]
+    raced = [row for row in rows if _has_ratio(row)]
     for row in controls:
-        if _known(row):
+        if _has_ratio(row):
             ax.axvspan(row["low"], row["high"], color=theme.band, linewidth=0, zorder=0)
     ax.axvline(1, color=theme.faint, linewidth=1, zorder=0)
     for place, row in enumerate(rows):
-        _drawn(ax, place, row, judge_row(row, controls[0] if controls else None), theme)
-    ends = [row[key] for row in [*raced, *controls] if _known(row) for key in ("low", "high")] or [1.0]
+        _draw_row(ax, place, row, judge_row(row, controls[0] if controls else None), theme)
+    ends = [row[key] for row in [*raced, *controls] if _has_ratio(row) for key in ("low", "high")] or [1.0]
     low, high = min([0.9, *ends]), max([1.1, *ends])
     room = (high - low) * 0.08
     ax.set_xlim(low - room, high + room)
@@ -60,19 +60,19 @@ def ablation(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT
     )
     ax.set_ylim(len(rows) - 0.4, -0.7)
     ax.set_xlabel("time without the pass / time with all: above 1 it is slower without the pass")
-    said = "band: the pipeline against itself" if any(map(_known, controls)) else ""
+    said = "band: the pipeline against itself" if any(map(_has_ratio, controls)) else ""
     title = "; ".join(part for part in (headline(everything, finished=finished), counted_failures(everything)) if part)
     beneath = " · ".join(part for part in (said, conditions(data)) if part)
     dress(ax, title, theme, beneath, failures(everything, "pass"))
     return ax
 
 
-def _known(row: Row) -> bool:
+def _has_ratio(row: Row) -> bool:
     return ratio_of(row) is not None
 
 
-def _drawn(ax: Axes, place: int, row: Row, found: Outcome, theme: Theme) -> None:
-    if not _known(row):
+def _draw_row(ax: Axes, place: int, row: Row, found: Outcome, theme: Theme) -> None:
+    if not _has_ratio(row):
         say(ax, 1, place, f"! {failed(row)}" if failed(row) else "not timed", theme, color=theme.dim)
         return
     colour = {YES: theme.good, NO: theme.bad}.get(found.answer, theme.bar)
@@ -110,16 +110,16 @@ def headline(rows: Sequence[Row], *, finished: bool = True, again: str = "run wb
     """
     controls = [row for row in rows if row.get("direction") == CONTROL]
     rows = [row for row in rows if row.get("direction") != CONTROL]
-    done = [row for row in (*rows, *controls) if _known(row) or failed(row)]
+    done = [row for row in (*rows, *controls) if _has_ratio(row) or failed(row)]
     if is_under_way((*rows, *controls)):
         return f"{len(done)} of {len(rows) + len(controls)} raced so far"
     if not finished:
         return f"{len(rows) + len(controls)} counted so far"
-    if not any(_known(row) for row in rows):
+    if not any(_has_ratio(row) for row in rows):
         return _counted(rows, controls)
     judged = [(row, judge_row(row, controls[0] if controls else None, again=again)) for row in (*controls, *rows)]
-    noisy = next((found for row, found in judged if _known(row) and found.reason == NOISE), None)
-    return noisy.sentence if noisy else _worth([(row, found.answer) for row, found in judged if _known(row)])
+    noisy = next((found for row, found in judged if _has_ratio(row) and found.reason == NOISE), None)
+    return noisy.sentence if noisy else _worth([(row, found.answer) for row, found in judged if _has_ratio(row)])
 
 
 def _worth(answers: Sequence[tuple[Row, str]]) -> str:

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from workbench.colours import LIGHT, Theme
 from workbench.measurement.columns import duration, figures, time_unit
 from workbench.measurement.row import UNDER_WAY
-from workbench.plots.rows import TIMED, Row, conditions, counted_failures, device, failed, failures, kind, named
+from workbench.plots.rows import TIMED, Row, conditions, counted_failures, device, failed, failures, kind, row_names
 from workbench.plots.style import axes, complete, dress, empty, label_rows, say
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def headline(rows: Sequence[Row], races: Sequence[Race] = ()) -> str:
 def _of_device(rows: Sequence[Row], races: Sequence[Race]) -> str:
     right = [row for row in rows if _has_time(row) and not failed(row)]
     raced = next((race for race in reversed(races) if _is_of(race, right)), None)
-    said = _said(right, raced) if any(map(_has_time, rows)) else "nothing timed"
+    said = _headline(right, raced) if any(map(_has_time, rows)) else "nothing timed"
     return "; ".join(part for part in (said, counted_failures(rows)) if part)
 
 
@@ -122,11 +122,11 @@ def _is_of(race: Race, rows: Sequence[Row]) -> bool:
 
 
 def _ran_there(row: Row, target: str) -> bool:
-    named = {row.get("target"), row.get("asked_target")} - {None}
-    return target in named if named else kind(target) == device(row)
+    row_names = {row.get("target"), row.get("asked_target")} - {None}
+    return target in row_names if row_names else kind(target) == device(row)
 
 
-def _said(right: Sequence[Row], raced: Race | None) -> str:
+def _headline(right: Sequence[Row], raced: Race | None) -> str:
     if raced is not None:
         return raced.outcome.sentence
     if len(right) > 2:
@@ -171,7 +171,7 @@ def launch_overhead(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme 
         say(ax, max(total, inside), place, _beyond_words(row), theme)
         if inside > total:
             ax.plot([total, inside], [place, place], color=theme.accent, linewidth=1, linestyle=":")
-    label_rows(ax, named(known))
+    label_rows(ax, row_names(known))
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xlim(0, max(max(row["median_us"], row["kernels_sum_us"]) for row in rows) * factor * 1.8)
     ax.set_xlabel(f"{unit} a run: in kernels (solid), beyond them (hatched)")
@@ -217,7 +217,7 @@ def kernel_count(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = L
     """
     rows = complete(data, "config").to_dict("records")
     known = complete(data, "config", "kernels")
-    names = named(complete(data, "config"))
+    names = row_names(complete(data, "config"))
     ax = axes(ax, len(names))
     counts = [int(n) for n in known["kernels"]]
     best = min(counts, default=0)
@@ -229,7 +229,7 @@ def kernel_count(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = L
     ax.set_xlabel("kernels (calls in one run)")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     counted = known.drop(columns=["cpu", "gpu", "threads"], errors="ignore")  # a count is the same on every machine
-    title = "; ".join(part for part in (_counts_finding(named(known), counts), counted_failures(rows)) if part)
+    title = "; ".join(part for part in (_counts_finding(row_names(known), counts), counted_failures(rows)) if part)
     dress(ax, title, theme, conditions(counted), failures(rows))
     return ax
 

@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 TIMED = ("config", "median_us", "q1_us", "q3_us")
 
 
-def named(data: pd.DataFrame) -> list[str]:
+def row_names(data: pd.DataFrame) -> list[str]:
     """Return the name of each row: its configuration, and its target where there are several."""
     asked = data["asked_target"] if "asked_target" in data else data.get("target")
     if asked is None or asked.nunique() < 2:

@@ -18,7 +18,7 @@ from workbench.samples.models import SAMPLES
 
 def names(dialect: str | None = None) -> list[str]:
     """Return the samples of a dialect, by default the one that this environment's TVM runs."""
-    _known(dialect)
+    _dialect_name(dialect)
     return list(SAMPLES)
 
 
@@ -37,7 +37,7 @@ def load(name: str, *, dialect: str | None = None, **options: Any) -> Workload:
     UnknownName, LoadError
         There is no such sample, or it has no such option.
     """
-    where = _known(dialect)
+    where = _dialect_name(dialect)
     if name not in names(where):
         raise UnknownName(f"{where} sample", name, names(where))
     builder = _builder_of(where)
@@ -50,7 +50,7 @@ def load(name: str, *, dialect: str | None = None, **options: Any) -> Workload:
     return workload
 
 
-def _known(name: str | None) -> str:
+def _dialect_name(name: str | None) -> str:
     found = name or installed()
     if found is None:
         raise LoadError(

@@ -126,9 +126,9 @@ class Result:
 
     def __str__(self) -> str:
         """Return one sentence per target."""
-        return visible("\n".join(self._said(target) for target in self.targets))
+        return visible("\n".join(self._target_line(target) for target in self.targets))
 
-    def _said(self, target: str) -> str:
+    def _target_line(self, target: str) -> str:
         found = self.pareto_for(target)
         tried = [trial for trial in self.trials if trial.target == target]
         out = sum(not trial.ok for trial in tried)

@@ -134,7 +134,7 @@ class View(anywidget.AnyWidget):
         suffix = path.suffix.lower()
         if suffix not in SUFFIXES:
             raise WorkbenchError(f"{path.name!r} cannot be saved: its suffix must be one of {', '.join(SUFFIXES)}")
-        return write(path, page(self._saved(), self._title()) if suffix == ".html" else self._picture(suffix))
+        return write(path, page(self._traits_to_save(), self._title()) if suffix == ".html" else self._picture(suffix))
 
     def _picture(self, suffix: str) -> bytes:
         shown = self.shown_graphs()
@@ -142,16 +142,16 @@ class View(anywidget.AnyWidget):
             raise WorkbenchError("there is no picture yet; wait for the first one, then save it")
         node = find_node()
         if node is not None:
-            return by_layout(self._kept(), suffix, _BUNDLE, node)
+            return by_layout(self._traits_to_draw(), suffix, _BUNDLE, node)
         return by_graphviz(_dot(shown), suffix, _nodes(shown))
 
-    def _kept(self) -> dict[str, object]:
+    def _traits_to_draw(self) -> dict[str, object]:
         """Return the traits for a picture."""
         return saved_traits(self)
 
-    def _saved(self) -> dict[str, object]:
+    def _traits_to_save(self) -> dict[str, object]:
         """Return the traits for the model of a saved page."""
-        return self._kept()
+        return self._traits_to_draw()
 
     def _title(self) -> str:
         shown = self.shown_graphs()

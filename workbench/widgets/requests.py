@@ -68,11 +68,11 @@ class Requests:
         if isinstance(message, Cancel):
             self._handlers.run(message)
         elif message is not None:
-            self._put(message)
+            self._enqueue(message)
             # a queued request is done although a newer one replaces the task
             self.work.submit(self._run)
 
-    def _put(self, message: Message) -> None:
+    def _enqueue(self, message: Message) -> None:
         """Queue a message: every click, but only the newest value of a field that is set again before its turn."""
         with self._lock:
             last = self._waiting[-1] if self._waiting else None

@@ -232,11 +232,11 @@ _NOLOAD = 4
 
 
 def _nvcc() -> tuple[str, tuple[int, ...]] | None:
-    said = _said("nvcc", "--version")
+    said = _output_of("nvcc", "--version")
     found = re.search(r"release (\d+\.\d+)", said)
     if found is None:
         return None
-    numbers = re.findall(r"(?:compute|sm)_(\d+)\b", _said("nvcc", "--list-gpu-arch"))
+    numbers = re.findall(r"(?:compute|sm)_(\d+)\b", _output_of("nvcc", "--list-gpu-arch"))
     return f"nvcc {found.group(1)}", tuple(sorted({int(number) for number in numbers}))
 
 
@@ -267,7 +267,7 @@ def _library(name: str) -> ctypes.CDLL | None:
         return None
 
 
-def _said(*command: str) -> str:
+def _output_of(*command: str) -> str:
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False).stdout
     except (OSError, subprocess.TimeoutExpired):

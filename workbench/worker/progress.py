@@ -48,13 +48,13 @@ class Cell:
 
     def show(self, words: str, fraction: float | None) -> None:
         value = "" if fraction is None else f' value="{min(1.0, max(0.0, fraction)):.3f}"'
-        self._put(f"<progress{value}></progress> {html.escape(shortened(words, LONGEST))}")
+        self._display(f"<progress{value}></progress> {html.escape(shortened(words, LONGEST))}")
 
     def leave(self, words: str) -> None:
         if self._begun or words:
-            self._put(html.escape(words))
+            self._display(html.escape(words))
 
-    def _put(self, markup: str) -> None:
+    def _display(self, markup: str) -> None:
         from IPython.display import display
 
         data, metadata = {"text/html": markup}, {OUTPUT: True}

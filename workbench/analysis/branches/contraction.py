@@ -38,7 +38,7 @@ def remaining(graph: Graph, groups: Sequence[Branches]) -> list[tuple[int, int]]
             for before, inside in zip((None, *branch), branch, strict=False):
                 yield from (value(source) for source in graph.inputs[inside] if source != before)
 
-    return _producers_first(map(value, _kept(graph)), inputs)
+    return _producers_first(map(value, _nodes_in_order(graph)), inputs)
 
 
 def circular(graph: Graph, groups: Sequence[Branches]) -> set[int]:
@@ -60,7 +60,7 @@ def circular(graph: Graph, groups: Sequence[Branches]) -> set[int]:
     return bad
 
 
-def _kept(graph: Graph) -> list[int]:
+def _nodes_in_order(graph: Graph) -> list[int]:
     """Return the nodes that no combiner drops: parameters first, then results and unused nodes."""
     kept = {*graph.outputs, *(g.output for g in graph.groups if g.output is not None)}
     # a node that was unused before is an effect, or dead code, which most passes leave

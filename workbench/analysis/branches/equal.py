@@ -162,7 +162,7 @@ def _reason(calls: Calls, a: int, b: int, known: Sequence[int]) -> Reason | None
     if different or len(ours) != len(theirs):
         return None
     if ours == theirs and graph.dialect == "relax":
-        return _kept_apart(calls, a, b)
+        return _why_not_merged(calls, a, b)
     if sorted(map(repr, ours)) == sorted(map(repr, theirs)) and first.op.removeprefix("relax.") in COMMUTATIVE:
         return Reason(
             "commuted",
@@ -181,7 +181,7 @@ def _reason(calls: Calls, a: int, b: int, known: Sequence[int]) -> Reason | None
     return None
 
 
-def _kept_apart(calls: Calls, a: int, b: int) -> Reason:
+def _why_not_merged(calls: Calls, a: int, b: int) -> Reason:
     """Return why Relax's pass does not merge two calls of one operator on the same values."""
     graph = calls.graph
     first, other = graph.nodes[a], graph.nodes[b]

@@ -126,12 +126,12 @@ class Verdicts:
         taken = {head for each in self.sets for head in each.heads}
         for each in self.siblings:
             if taken.isdisjoint(each.products):
-                yield self._left_alone(each, elsewhere)
+                yield self._unjoined_group(each, elsewhere)
 
     def _own(self, products: Sequence[int]) -> list[Reason]:
         return [r for heads, reasons in self.dangers.items() if not set(heads).isdisjoint(products) for r in reasons]
 
-    def _left_alone(self, each: SharedProducts, elsewhere: list[Reason]) -> BranchGroup:
+    def _unjoined_group(self, each: SharedProducts, elsewhere: list[Reason]) -> BranchGroup:
         """Return the group of products that are not joined."""
         own = self._own(each.products)
         reasons = factor_reasons(self.calls, each.products)

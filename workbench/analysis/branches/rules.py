@@ -70,7 +70,9 @@ class _Combiner:
                         (first, other),
                     )
                 return Reason(
-                    f"attr:{name}", f"they differ in {name}: {_said(ours)} and {_said(theirs)}", (first, other)
+                    f"attr:{name}",
+                    f"they differ in {name}: {_value_text(ours)} and {_value_text(theirs)}",
+                    (first, other),
                 )
         return None
 
@@ -84,7 +86,7 @@ def _unset(value: object) -> bool:
     return value is None or value == ""
 
 
-def _said(value: object) -> str:
+def _value_text(value: object) -> str:
     return "the default" if _unset(value) else str(value)
 
 

@@ -50,10 +50,10 @@ class RelaxChains(RelayChains):
         own = [self.given.nodes[node.id] for node in run]
         if family not in PASSES or start is None:
             return self._stays(run, family) if len(run) > 1 and not self._is_clip_and_cast(run) else None
-        left = self._left(run, PASSES[family])
+        left = self._operators_left(run, PASSES[family])
         if left is None:
             said = f"it was not tried whether {PASSES[family]} shortens them: needs TVM"
-            return self._made(
+            return self._chain_of(
                 run, len(run), "", [Reason("not-tried", said, tuple(node.id for node in run))], PASSES[family]
             )
         if left == len(run):
@@ -63,9 +63,9 @@ class RelaxChains(RelayChains):
             reasons.append(unfolded(own, family))
         if family == "layout" and not _lead_back(own):
             reasons.append(layouts_differ(own))
-        return self._made(run, left, PASSES[family], reasons)
+        return self._chain_of(run, left, PASSES[family], reasons)
 
-    def _left(self, run: Sequence[Node], passes: str) -> int | None:
+    def _operators_left(self, run: Sequence[Node], passes: str) -> int | None:
         """Return the operators of a run that the pass leaves; None where there is no module to run it on."""
         if len(run) == 1 and run[0].type != self.graph.nodes[self.graph.inputs[run[0].id][0]].type:
             return 1
@@ -78,16 +78,16 @@ class RelaxChains(RelayChains):
         own = [self.given.nodes[node.id] for node in run]
         if family == "arithmetic" and rules.canonical(run):
             said = "one multiply and one add is as short as such a chain gets"
-            return self._made(run, len(run), "", [Reason("canonical", said, tuple(node.id for node in run))])
-        return self._made(run, len(run), "", [unfolded(own, family)], PASSES.get(family, ""))
+            return self._chain_of(run, len(run), "", [Reason("canonical", said, tuple(node.id for node in run))])
+        return self._chain_of(run, len(run), "", [unfolded(own, family)], PASSES.get(family, ""))
 
     def _is_clip_and_cast(self, run: Sequence[Node]) -> bool:
         return [node.op for node in run] == ["clip", "cast"]
 
-    def _made(
+    def _chain_of(
         self, run: Sequence[Node], left: int, passes: str, reasons: Sequence[Reason], tried: str = ""
     ) -> ConstantChain:
-        return replace(super()._made(run, left, passes, reasons, tried), graph=self.given)
+        return replace(super()._chain_of(run, left, passes, reasons, tried), graph=self.given)
 
     def padded(self, node: Node) -> ConstantChain | None:
         """Return the chain of a pad that the padding of the next convolution could replace."""
@@ -97,7 +97,7 @@ class RelaxChains(RelayChains):
         if earlier.op != "nn.pad" or len(self.graph.consumers[earlier.id]) != 1:
             return None
         said = "no pass of this TVM puts a pad into the convolution's own padding; give conv2d the padding"
-        return self._made([earlier, node], 2, "", [Reason("no-pass", said, (earlier.id, node.id))])
+        return self._chain_of([earlier, node], 2, "", [Reason("no-pass", said, (earlier.id, node.id))])
 
     def scaled(self, node: Node) -> ConstantChain | None:
         """Return the chain of a multiply by a constant that the weights of the product before it could absorb."""

@@ -206,7 +206,7 @@ class RelayChains:
             if not reasons:
                 return None
         passes = self._passes(run, family)
-        return self._made(run, left, passes if left < len(run) else "", reasons, passes)
+        return self._chain_of(run, left, passes if left < len(run) else "", reasons, passes)
 
     def _counter(self, family: str, source: Node) -> Callable[[Sequence[Step]], int]:
         kind = tensor(source.type)
@@ -301,7 +301,7 @@ class RelayChains:
             return [Reason("no-rule", "the first cast may lose something, so SimplifyExpr keeps both", ids)]
         return [Reason("no-rule", f"TVM has no rule that makes one of {names} in a row", ids)]
 
-    def _made(
+    def _chain_of(
         self, run: Sequence[Node], left: int, passes: str, reasons: Sequence[Reason], tried: str = ""
     ) -> ConstantChain:
         constants = tuple(self._constant(node)[1] for node in run)
@@ -330,7 +330,7 @@ class RelayChains:
         while self._pads(self.graph.nodes[current]):
             run.insert(0, self.graph.nodes[current])
             current = self.graph.inputs[current][0]
-        return self._made(run, 1, "FoldExplicitPadding", ()) if len(run) > 1 else None
+        return self._chain_of(run, 1, "FoldExplicitPadding", ()) if len(run) > 1 else None
 
     def _pads(self, node: Node) -> bool:
         """Return whether the node pads height and width with zeros and has one user."""
@@ -361,12 +361,12 @@ class RelayChains:
         passes = f"{bind}FoldScaleAxis,FoldConstant"
         if len(self.graph.consumers[source]) != 1 or source in self.graph.outputs:
             said = f"{earlier.op} is used elsewhere too, so its weights cannot take the factor"
-            return self._made(run, 2, "", [Reason("interior-has-other-user", said, (source,))], passes)
+            return self._chain_of(run, 2, "", [Reason("interior-has-other-user", said, (source,))], passes)
         kinds = {tensor(self.graph.nodes[n].type).dtype for n in (weight, constant) if tensor(self.graph.nodes[n].type)}  # type: ignore[union-attr]
         if len(kinds) > 1:
             said = f"weights and factor are of different types ({', '.join(sorted(kinds))}), and FoldScaleAxis raises"
-            return self._made(run, 2, "", [Reason("scale-type-crash", said, (source, node.id))], passes)
-        return self._made(run, 1, passes, ())
+            return self._chain_of(run, 2, "", [Reason("scale-type-crash", said, (source, node.id))], passes)
+        return self._chain_of(run, 1, passes, ())
 
     def _per_channel(self, node: Node, earlier: Node, constant: int) -> bool:
         kind, whole = tensor(self.graph.nodes[constant].type), tensor(earlier.type)

@@ -196,7 +196,7 @@ def _unannotated(d: Decision) -> str:
     return f"{d.named(d.node)} stays alone: no kind is known for it; AnnotateTIROpPattern, after LegalizeOps, finds it."
 
 
-def _held(d: Decision) -> str:
+def _held_value_sentence(d: Decision) -> str:
     return f"{d.named(d.node)} ends its kernel: its value {HELD[d.data]}, so it has to be there as a whole."
 
 
@@ -312,7 +312,7 @@ _SENTENCES: dict[str, Callable[[Decision], str]] = {
     "kernel": _kernel,
     "opaque": _opaque,
     "unannotated": _unannotated,
-    "held": _held,
+    "held": _held_value_sentence,
     "unused": _unused,
     "apart": _apart,
     "max_depth": _max_depth,

@@ -146,7 +146,7 @@ class FusionReport:
         frozen = set(self.forward.frozen)
         made = [self._group(tuple(nodes)) for nodes in self.run.kernels() if nodes[-1] not in frozen]
         if frozen:
-            made += self._given(frozen)
+            made += self._frozen_groups(frozen)
             made.sort(key=lambda group: group.nodes[-1])
         return tuple(made)
 
@@ -185,7 +185,7 @@ class FusionReport:
         is_dropped = self.graph.dialect == "relax" and len(nodes) > 1 and not (seen.users[root] or seen.held[root])
         return FusedGroup(root, nodes, ops, bool(ops) and (seen.computes[root] or field) and not is_dropped)
 
-    def _given(self, frozen: set[int]) -> Iterator[FusedGroup]:
+    def _frozen_groups(self, frozen: set[int]) -> Iterator[FusedGroup]:
         held: dict[int | None, list[int]] = {}
         for node in sorted(frozen):
             held.setdefault(self.graph.kernel_of(node), []).append(node)

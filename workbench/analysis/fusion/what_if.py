@@ -68,10 +68,10 @@ def why(report: FusionReport, a: int, b: int | None) -> Why:
     """Return the answer for two nodes, or for the kernel of one."""
     first = report.group_of(a)
     if b is None or a == b:
-        return Why((a,), True, _size(report, first), _made(report, first), report)
+        return Why((a,), True, _size(report, first), _decisions_about(report, first), report)
     if b in first.nodes:
         headline = f"{_name(report, a)} and {_name(report, b)} are in one kernel: {_kernel(first)}."
-        return Why((a, b), True, headline, _made(report, first), report)
+        return Why((a, b), True, headline, _decisions_about(report, first), report)
     way = _way(report, a, b)
     if not way:
         way = _way(report, b, a)
@@ -90,7 +90,7 @@ def _settled(report: FusionReport, nodes: list[int]) -> tuple[Decision, ...]:
     return tuple(d for d in map(report.decided, dict.fromkeys(nodes)) if d is not None and not d.fused)
 
 
-def _made(report: FusionReport, group: FusedGroup) -> tuple[Decision, ...]:
+def _decisions_about(report: FusionReport, group: FusedGroup) -> tuple[Decision, ...]:
     """Return the merges that made a kernel, and the decisions that ended it."""
     merges = [d for d in report.decisions if d.fused and d.node in group.nodes]
     end = report.decided(group.root)

@@ -114,7 +114,7 @@ def _fields(reader: Reader, given: Given, _: int | None, node: ast.Call) -> obje
     return _several("tuple", "fields")(reader, given, None, node)
 
 
-def _named(kind: str) -> Maker:
+def _maker_by_name(kind: str) -> Maker:
     return lambda reader, given, _, node: Ref(reader.made.add(kind, name=_text(reader, given, "name", node)))
 
 
@@ -213,10 +213,10 @@ LANGUAGE: dict[str, Entry] = {
     "is_op": Entry(_is_op, "op_name"),
     "is_constant": _simple("constant"),
     "is_const": _simple("constant"),
-    "is_gv": Entry(_named("global"), "name", 1),
-    "is_dfv": Entry(_named("dataflow_var"), "name", 1),
-    "GlobalVarPattern": Entry(_named("global"), "name", 1),
-    "ExternFuncPattern": Entry(_named("extern"), "name", 1),
+    "is_gv": Entry(_maker_by_name("global"), "name", 1),
+    "is_dfv": Entry(_maker_by_name("dataflow_var"), "name", 1),
+    "GlobalVarPattern": Entry(_maker_by_name("global"), "name", 1),
+    "ExternFuncPattern": Entry(_maker_by_name("extern"), "name", 1),
     "is_shape": Entry(_shape_value, "shape"),
     "reject": _simple("not", "pattern"),
     "NotPattern": _simple("not", "pattern"),

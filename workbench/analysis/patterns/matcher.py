@@ -103,16 +103,16 @@ class Matcher:
     def match(self, row: int, pattern: int | None = None) -> Bindings | None:
         """Return the rows that each sub-pattern holds; None if the pattern does not match, with `failure` set."""
         self._memo, self._order, self.failure = {}, [], None
-        return self._held() if self._visit(self.root if pattern is None else pattern, row) else None
+        return self._bindings() if self._visit(self.root if pattern is None else pattern, row) else None
 
-    def _held(self) -> Bindings:
+    def _bindings(self) -> Bindings:
         return {p: tuple(dict.fromkeys(rows)) for p, rows in self._memo.items()}
 
     def _fail(self, pattern: PatternNode, row: int, reason: str, words: str) -> bool:
         came = (sum(self.nodes[p].kind != "wildcard" for p in self._memo), len(self._memo))
         best = self.failure
         if best is None or came > (sum(self.nodes[p].kind != "wildcard" for p in best.held), len(best.held)):
-            self.failure = Failure(pattern.id, row, reason, words, self._held())
+            self.failure = Failure(pattern.id, row, reason, words, self._bindings())
         return False
 
     def _clear(self, mark: int) -> None:
@@ -210,7 +210,7 @@ class Matcher:
         producer, consumer = pattern.children
         if not self._visit(consumer, row):
             return False
-        for source in self._taken(row, pattern.fields["index"]):
+        for source in self._inputs_of(row, pattern.fields["index"]):
             mark = len(self._order)
             users = self.program.consumers(source)
             if self._visit(producer, source):
@@ -221,7 +221,7 @@ class Matcher:
                 self._clear(mark)
         return False
 
-    def _taken(self, row: int, index: int) -> tuple[int, ...]:
+    def _inputs_of(self, row: int, index: int) -> tuple[int, ...]:
         """Return the inputs of an expression, with literal tuples replaced by their fields; or only the one at `index`."""
         taken = self.program.flat_inputs(row)
         if index < 0:

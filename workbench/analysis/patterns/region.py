@@ -67,7 +67,7 @@ class _Finder:
         escapes = [*self._entering(), *self._off_path(), *(self._leaving(parent) if parent is not None else ())]
         told, would = None, None
         if region is not None:
-            told, would = self._told(*region), self._would_match(*region)
+            told, would = self._region_of_ids(*region), self._would_match(*region)
         node = None if parent is None else self._node(parent)
         return Domination(self._node(self.child) or 0, node, tuple(escapes), told, would)
 
@@ -198,7 +198,7 @@ class _Finder:
             if source not in held and self.program.rows[source].kind not in ("op", "global")
         ]
 
-    def _told(self, entry: int, exit: int, held: set[int]) -> Region:
+    def _region_of_ids(self, entry: int, exit: int, held: set[int]) -> Region:
         """Return the region in node ids."""
         graph = self.program.graph
         entering = [

@@ -259,7 +259,7 @@ def _lines(outcome: PatternReport) -> Iterator[str]:
         yield f"  {outcome.not_tried}"
     for match in outcome.matches:
         refused = f"; not taken: {match.refused}" if match.refused else ""
-        yield f"  {_named(outcome.graph, match.root)}: nodes {_ids(match.nodes)}{refused}"
+        yield f"  {_node_name(outcome.graph, match.root)}: nodes {_ids(match.nodes)}{refused}"
     if outcome.near_misses:
         more = f", the nearest {SHOWN}" if len(outcome.near_misses) > SHOWN else ""
         yield ""
@@ -292,7 +292,7 @@ def takers(dialect: str, pattern: Pattern) -> str:
 
 def _miss_lines(outcome: PatternReport, miss: NearMiss) -> Iterator[str]:
     of = len(outcome.pattern.nodes)
-    yield f"  {_named(outcome.graph, miss.root)}: {miss.matched} of {of} parts match, then [{miss.reason}]"
+    yield f"  {_node_name(outcome.graph, miss.root)}: {miss.matched} of {of} parts match, then [{miss.reason}]"
     yield f"    wanted: {outcome.pattern.nodes[miss.pattern].label}"
     yield f"    but {miss.sentence}"
     if miss.domination is not None:
@@ -317,9 +317,9 @@ def region_lines(graph: Graph, outcome: Domination) -> Iterator[str]:
     region = outcome.region
     if region is None:
         return
-    yield f"the region that would do: from {_named(graph, region.entry)} to {_named(graph, region.exit)}, {len(region.nodes)} nodes"
+    yield f"the region that would do: from {_node_name(graph, region.entry)} to {_node_name(graph, region.exit)}, {len(region.nodes)} nodes"
     for edge in region.inputs:
-        yield f"  {_named(graph, edge.source)} enters it at {_named(graph, edge.target)}"
+        yield f"  {_node_name(graph, edge.source)} enters it at {_node_name(graph, edge.target)}"
     if outcome.would_match:
         given = "would match it if what enters were inputs of the function" if region.inputs else "matches it"
         since = "in TVM 0.17.0 and newer, " if graph.dialect == "relay" else ""
@@ -328,7 +328,7 @@ def region_lines(graph: Graph, outcome: Domination) -> Iterator[str]:
         yield "  the pattern would not match it whatever entered; outline these nodes, or match them by wb.pattern_for"
 
 
-def _named(graph: Graph, node: int) -> str:
+def _node_name(graph: Graph, node: int) -> str:
     return f"node {node} ({graph.nodes[node].op})"
 
 

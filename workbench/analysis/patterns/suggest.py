@@ -168,7 +168,7 @@ class _Writer:
 
     def pattern(self, root: int) -> Pattern:
         for row in sorted(self._needed()):
-            self.made[row] = self._constrained(row, self._made(row), row == root)
+            self.made[row] = self._constrained(row, self._add_row(row), row == root)
         built = self.builder.build(self.made[root])
         if built.depth() > DEEPEST:
             raise PatternError(f"the chosen nodes are a chain of more than {DEEPEST}, deeper than a pattern should be")
@@ -178,7 +178,7 @@ class _Writer:
         """Return the chosen expressions and everything they use, including operators."""
         return {*self.rows, *(part for row in self.rows for part in self.program.rows[row].parts)}
 
-    def _made(self, row: int) -> int:
+    def _add_row(self, row: int) -> int:
         here, add = self.program.rows[row], self.builder.add
         if here.kind == "op":
             return add("op", name=here.name)

@@ -220,7 +220,7 @@ def code(pattern: Pattern) -> str:
     lines: list[str] = []
     said: dict[int, str] = {}
     for node in pattern.nodes:
-        text = _said(node, said, pattern)
+        text = _pattern_text(node, said, pattern)
         if node.id in pattern.shared and node.id != pattern.root:
             lines.append(f"x{node.id} = {text}")
             text = f"x{node.id}"
@@ -228,7 +228,7 @@ def code(pattern: Pattern) -> str:
     return "\n".join([*lines, said[pattern.root]])
 
 
-def _said(node: PatternNode, said: Mapping[int, str], pattern: Pattern) -> str:
+def _pattern_text(node: PatternNode, said: Mapping[int, str], pattern: Pattern) -> str:
     inner = [said[child] for child in node.children]
     f = node.fields
     if node.kind == "call":

@@ -135,19 +135,19 @@ def visible_names(model: Any) -> Any:
     copy = onnx_package().ModelProto()
     copy.CopyFrom(model)
     for graph in _graphs(copy.graph):
-        for named in _named(graph):
+        for named in _named_parts(graph):
             named.name = visible(named.name)
         for names in (names for node in graph.node for names in (node.input, node.output)):
             names[:] = map(visible, names)
     return copy
 
 
-def _named(graph: Any) -> Iterator[Any]:
+def _named_parts(graph: Any) -> Iterator[Any]:
     return chain(graph.node, graph.input, graph.output, graph.initializer, graph.value_info)
 
 
 def _names(graph: Any) -> Iterator[str]:
-    yield from (named.name for named in _named(graph))
+    yield from (named.name for named in _named_parts(graph))
     yield from (name for node in graph.node for name in (*node.input, *node.output))
 
 

@@ -85,7 +85,7 @@ def _blocks(body: Any) -> Iterator[Any]:
     stack = [body]
     while stack:
         current = stack.pop()
-        if _named(current) in ("SBlock", "Block") and str(current.name_hint) != "root":
+        if _class_name(current) in ("SBlock", "Block") and str(current.name_hint) != "root":
             yield current
             continue
         stack.extend(reversed(_inside(current)))
@@ -100,7 +100,7 @@ def _inside(statement: Any) -> list[Any]:
     return parts
 
 
-def _named(node: Any) -> str:
+def _class_name(node: Any) -> str:
     """Return the class name of a node: its module differs between versions of TVM, its name does not."""
     return type(node).__name__
 
@@ -204,7 +204,7 @@ _REDUCED = 2
 
 def _accesses(body: Any) -> tuple[list[Any], list[Any]]:
     found = list(_all_of(body))
-    return [n for n in found if _named(n) == "BufferStore"], [n for n in found if compat.is_load(n)]
+    return [n for n in found if _class_name(n) == "BufferStore"], [n for n in found if compat.is_load(n)]
 
 
 def _access(store: Any, load: Any) -> int:
@@ -247,25 +247,25 @@ def _is_injective(store: Any, load: Any) -> bool:
         return False
     # an indexing buffer, as in take, is a variable that the store's indices do not have
     return not any(
-        compat.is_load(n) or (_named(n) == "Var" and n not in written) for i in load.indices for n in _all_of(i)
+        compat.is_load(n) or (_class_name(n) == "Var" and n not in written) for i in load.indices for n in _all_of(i)
     )
 
 
 def _names(indices: Any) -> Vars | None:
     """Return the variables if every index is one."""
-    return set(indices) if all(_named(index) == "Var" for index in indices) else None
+    return set(indices) if all(_class_name(index) == "Var" for index in indices) else None
 
 
 def _used(expr: Any, wanted: Callable[[Any], bool]) -> list[Any]:
     """Return the wanted variables in an index."""
-    return [node for node in _all_of(expr) if _named(node) == "Var" and wanted(node)]
+    return [node for node in _all_of(expr) if _class_name(node) == "Var" and wanted(node)]
 
 
 def _multiplied(body: Any) -> tuple[Any, Any] | None:
     """Return the two loads of `C[..] = C[..] + A[..] * B[..]`, each read again for other results."""
-    value: Any = _uncast(body.value) if _named(body) == "BufferStore" else None
-    product = _uncast(value.b) if _named(value) == "Add" else None
-    if value is None or product is None or _named(product) != "Mul":
+    value: Any = _uncast(body.value) if _class_name(body) == "BufferStore" else None
+    product = _uncast(value.b) if _class_name(value) == "Add" else None
+    if value is None or product is None or _class_name(product) != "Mul":
         return None
     into, a, b = _uncast(value.a), _uncast(product.a), _uncast(product.b)
     if not all(compat.is_load(each) for each in (into, a, b)):
@@ -286,7 +286,7 @@ def _is_reused(store: Any, load: Any) -> bool:
 
 
 def _uncast(expr: Any) -> Any:
-    while _named(expr) == "Cast":
+    while _class_name(expr) == "Cast":
         expr = expr.value
     return expr
 

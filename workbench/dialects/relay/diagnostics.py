@@ -17,13 +17,13 @@ MOST = 2
 
 
 @contextmanager
-def told(kind: type[WorkbenchError], before: str = "") -> Iterator[None]:
+def diagnostics_as(kind: type[WorkbenchError], before: str = "") -> Iterator[None]:
     """Turn a DiagnosticError into an error of that kind, with the messages of the diagnostics.
 
     The renderer is global, so the terminal gets no diagnostics while the block runs.
     """
     messages: list[str] = []
-    diagnostics.override_renderer(lambda context: messages.extend(_said(context)))
+    diagnostics.override_renderer(lambda context: messages.extend(_messages(context)))
     try:
         yield
     except tvm.error.DiagnosticError:
@@ -34,7 +34,7 @@ def told(kind: type[WorkbenchError], before: str = "") -> Iterator[None]:
         diagnostics.override_renderer(None)
 
 
-def _said(context: diagnostics.DiagnosticContext) -> list[str]:
+def _messages(context: diagnostics.DiagnosticContext) -> list[str]:
     return [
         " ".join(str(one.message).split())
         for one in context.diagnostics

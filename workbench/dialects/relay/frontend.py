@@ -19,7 +19,7 @@ from workbench.dialects.nesting import refuse_large_types
 from workbench.dialects.relay import constants
 from workbench.dialects.relay.compat import give_old_names
 from workbench.dialects.relay.compiler.optimization import copy as copy
-from workbench.dialects.relay.diagnostics import told
+from workbench.dialects.relay.diagnostics import diagnostics_as
 from workbench.dialects.relay.entries import entries as entries
 from workbench.dialects.relay.entries import with_entry as with_entry
 from workbench.dialects.relay.entries import with_shapes
@@ -191,7 +191,7 @@ def _type_parts(type: Any) -> list[Any]:
 def infer_types(module: tvm.IRModule) -> tvm.IRModule:
     """Return the module with its types inferred."""
     try:
-        with told(LoadError, "the module does not type-check: "):
+        with diagnostics_as(LoadError, "the module does not type-check: "):
             return relay.transform.InferType()(module)
     except tvm.TVMError as error:
         raise LoadError(f"the module does not type-check: {last_line(error)}") from None
@@ -236,17 +236,17 @@ def module_of_reading(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.
     """Return the typed module of a reading and its assumptions; TVM's own parser reads complete text."""
     program = reading.text.partition(METADATA)[0]
     if not reading.complete or _ESCAPED.search(program) or lacks_types(reading.module):
-        return _made(reading, params)
+        return _build_module(reading, params)
     try:
         return _parsed(reading.whole), []
     except LoadError as refused:
         try:
-            return _made(reading, params)
+            return _build_module(reading, params)
         except LoadError:
             raise refused from None
 
 
-def _made(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.IRModule, list[str]]:
+def _build_module(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.IRModule, list[str]]:
     module, assumed = module_of(reading.module, _values(reading.metadata), params)
     return infer_types(module), assumed
 
@@ -254,7 +254,7 @@ def _made(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.IRModule, li
 def _parsed(text: str) -> tvm.IRModule:
     """Return the typed module that TVM's parser reads from a text."""
     try:
-        with told(LoadError, "TVM cannot read this Relay text: "):
+        with diagnostics_as(LoadError, "TVM cannot read this Relay text: "):
             module = tvm.relay.parse(_with_version(with_checked_metadata(text)))
     except (tvm.TVMError, AttributeError, ValueError, TypeError) as error:
         raise LoadError(f"TVM cannot read this Relay text: {last_line(error)}") from None
@@ -281,9 +281,9 @@ def _contradictions(said: Graph, inferred: Graph) -> list[str]:
     other = [(a, b) for a, b in zip(said.ops, inferred.ops, strict=True) if a.type and a.type != b.type]
     if not other:
         return []
-    first, told = other[0]
+    first, diagnostics_as = other[0]
     return [
-        f"{len(other)} types differ from what the text states; the first is that of {first.op} in line {first.line}: {first.type} there, {told.type} as TVM infers it"
+        f"{len(other)} types differ from what the text states; the first is that of {first.op} in line {first.line}: {first.type} there, {diagnostics_as.type} as TVM infers it"
     ]
 
 

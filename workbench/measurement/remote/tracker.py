@@ -65,7 +65,7 @@ class Tracker:
     def _offers(self) -> list[tuple[str, str]]:
         """Return key and address of each server."""
         with _line(self) as line:
-            summary = _succeeded(self, _asked(line, [SUMMARY]))
+            summary = _succeeded(self, _ask(line, [SUMMARY]))
             return [_offer(server) for server in fields(summary, {"server_info": list})["server_info"]]
 
     def for_job(self, wait: float) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def _listed(values: Any, types: Mapping[int, type]) -> dict[int, Any]:
     return fields(dict(enumerate(values)), types)
 
 
-def _asked(line: socket.socket, message: list[Any]) -> Any:
+def _ask(line: socket.socket, message: list[Any]) -> Any:
     _send(line, message)
     return _received(line)
 

@@ -97,7 +97,7 @@ def mend(folder: Path) -> None:
             os.truncate(path, len(whole))
 
 
-def done(folder: Path, key: str) -> int:
+def trials_done(folder: Path, key: str) -> int:
     """Return the trials with which a search for this kernel ended; some kernels have fewer schedules than that."""
     trials = _read(folder / DONE).get(key)
     return trials if type(trials) is int else 0

@@ -131,7 +131,7 @@ class ScheduleSearch:
         self._chosen = selected(tasks, request.kernels, request.workload, len(answer["graph"]["nodes"]))
         self._tasks = tasks
         for task in tasks:
-            self._put(self._tune(task, folder))
+            self._publish(self._tune(task, folder))
         found = TunedSchedules(
             request.workload,
             request.base,
@@ -161,7 +161,7 @@ class ScheduleSearch:
             going = True
             while going and self._goes_on():
                 task, going = self._step(task, folder)
-                self._put(task)
+                self._publish(task)
         except StoreError:
             raise
         except WorkbenchError as error:
@@ -208,7 +208,7 @@ class ScheduleSearch:
         plain = tried["us"] if tried["plain"] else task.plain_us
         return replace(task, trials=task.trials + 1, best_us=best, plain_us=plain, failures=failures), True
 
-    def _put(self, task: Task) -> None:
+    def _publish(self, task: Task) -> None:
         """Publish the state of a kernel."""
         with self._lock:
             self._tasks = tuple(task if task.function == other.function else other for other in self._tasks)

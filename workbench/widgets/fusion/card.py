@@ -65,7 +65,7 @@ def _nothing(fused: Fused) -> list[Block]:
 
 def _two(fused: Fused, a: int, b: int, changes: Sequence[Change] | None) -> list[Block]:
     a, b = sorted((a, b))
-    if _held_apart(fused, a, b):
+    if _is_cut_between(fused, a, b):
         said = f"A cut keeps {legality.describe(fused.graph, a)} and {legality.describe(fused.graph, b)} apart."
         beneath = "It is an annotation.stop_fusion, which FuseOps takes for an opaque operator and then takes out."
         return [words(said, "strong", "why"), words(beneath, "small"), action("Undo", "undo", title="Undo (u)")]
@@ -82,7 +82,7 @@ def _two(fused: Fused, a: int, b: int, changes: Sequence[Change] | None) -> list
     return [*made, *actions(fused, [a, b])]
 
 
-def _held_apart(fused: Fused, a: int, b: int) -> bool:
+def _is_cut_between(fused: Fused, a: int, b: int) -> bool:
     """Return whether a cut is on an edge between the two."""
     inputs, nodes = fused.graph.inputs, fused.graph.nodes
     return any(nodes[s].op == CUT and inputs[s][:1] == (a,) for s in inputs[b])

@@ -115,7 +115,7 @@ class Controller:
         with self._lock:
             fused, chosen = self._view.fused, list(self._view.selection)
             pair = len(chosen) == 2 and len({fused.report.group_of(n).root for n in chosen}) == 2
-            self._put({"card": [*self._region(), *card(fused, chosen, None if pair else ())]})
+            self._update_panels({"card": [*self._region(), *card(fused, chosen, None if pair else ())]})
             self._mark()
         if pair and not fused.report.failure:
             self._trying.submit(lambda task: self._try(task, fused, chosen))
@@ -124,7 +124,7 @@ class Controller:
         found = fused.report.why(chosen[0], chosen[1]).changes
         with self._lock:
             if task.wanted and self.fused is fused and list(self._view.selection) == chosen:
-                self._put({"card": [*self._region(), *card(fused, chosen, found)]})
+                self._update_panels({"card": [*self._region(), *card(fused, chosen, found)]})
 
     def _region(self) -> list[Block]:
         view = self._view
@@ -140,7 +140,7 @@ class Controller:
         with self._lock:
             listed = self._listed()
             shown = [words(f"Looking for {LISTS[view.tab]} …", "small")] if listed is None else self._tab()
-            self._put({"head": tabs.head(view.fused, self.base or view.fused, view.before), "tab": shown})
+            self._update_panels({"head": tabs.head(view.fused, self.base or view.fused, view.before), "tab": shown})
             self._mark()
         if listed is None or any(not group.asked for group in self._chosen(listed)):
             self._listing.submit(self._look)
@@ -163,7 +163,7 @@ class Controller:
         def show() -> None:
             with self._lock:
                 if task.wanted and self.fused is fused and (view.tab, view.min_branches) == (tab, least):
-                    self._put({"tab": self._tab()})
+                    self._update_panels({"tab": self._tab()})
                     self._mark()
 
         found = self._find(fused, tab, least)
@@ -219,7 +219,7 @@ class Controller:
             marks.update(tabs.region_marks(nest[min(view.outward, len(nest) - 1)]))
         view.marks = marks
 
-    def _put(self, panels: Panels) -> None:
+    def _update_panels(self, panels: Panels) -> None:
         shown: Panels = {**self._view.panels, **panels}
         self._view.panels = sendable(shown)
 

@@ -221,13 +221,13 @@ class PassStepper(View):
         before, after = self.shown
         return self._states.graph(before), self._states.graph(after), self._states.diff(before, after)
 
-    def _kept(self) -> dict[str, object]:
+    def _traits_to_draw(self) -> dict[str, object]:
         before, after = (self._states.drawn(state) for state in self.shown)
         changes = encode_diff(self._states.diff(*self.shown), before, after)
         shown = {"before": encode_graph(before.layered), "after": encode_graph(after.layered), "diff": changes}
         return {**saved_traits(self), **shown, "titles": self._titles()}
 
-    def _saved(self) -> dict[str, object]:
+    def _traits_to_save(self) -> dict[str, object]:
         everything = to_json(list(self._states.everything())).encode(errors="replace")
         pool = base64.b64encode(gzip.compress(everything, mtime=0)).decode()
         return {**saved_traits(self), "pool": pool}

@@ -184,9 +184,9 @@ class TunePanel(TextView):
 
     def _show(self) -> None:
         with self._telling:
-            self.blocks = sendable(self._told())
+            self.blocks = sendable(self._page_blocks())
 
-    def _told(self) -> list[Block]:
+    def _page_blocks(self) -> list[Block]:
         run, searching = self.run, self._searching
         tried = self._looking.tried(run)
         head = controls(run, self._wish, searching.busy, applies=bool(tried))
@@ -200,9 +200,9 @@ class TunePanel(TextView):
         ]
         if not tried:
             return [*head, words("Start, and each candidate becomes a row here.", "small")]
-        return [*head, *self._found(run, len(tried))]
+        return [*head, *self._result_blocks(run, len(tried))]
 
-    def _found(self, run: Run, tried: int) -> list[Block]:
+    def _result_blocks(self, run: Run, tried: int) -> list[Block]:
         target, looking = self._targets[0], self._looking
         known = run.known
         marked = known.pareto_for(target)

@@ -61,7 +61,7 @@ class Searching:
     def do(self, act: Callable[[], object], busy: str) -> None:
         """Run an action in a background thread, and show its result or its error."""
         self.busy = busy
-        self._work.submit(lambda _: self._done(act))
+        self._work.submit(lambda _: self._finish(act))
 
     def wait(self, timeout: float) -> bool:
         """Wait until all requests are done and the search is over or paused; return whether that happened in time."""
@@ -84,7 +84,7 @@ class Searching:
     def _opened(self) -> None:
         self.run = self._prepare()
 
-    def _done(self, act: Callable[[], object]) -> None:
+    def _finish(self, act: Callable[[], object]) -> None:
         try:
             act()
             self.trouble = ""
@@ -104,7 +104,7 @@ class Searching:
 
     def _begin_anew(self) -> None:
         if self.run is None or self.run.status != "ready":
-            self._done(self._opened)
+            self._finish(self._opened)
         run = self.run
         if run is None or run.status != "ready":
             return

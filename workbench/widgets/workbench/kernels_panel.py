@@ -110,14 +110,14 @@ class KernelsPanel(Panel):
             self._lay(self.session.graph_after())
 
     def _lay(self, graph: Graph | None) -> None:
-        found = self._found()
+        found = self._current_counts()
         times = self._times.get(self._config) if self._config else None
         if not self.laid or found is None or graph is None or (self.laid == "us" and times is None):
             self.page.overlay_after(None)
             return
         self.page.overlay_after(overlay_of(found, self.laid, times=times, onto=graph))
 
-    def _found(self) -> Kernels | None:
+    def _current_counts(self) -> Kernels | None:
         return self._counts.get(self._config) if self._config else None
 
     # -- clicks and fields
@@ -154,10 +154,10 @@ class KernelsPanel(Panel):
     # -- content
 
     def _table(self) -> pd.DataFrame:
-        found, times = self._found(), self._times.get(self._config) if self._config else None
+        found, times = self._current_counts(), self._times.get(self._config) if self._config else None
         return pd.DataFrame() if found is None else joined(found, times)
 
-    def _shown(self) -> pd.DataFrame:
+    def _visible_rows(self) -> pd.DataFrame:
         rows: pd.DataFrame = self._table()
         wanted = self.filter.strip().lower()
         if wanted:
@@ -169,7 +169,7 @@ class KernelsPanel(Panel):
         return rows.head(MOST)
 
     def blocks(self) -> list[Block]:
-        found = self._found()
+        found = self._current_counts()
         if found is None:
             return [words("The kernels of the present configuration are counted when its picture is there.", "small")]
         timed = self._config in self._times
@@ -180,7 +180,7 @@ class KernelsPanel(Panel):
             entry("select", "kernels-overlay", "", self.laid, options=[list(pair) for pair in OVERLAYS.items()]),
             entry("text", "kernels-filter", "", self.filter, hint="Filter"),
         ]
-        rows = self._shown()
+        rows = self._visible_rows()
         lines = [[column.cell(row) for column in KERNEL.values()] for row in rows.to_dict("records")]
         chosen = self.page.selected()
         marked = [place for place, index in enumerate(rows["index"]) if chosen & set(self._places.get(int(index), ()))]
@@ -197,7 +197,7 @@ class KernelsPanel(Panel):
                 marked=marked,
                 args=map(str, rows["index"]),
             ),
-            self._drawn(found),
+            self._plot_block(found),
         ]
 
     def _summary(self, found: Kernels, timed: bool) -> str:
@@ -207,7 +207,7 @@ class KernelsPanel(Panel):
             said += ". Times are on the graph when the kernels were timed"
         return said
 
-    def _drawn(self, found: Kernels) -> Block:
+    def _plot_block(self, found: Kernels) -> Block:
         from workbench import plots
 
         times = self._times.get(self._config) if self._config else None

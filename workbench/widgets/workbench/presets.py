@@ -73,7 +73,7 @@ class Presets:
 
     def starts(self, choice: Choice) -> dict[str, Start]:
         """Return all presets by name, the user's last; the compiler's keep the pass list of the choice."""
-        given = self._given(choice)
+        given = self._built_in_starts(choice)
         own = {preset.name: Start("yours", preset.choice) for preset in self._own()}
         return {**given, **{name: start for name, start in own.items() if name not in given}}
 
@@ -87,7 +87,7 @@ class Presets:
             written.
         """
         name = name.strip()
-        if name in self._given(choice):
+        if name in self._built_in_starts(choice):
             raise WorkbenchError(f"{name!r} is a preset of the workbench; give yours another name")
         save(OwnPreset(name, self._catalog.dialect.name, choice))
         self.show(choice)
@@ -106,13 +106,13 @@ class Presets:
     def show(self, choice: Choice) -> None:
         """List the presets on the page."""
         self._page.push(presets_note="")
-        given = self._given(choice)
+        given = self._built_in_starts(choice)
         shown: list[PresetState] = [
             {"name": name, "doc": start.doc, "own": name not in given} for name, start in self.starts(choice).items()
         ]
         self._page.push(presets=shown, refused=None)
 
-    def _given(self, choice: Choice) -> dict[str, Start]:
+    def _built_in_starts(self, choice: Choice) -> dict[str, Start]:
         pipelines = {
             preset.name: Start(preset.doc, Choice("pipeline", Pipeline.parse(preset.pipeline), preset.opt_level))
             for preset in self._catalog.presets

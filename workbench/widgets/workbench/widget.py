@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import traitlets
 
 from workbench.dialects.base import Workload
-from workbench.dialects.entries import chosen
+from workbench.dialects.entries import choose_entry
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.measurement.overlay import Overlay
 from workbench.measurement.row import UNDER_WAY
@@ -115,7 +115,7 @@ class Workbench(View):
         self._texts = Background("workbench-texts", lambda error: self.session.reports.report(error))
         self.on_msg(self._receive)
         self.session.start()
-        self.observe(self._refresh_kernels, "selection")
+        self.observe(self._selection_changed, "selection")
 
     def _open(self, setup: Setup) -> None:
         """Make the session on a workload, and the panels."""
@@ -237,7 +237,7 @@ class Workbench(View):
         UnknownName
             The module has no function of that name to run.
         """
-        workload = chosen(self.workload, name)
+        workload = choose_entry(self.workload, name)
         self.cancel()
         self._live_page.close()
         picture = self._live_page.picture
@@ -396,7 +396,7 @@ class Workbench(View):
         for panel in self._panels.values():
             panel.withdraw(a, b)
 
-    def _refresh_kernels(self, _: object) -> None:
+    def _selection_changed(self, _: object) -> None:
         """Mark the lines of the selected nodes."""
         panel = self._panels["kernels"]
         if panel.open:
@@ -408,19 +408,19 @@ class Workbench(View):
         picture = self._live_page.picture
         return None if picture is None else (picture.first.graph, picture.last.graph, picture.changes)
 
-    def _kept(self) -> dict[str, object]:
+    def _traits_to_draw(self) -> dict[str, object]:
         """Return the traits of a saved page, in which no work is running."""
         with self._live_page.lock:
             rows = [row for row in self.state.get("rows", ()) if row["status"] not in UNDER_WAY]
-            return {**super()._kept(), "state": {**self.state, "busy": None, "rows": rows}}
+            return {**super()._traits_to_draw(), "state": {**self.state, "busy": None, "rows": rows}}
 
-    def _saved(self) -> dict[str, object]:
+    def _traits_to_save(self) -> dict[str, object]:
         picture = self._live_page.picture
         states = () if picture is None else (picture.first, picture.last)
-        return {**super()._saved(), "texts": [printed(state) for state in states]}
+        return {**super()._traits_to_save(), "texts": [printed(state) for state in states]}
 
 
 def _with_main(workload: Workload) -> Workload:
     """Return the workload with a function to run: the first one if there is no `main`."""
     names = workload.entries()
-    return chosen(workload, names[0]) if names and names[0] != "main" and not workload.entry else workload
+    return choose_entry(workload, names[0]) if names and names[0] != "main" and not workload.entry else workload

@@ -38,7 +38,7 @@ class Call:
         LoadError
             It is not one.
         """
-        return _known(self.types[place], self.node)
+        return _tensor_of_known_shape(self.types[place], self.node)
 
     def shape(self, place: int = 0) -> tuple[int, ...]:
         """Return the dimensions of such an input."""
@@ -47,7 +47,7 @@ class Call:
     @property
     def result(self) -> Tensor:
         """Return the type of the result, a tensor of known shape; raises LoadError if it is not one."""
-        return _known(self.node.type, self.node)
+        return _tensor_of_known_shape(self.node.type, self.node)
 
     @property
     def result_shape(self) -> tuple[int, ...]:
@@ -70,7 +70,7 @@ def _numbers(type: Tensor) -> tuple[int, ...]:
     return tuple(int(dimension) for dimension in type.shape)
 
 
-def _known(type: str, node: Node) -> Tensor:
+def _tensor_of_known_shape(type: str, node: Node) -> Tensor:
     found = tensor(type)
     if found is None or not found.known:
         raise LoadError(

@@ -16,6 +16,7 @@ from workbench.dialects.relax.text.nodes import (
     Refused,
     called,
     dotted,
+    first_line,
     free_names,
     is_hidden,
     is_literal,
@@ -23,7 +24,6 @@ from workbench.dialects.relax.text.nodes import (
     kind,
     parsed_string,
     refuse_code,
-    shown,
 )
 
 _MAPS = frozenset({"T.comm_reducer", "T.index_map"})
@@ -61,7 +61,7 @@ class Values:
     def parameters(self, node: ast.arguments) -> list[str]:
         beyond = [*node.posonlyargs, *node.kwonlyargs, *node.defaults, *(d for d in node.kw_defaults if d is not None)]
         for extra in (*beyond, *(a for a in (node.vararg, node.kwarg) if a is not None)):
-            raise Refused(extra, f"the parameter {shown(extra)}")
+            raise Refused(extra, f"the parameter {first_line(extra)}")
         for argument in node.args:
             if self.reserved(argument.arg):
                 raise Refused(argument, f"a parameter named {argument.arg}")
@@ -87,13 +87,13 @@ class Values:
 
     def annotation(self, node: ast.expr | None, owner: ast.AST) -> None:
         if node is None:
-            raise Refused(owner, f"no type for {shown(owner)}")
+            raise Refused(owner, f"no type for {first_line(owner)}")
         if isinstance(node, ast.Call) and ((called(node) or "")[:2] in ("R.", "T.") or called(node) == "I.StringType"):
             self.value(node)
         elif isinstance(node, ast.Subscript) and dotted(node.value) == "T.let":
             self.annotation(node.slice, node)
         elif not is_literal(node, type(None)) and dotted(node) not in self.words.types:
-            raise Refused(node, f"the type {shown(node)}")
+            raise Refused(node, f"the type {first_line(node)}")
 
     # --- expressions ------------------------------------------------------------------------------------------------
 
@@ -106,7 +106,7 @@ class Values:
 
     def value_constant(self, node: ast.Constant) -> None:
         if not is_literal(node, bool, int, float):
-            raise Refused(node, f"{shown(node)} as a value")
+            raise Refused(node, f"{first_line(node)} as a value")
 
     def value_name(self, node: ast.Name) -> None:
         if node.id not in self.bound:
@@ -116,18 +116,18 @@ class Values:
         of = node.value.id if isinstance(node.value, ast.Name) else None
         if of in self.modules:
             if node.attr not in self.members:
-                raise Refused(node, f"a function named {shown(node)}")
+                raise Refused(node, f"a function named {first_line(node)}")
         elif of not in self.bound or node.attr not in _BUFFER:
-            raise Refused(node, f"the name {shown(node)}")
+            raise Refused(node, f"the name {first_line(node)}")
 
     def value_subscript(self, node: ast.Subscript) -> None:
         if self.is_constant(node):
             return
         if isinstance(node.value, ast.Tuple):
             if not is_literal(node.slice, int):
-                raise Refused(node, f"{shown(node)}")
+                raise Refused(node, f"{first_line(node)}")
         elif not isinstance(node.value, (ast.Name, ast.Attribute, ast.Subscript)):
-            raise Refused(node, f"an element of {shown(node.value)}")
+            raise Refused(node, f"an element of {first_line(node.value)}")
         self.value(node.value)
         self.index(node.slice)
 
@@ -156,10 +156,10 @@ class Values:
 
     def value_binop(self, node: ast.BinOp) -> None:
         if not isinstance(node.op, _OPERATORS):
-            raise Refused(node, f"the operator of {shown(node)}")
+            raise Refused(node, f"the operator of {first_line(node)}")
         self.operands(node.left, node.right)
         if is_plain(node.left) and is_plain(node.right):
-            raise Refused(node, f"arithmetic on literals, {shown(node)}")
+            raise Refused(node, f"arithmetic on literals, {first_line(node)}")
 
     def value_unaryop(self, node: ast.UnaryOp) -> None:
         self.operands(node.operand)
@@ -170,7 +170,7 @@ class Values:
     def value_compare(self, node: ast.Compare) -> None:
         for operator in node.ops:
             if not isinstance(operator, _COMPARISONS):
-                raise Refused(node, f"the comparison {shown(node)}")
+                raise Refused(node, f"the comparison {first_line(node)}")
         self.operands(node.left, *node.comparators)
 
     def operands(self, *nodes: ast.expr) -> None:
@@ -189,7 +189,7 @@ class Values:
             self.value(node.func)
             self.arguments(node)
         else:
-            raise Refused(node.func, f"a call of {shown(node.func)}")
+            raise Refused(node.func, f"a call of {first_line(node.func)}")
 
     def arguments(self, node: ast.Call) -> None:
         name = dotted(node.func) or ""
@@ -201,12 +201,12 @@ class Values:
                 self.mapping(argument)
             elif name == "R.Callable" and is_literal(argument, str):
                 # the name of a function that TVM calls
-                raise Refused(argument, f"{shown(argument)} without its name")
+                raise Refused(argument, f"{first_line(argument)} without its name")
             else:
                 self.argument(argument)
         for each in node.keywords:
             if each.arg is None:
-                raise Refused(each.value, f"**{shown(each.value)}")
+                raise Refused(each.value, f"**{first_line(each.value)}")
             if each.arg in first:
                 each.value = self.shape(each.value)
             elif name in _MAPS and isinstance(each.value, ast.Lambda):
@@ -221,7 +221,7 @@ class Values:
         if allowed is None:
             self.argument(node.value)
         elif not (is_literal(node.value, str) and allowed.fullmatch(ast.literal_eval(node.value))):
-            raise Refused(node.value, f"{node.arg}={shown(node.value)}")
+            raise Refused(node.value, f"{node.arg}={first_line(node.value)}")
 
     def argument(self, node: ast.expr) -> None:
         """Check an argument: a value, a type, a string, None, or a list or dictionary of such."""
@@ -234,7 +234,7 @@ class Values:
         elif isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
                 if key is None or not is_literal(key, str):
-                    raise Refused(key or value, f"the key {shown(key or value)}")
+                    raise Refused(key or value, f"the key {first_line(key or value)}")
                 self.argument(value)
         elif isinstance(node, ast.Attribute) and node.attr == "ty" and called(node.value) == "T.handle":
             self.value(node.value)
@@ -267,7 +267,7 @@ class Values:
             with self.scope(free_names(inside), frozenset()):
                 self.value(inside)
         except Refused as refused:
-            raise Refused(node, f"{refused.reason} in the shape {shown(node)}") from None
+            raise Refused(node, f"{refused.reason} in the shape {first_line(node)}") from None
         return ast.copy_location(ast.Constant(ast.unparse(inside)), node)
 
 

@@ -63,7 +63,7 @@ def kind(node: ast.AST) -> str:
     return f"Python's {type(node).__name__}"
 
 
-def shown(node: ast.AST) -> str:
+def first_line(node: ast.AST) -> str:
     """Return the first line of a node's text, for a message."""
     try:
         text = node.arg if isinstance(node, ast.arg) else ast.unparse(node)
@@ -137,10 +137,10 @@ def type_parameter_names(node: ast.FunctionDef) -> list[str]:
     """Return the names of a function's type parameters, which have no default and no bound but `int`."""
     for each in type_parameters(node):
         if type(each).__name__ != "TypeVar" or getattr(each, "default_value", None) is not None:
-            raise Refused(each, f"the type parameter {shown(each)}")
+            raise Refused(each, f"the type parameter {first_line(each)}")
         bound = getattr(each, "bound", None)
         if bound is not None and dotted(bound) != "int":
-            raise Refused(each, f"the type parameter {shown(each)}")
+            raise Refused(each, f"the type parameter {first_line(each)}")
     return [getattr(each, "name", "") for each in type_parameters(node)]
 
 
@@ -167,7 +167,7 @@ def parsed_string(node: ast.expr) -> ast.expr:
     try:
         return tree_of(str(ast.literal_eval(node)).strip(), "eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise Refused(node, f"the shape {shown(node)}") from None
+        raise Refused(node, f"the shape {first_line(node)}") from None
 
 
 def refuse_code(node: ast.Call) -> None:
@@ -176,4 +176,4 @@ def refuse_code(node: ast.Call) -> None:
     for argument in (*node.args[1:], *(each.value for each in node.keywords if each.arg not in shapes)):
         for inside in ast.walk(argument):
             if isinstance(inside, ast.Constant) and isinstance(inside.value, str) and not PLAIN.fullmatch(inside.value):
-                raise Refused(inside, f"the string {shown(inside)} in a type")
+                raise Refused(inside, f"the string {first_line(inside)} in a type")

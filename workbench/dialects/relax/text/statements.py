@@ -20,12 +20,12 @@ from workbench.dialects.relax.text.nodes import (
     called,
     declared_dimension,
     dotted,
+    first_line,
     is_hidden,
     is_literal,
     kind,
     leaves,
     names_in_shapes,
-    shown,
     type_parameter_names,
     type_parameters,
     without_docstrings,
@@ -131,13 +131,13 @@ class Grammar(Values):
         function = decorator.func if isinstance(decorator, ast.Call) else decorator
         name = dotted(function)
         if name not in known:
-            raise Refused(decorator, f"the decorator {shown(function)}")
+            raise Refused(decorator, f"the decorator {first_line(function)}")
         if isinstance(decorator, ast.Call):
             for extra in decorator.args:
-                raise Refused(extra, f"a decorator that is given {shown(extra)}")
+                raise Refused(extra, f"a decorator that is given {first_line(extra)}")
             for each in decorator.keywords:
                 if each.arg not in known[name] or not is_literal(each.value, bool):
-                    raise Refused(each, f"a decorator that is given {shown(each)}")
+                    raise Refused(each, f"a decorator that is given {first_line(each)}")
         return name
 
     def function(self, node: ast.FunctionDef) -> None:
@@ -186,7 +186,7 @@ class Grammar(Values):
             inner = inner.value
         several = called(inner) in ("T.axis.remap", "T.grid") and isinstance(target, ast.Name)
         if isinstance(inner, ast.Tuple) or several:
-            raise Refused(value, f"several values, {shown(value)}, for {shown(target)}")
+            raise Refused(value, f"several values, {first_line(value)}, for {first_line(target)}")
 
     def is_alias(self, node: ast.Assign) -> bool:
         """Return whether this is `cls = Module`, the first statement of a function that calls others."""
@@ -216,7 +216,7 @@ class Grammar(Values):
         scopes = frozenset({"R.dataflow"}) if self.statements is _RELAX_STATEMENTS else _SCOPES
         for item in node.items:
             if called(item.context_expr) not in scopes:
-                raise Refused(item.context_expr, f"with {shown(item.context_expr)}")
+                raise Refused(item.context_expr, f"with {first_line(item.context_expr)}")
             self.value(item.context_expr)
             if item.optional_vars is not None:
                 self.new_name(item.optional_vars)
@@ -224,7 +224,7 @@ class Grammar(Values):
 
     def statement_for(self, node: ast.For) -> None:
         if node.orelse or called(node.iter) not in _LOOPS:
-            raise Refused(node.iter, f"for ... in {shown(node.iter)}")
+            raise Refused(node.iter, f"for ... in {first_line(node.iter)}")
         assert isinstance(node.iter, ast.Call)
         self.arguments(node.iter)
         if len(node.iter.args) > 1:
@@ -247,7 +247,7 @@ class Grammar(Values):
         self.value(node.test)
         for message in leaves(node.msg):
             if not is_literal(message, str):
-                raise Refused(message, f"the message {shown(message)}")
+                raise Refused(message, f"the message {first_line(message)}")
 
     def statement_pass(self, node: ast.Pass) -> None:
         pass
@@ -263,7 +263,7 @@ class Grammar(Values):
             for element in node.elts:
                 self.new_name(element)
         elif not isinstance(node, ast.Name):
-            raise Refused(node, f"a value given to {shown(node)}")
+            raise Refused(node, f"a value given to {first_line(node)}")
         elif self.reserved(node.id):
             raise Refused(node, f"a value named {node.id}")
         else:

@@ -20,7 +20,7 @@ def tensors_read(function: relay.Function) -> tuple[bool, ...]:
     taken = {at(each): set[int]() for each in tuples}
     if tuples:
         relay.analysis.post_order_visit(function, lambda expr: _look(expr, taken))
-    return tuple(kept for each in function.params for kept in _kept(each.checked_type, taken.get(at(each))))
+    return tuple(kept for each in function.params for kept in _which_are_read(each.checked_type, taken.get(at(each))))
 
 
 def read_by_hash(module: tvm.IRModule) -> dict[str, tuple[bool, ...]]:
@@ -61,7 +61,7 @@ def _look(expr: Any, taken: dict[int, set[int]]) -> None:
                 taken[at(part)].update(range(len(part.checked_type.fields)))
 
 
-def _kept(type: Any, taken: set[int] | None) -> list[bool]:
+def _which_are_read(type: Any, taken: set[int] | None) -> list[bool]:
     """Return for each tensor of a parameter whether it is read: all of them, or those in the fields that are taken."""
     if taken is None:
         return [True] * _width(type)

@@ -42,11 +42,11 @@ def assumed_types(unknown: Iterable[Expr], values: Iterable[Expr]) -> dict[Expr,
         rule = _RULES.get(call.args[0].text)
         answer = rule(call, place, result) if rule else None
         if answer:
-            found[argument] = (_said(answer[0]), answer[1])
+            found[argument] = (_type_text(answer[0]), answer[1])
     return found
 
 
-def _said(type: Tensor) -> str:
+def _type_text(type: Tensor) -> str:
     return str(type) if type.shape else type.dtype
 
 

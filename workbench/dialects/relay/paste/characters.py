@@ -31,30 +31,30 @@ def _whole(comment: str) -> bool:
     return comment.startswith("/*") and comment.endswith("*/")
 
 
-def _put(text: str) -> Callable[[re.Match[str]], str]:
+def _replace_by(text: str) -> Callable[[re.Match[str]], str]:
     return lambda _: text
 
 
 COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 REPAIRS = (
-    Repair("terminal colours were left out", COLOURS, _put("")),
-    Repair("line breaks became plain ones", re.compile(r"\r\n?|[\u2028\u2029\x0b\x0c\x85]"), _put("\n")),
-    Repair("HTML tags were left out", re.compile(r"</?(?:br|p|div|pre|code|span|em|i|b|strong)\b[^<>\n]{0,200}>"), _put("")),
+    Repair("terminal colours were left out", COLOURS, _replace_by("")),
+    Repair("line breaks became plain ones", re.compile(r"\r\n?|[\u2028\u2029\x0b\x0c\x85]"), _replace_by("\n")),
+    Repair("HTML tags were left out", re.compile(r"</?(?:br|p|div|pre|code|span|em|i|b|strong)\b[^<>\n]{0,200}>"), _replace_by("")),
     Repair(
         "HTML entities became the characters they name",
         re.compile(r"&(?:[a-z]{2,6}|#\d{2,5}|#x[0-9a-f]{2,5});", re.IGNORECASE),
         lambda found: html.unescape(found.group()),
     ),
-    Repair("unusual spaces became plain ones", re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]"), _put(" ")),
-    Repair("invisible characters were left out", re.compile(r"[\u200b-\u200f\u2060\ufeff\u00ad]"), _put("")),
+    Repair("unusual spaces became plain ones", re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]"), _replace_by(" ")),
+    Repair("invisible characters were left out", re.compile(r"[\u200b-\u200f\u2060\ufeff\u00ad]"), _replace_by("")),
     Repair(
         "typographic quotes became plain ones",
         re.compile(r"[\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb]"),
         lambda found: found.group().translate(_QUOTES),
     ),
-    Repair("typographic arrows became plain ones", re.compile(r"\u2192|[\u2010-\u2015\u2212]>"), _put("->")),
-    Repair("typographic arrows became plain ones", re.compile(r"\u21d2"), _put("=>")),
-    Repair("typographic dashes became plain ones", re.compile(r"[\u2010-\u2015\u2212]"), _put("-")),
+    Repair("typographic arrows became plain ones", re.compile(r"\u2192|[\u2010-\u2015\u2212]>"), _replace_by("->")),
+    Repair("typographic arrows became plain ones", re.compile(r"\u21d2"), _replace_by("=>")),
+    Repair("typographic dashes became plain ones", re.compile(r"[\u2010-\u2015\u2212]"), _replace_by("-")),
     Repair(
         "comments that had lost their slashes got them back",
         re.compile(r"(?:/ ?)?\*\s*((?:ty|span)=[^*;{}\"]*)\*(?: ?/)?"),
@@ -73,7 +73,7 @@ REPAIRS = (
     Repair(
         "prompts, quotation marks and numbers before lines were left out",
         re.compile(rf"^[ \t]{{0,200}}(?:(?:{_PROMPT})[ \t]{{0,200}}){{1,3}}{_BEGINS}", re.MULTILINE),
-        _put(""),
+        _replace_by(""),
     ),
 )  # fmt: skip
 

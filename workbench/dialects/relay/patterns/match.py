@@ -95,7 +95,7 @@ def answer_child(workload: Workload, saved: str) -> list[Mapping[str, object]]:
 
 def decide(program: RelayProgram, objects: Sequence[dfp.DFPattern], root: dfp.DFPattern) -> Verdict:
     """Return TVM's verdict on a pattern, with `objects` as its sub-patterns, at each expression of a program."""
-    taken, failure = _taken(program, objects, root)
+    taken, failure = _taken_matches(program, objects, root)
     known = taken.keys() | program.closed
     rows = [row for row, here in enumerate(program.rows) if here.kind != "op" and row not in known]
     if any(isinstance(each, dfp.DominatorPattern) for each in objects):
@@ -140,7 +140,7 @@ def _ask_together(program: RelayProgram, root: dfp.DFPattern, rows: Sequence[int
         yield from ((row, False if none else _ask(root, expr)) for row, expr in zip(some, exprs, strict=True))
 
 
-def _taken(
+def _taken_matches(
     program: RelayProgram, objects: Sequence[dfp.DFPattern], root: dfp.DFPattern
 ) -> tuple[dict[int, Bindings], str]:
     """Return the matches that `rewrite` uses, with the rows their sub-patterns hold; and its error."""
