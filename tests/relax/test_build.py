@@ -8,10 +8,10 @@ import tvm
 from tvm import relax
 
 import workbench as wb
-from workbench.dialects import compat
 from workbench.dialects.base import Workload
+from workbench.dialects.compiler.target import make_target
+from workbench.dialects.relax import compat
 from workbench.dialects.relax.compiler import build, running
-from workbench.dialects.target import make_target
 from workbench.errors import MeasureError, UnknownName
 
 PLAIN = {"opt_level": 3, "disabled": [], "required": [], "options": {}}

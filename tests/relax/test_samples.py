@@ -11,7 +11,7 @@ from relax.relays_numbers import SAMPLES, SMALL
 from tvm import relax
 
 import workbench as wb
-from workbench.dialects import compat
+from workbench.dialects.relax import compat
 from workbench.dialects.relax.compiler import build
 
 

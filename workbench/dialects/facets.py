@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workbench.analysis.patterns.program import Program as PatternProgram
     from workbench.analysis.patterns.report import PatternReport
     from workbench.dialects.base import PassInfo, Preset, Workload
-    from workbench.dialects.counted import Program
+    from workbench.dialects.compiler.counted import Program
     from workbench.graph.model import Graph
 
 

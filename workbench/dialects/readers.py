@@ -42,8 +42,7 @@ class Here:
         return dialect_here().frontend.read(text, is_json, name)
 
     def relay(self, text: str, params: Mapping[str, Any], name: str) -> list[Workload]:
-        from workbench.dialects.relay.paste.reading import read_all
-        from workbench.dialects.relay.paste.workload import workloads_of
+        from workbench.dialects.relay.paste.reading import read_all, workloads_of
 
         return workloads_of(read_all(text), params, name)
 
@@ -176,7 +175,7 @@ def _read(
     path: Path | None, text: str, params: Mapping[str, Any] | None, name: str, converter: Converter
 ) -> list[Workload]:
     """Return a Workload of each module of a text. Relay's text needs no TVM, so any environment reads it."""
-    from workbench.dialects.relay.paste.workload import is_relay, is_script
+    from workbench.dialects.relay.paste.reading import is_relay, is_script
 
     half = _HALF.search(text)
     if half is not None:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects import registry
+from workbench.dialects.compiler.target import tuning_target
 from workbench.dialects.facets import Tuning
 from workbench.dialects.scheduling import load_intrinsics
-from workbench.dialects.target import tuning_target
 from workbench.errors import last_line
 
 BATCH = 16

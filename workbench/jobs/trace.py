@@ -33,7 +33,7 @@ def trace_build(
     whole
         The whole build, code generation too; otherwise its graph-level part.
     """
-    from workbench.dialects.capture import Capture
+    from workbench.dialects.compiler.capture import Capture
 
     target = resolved_target(workload, target)
     capture = Capture(is_shown)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.counted import OK
+from workbench.dialects.compiler.counted import OK
 from workbench.dialects.entries import Shapes, chosen
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, UnknownName

@@ -9,14 +9,15 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from workbench.dialects import compat
 from workbench.dialects.base import Workload
-from workbench.dialects.capture import pass_context
-from workbench.dialects.counted import Program
-from workbench.dialects.cuda_code import compiled_where_it_runs
+from workbench.dialects.compiler.capture import pass_context
+from workbench.dialects.compiler.counted import Program
+from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
+from workbench.dialects.compiler.launches import launches_of
+from workbench.dialects.compiler.target import code_forms, make_target
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.facets import Built
-from workbench.dialects.launches import launches_of
+from workbench.dialects.relax import compat
 from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, Watch, program_of_module
 from workbench.dialects.relax.compiler.kernels import count as count
 from workbench.dialects.relax.compiler.probes import probed as probed
@@ -24,7 +25,6 @@ from workbench.dialects.relax.compiler.running import Running
 from workbench.dialects.relax.compiler.running import device_of as device_of
 from workbench.dialects.relax.entries import run_alone
 from workbench.dialects.scheduling import scheduled
-from workbench.dialects.target import code_forms, make_target
 from workbench.errors import MeasureError
 
 

@@ -10,14 +10,14 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from workbench.dialects import compat
 from workbench.dialects.base import Workload
+from workbench.dialects.compiler.inputs import limit_of, random_values
+from workbench.dialects.compiler.launches import evaluated
+from workbench.dialects.compiler.target import make_target
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.facets import KernelTime
-from workbench.dialects.inputs import limit_of, random_values
-from workbench.dialects.launches import evaluated
+from workbench.dialects.relax import compat
 from workbench.dialects.relax.entries import with_values
-from workbench.dialects.target import make_target
 from workbench.errors import MeasureError, NoDevice
 
 

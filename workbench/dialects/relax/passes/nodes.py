@@ -10,7 +10,7 @@ import tvm
 from tvm import relax
 
 from workbench.analysis import legality
-from workbench.dialects.compat import identity
+from workbench.dialects.relax.compat import identity
 from workbench.dialects.relax.graph import build_graph
 from workbench.graph.model import Graph
 

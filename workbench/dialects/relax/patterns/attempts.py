@@ -16,7 +16,7 @@ from workbench.analysis.patterns.groups import Attempt
 from workbench.analysis.patterns.matcher import Bindings, Failure, Matcher
 from workbench.analysis.patterns.pattern import Pattern, PatternError
 from workbench.analysis.patterns.program import Program
-from workbench.dialects.compat import identity
+from workbench.dialects.relax.compat import identity
 from workbench.dialects.relax.patterns.program import RelaxProgram
 from workbench.errors import last_line
 

@@ -15,9 +15,9 @@ from workbench.analysis.patterns import Pattern, PatternBuilder, PatternNode
 from workbench.analysis.patterns.pattern import Apart, PatternError
 from workbench.analysis.patterns.program import tensor_parts
 from workbench.analysis.patterns.read import parse
-from workbench.dialects import compat
+from workbench.dialects.relax import compat
 from workbench.dialects.relax.attributes import plain
-from workbench.dialects.relax.types import type_text
+from workbench.dialects.relax.expressions import type_text
 from workbench.errors import UnknownName, last_line
 
 

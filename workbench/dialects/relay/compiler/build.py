@@ -12,12 +12,13 @@ import tvm
 from tvm import relay
 
 from workbench.dialects.base import Workload
-from workbench.dialects.capture import pass_context
-from workbench.dialects.counted import Program
-from workbench.dialects.cuda_code import compiled_where_it_runs
+from workbench.dialects.compiler.capture import pass_context
+from workbench.dialects.compiler.counted import Program
+from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
+from workbench.dialects.compiler.launches import launches_of
+from workbench.dialects.compiler.target import code_forms, make_target
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.facets import Built
-from workbench.dialects.launches import launches_of
 from workbench.dialects.relay.compiler.fields import read_by_hash
 from workbench.dialects.relay.compiler.kernels import Watch, external_functions, program_of_json
 from workbench.dialects.relay.compiler.kernels import count as count
@@ -27,7 +28,6 @@ from workbench.dialects.relay.compiler.running import Running
 from workbench.dialects.relay.compiler.running import device_of as device_of
 from workbench.dialects.relay.entries import open_dimensions
 from workbench.dialects.scheduling import scheduled
-from workbench.dialects.target import code_forms, make_target
 from workbench.errors import MeasureError
 
 _SMALL_INTEGERS = {"int8", "uint8"}

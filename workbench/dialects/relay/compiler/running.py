@@ -13,10 +13,10 @@ from tvm import relay
 from tvm.contrib import graph_executor  # pyright: ignore[reportAttributeAccessIssue]  this is Relay's TVM
 
 from workbench.dialects.base import Workload
+from workbench.dialects.compiler.inputs import limit_of, random_values
+from workbench.dialects.compiler.launches import evaluated
+from workbench.dialects.compiler.target import make_target
 from workbench.dialects.facets import KernelTime
-from workbench.dialects.inputs import limit_of, random_values
-from workbench.dialects.launches import evaluated
-from workbench.dialects.target import make_target
 from workbench.errors import MeasureError, NoDevice
 
 METHOD = "each call by itself on the inputs of a real run (debug executor), repeated by time_evaluator"

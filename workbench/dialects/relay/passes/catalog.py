@@ -12,7 +12,7 @@ import tvm
 from tvm import relay
 
 from workbench.dialects.base import Option, PassInfo, Preset
-from workbench.dialects.relay.diagnostics import told
+from workbench.dialects.relay.diagnostics import as_error
 from workbench.dialects.relay.passes import OURS
 from workbench.errors import PipelineError, UnknownName, last_line
 
@@ -216,7 +216,7 @@ def make(name: str, options: Mapping[str, Any]) -> tvm.transform.Pass:
 
 def apply(compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
     """Run one pass as a Sequential does at this opt_level."""
-    with told(PipelineError), tvm.transform.PassContext(opt_level=opt_level):
+    with as_error(PipelineError), tvm.transform.PassContext(opt_level=opt_level):
         return tvm.transform.Sequential([relay.transform.InferType(), compiled, relay.transform.InferType()])(module)
 
 
