@@ -114,6 +114,9 @@ chromium:
 
 # --- tests --------------------------------------------------------------------------------------------------------
 
+check: bundle graphviz  ## run the quick lanes, as one does before a commit
+	@.ci/lanes static core widgets typescript
+
 test: setup chromium  ## run every lane, short tests only
 	@.ci/lanes
 
@@ -132,4 +135,4 @@ bench: setup  ## measure against the bars and the peers; writes benchmarks/resul
 clean:  ## remove the environments and what was built (not the cache of downloads)
 	rm -rf $(MAIN) $(RELAY) $(RELAX_OLD) $(TORCH) js/node_modules workbench/widgets/static build dist
 
-.PHONY: help setup lab main relay relax-old pytorch bundle messages graphviz chromium test test-long test-all format bench clean
+.PHONY: help setup lab main relay relax-old pytorch bundle messages graphviz chromium check test test-long test-all format bench clean

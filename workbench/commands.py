@@ -102,6 +102,7 @@ def kernels(options: argparse.Namespace) -> int:
 
 def measure(options: argparse.Namespace) -> int:
     """Build and time configurations, one row each."""
+    from workbench.measurement.columns import BRIEF
     from workbench.measurement.measure import measure as time
     from workbench.measurement.measure import raise_interrupt
     from workbench.measurement.row import BROKEN
@@ -113,10 +114,9 @@ def measure(options: argparse.Namespace) -> int:
         budget=options.budget,
         timeout=options.timeout,
     )
-    shown = ("config", "target", "status", "kernels", "functions", "median_us", "q1_us", "q3_us", "message")
     if options.output:
         _write(rows.to_csv(index=False), options.output)
-    put(rows[[name for name in shown if name in rows]].to_string(index=False))
+    put(rows[list(BRIEF)].to_string(index=False))
     raise_interrupt(rows)
     return PASS_FAILED if rows["status"].isin(BROKEN).any() else 0
 

@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from workbench.colours import DARK, LIGHT, family
+from workbench.measurement.columns import time_unit
 from workbench.measurement.machine import Ceilings, ceilings
 from workbench.plots import (
     ablation,
@@ -28,7 +29,7 @@ from workbench.plots import (
     tuning_progress,
     waterfall,
 )  # fmt: skip
-from workbench.plots.style import time_unit, to_both, to_svg
+from workbench.plots.style import to_both, to_svg
 
 HOSTILE = ["$x$ $", "<script>alert(1)</script>", "a_b^c{", "\\frac{", "", "n" * 3000, "A\nB", "%s", "_hidden", "日本"]
 

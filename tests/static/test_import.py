@@ -37,3 +37,16 @@ def test_no_module_imports_itself_through_others() -> None:
         for module in free:
             del waiting[module]
     assert not waiting, f"these import each other: {sorted(waiting)}"
+
+
+def test_each_public_name_is_in_its_module() -> None:
+    import workbench
+
+    assert len(workbench.__all__) > 50
+    assert all(hasattr(workbench, name) for name in workbench.__all__)
+    assert dir(workbench) == sorted(workbench.__all__)
+
+
+def test_a_public_name_takes_precedence_over_its_folder() -> None:
+    statement = "import workbench.tune.space; assert callable(workbench.tune)"
+    subprocess.run([sys.executable, "-c", statement], check=True)

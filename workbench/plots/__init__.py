@@ -1,13 +1,13 @@
 """Layer 4: one function per plot, `(DataFrame, ax=None) -> Axes`. With an Axes given, no global state changes."""
 
 from workbench.colours import DARK, LIGHT
+from workbench.measurement.columns import byte_unit, figures, time_unit
 from workbench.plots.ablation import ablation
 from workbench.plots.configurations import kernel_count, launch_overhead, runtime
 from workbench.plots.cpu_gpu import cpu_gpu
 from workbench.plots.handovers import handovers
 from workbench.plots.kernel_times import kernel_times
 from workbench.plots.roofline import roofline
-from workbench.plots.style import byte_unit, figures, time_unit
 from workbench.plots.tuning import tuning_progress
 from workbench.plots.waterfall import waterfall
 

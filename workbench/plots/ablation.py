@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.colours import LIGHT, Theme
+from workbench.measurement.columns import byte_unit
 from workbench.measurement.verdict import NO, NOISE, YES, Outcome, Row, is_under_way, judge_row, ratio_of
 from workbench.plots.rows import conditions, counted_failures, failed, failures
-from workbench.plots.style import axes, byte_unit, complete, dress, empty, label_rows, say
+from workbench.plots.style import axes, complete, dress, empty, label_rows, say
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.ticker import MaxNLocator
 
 from workbench.colours import LIGHT, Theme
+from workbench.measurement.columns import duration, figures, time_unit
 from workbench.measurement.row import UNDER_WAY
 from workbench.plots.rows import TIMED, Row, conditions, counted_failures, device, failed, failures, kind, named
-from workbench.plots.style import axes, complete, dress, empty, figures, label_rows, say, time_unit
+from workbench.plots.style import axes, complete, dress, empty, label_rows, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,18 +131,12 @@ def _said(right: Sequence[Row], raced: Race | None) -> str:
         return raced.outcome.sentence
     if len(right) > 2:
         return f"{len(right)} configurations timed; not raced, so no difference is claimed"
-    times = ", ".join(f"{row['config']}: {spoken(row['median_us'])}" for row in right)
+    times = ", ".join(f"{row['config']}: {duration(row['median_us'])}" for row in right)
     return f"{times}; not raced, so no difference is claimed" if len(right) == 2 else times
 
 
 def _has_time(row: Row) -> bool:
     return isinstance(row.get("median_us"), (int, float)) and row["median_us"] == row["median_us"]
-
-
-def spoken(microseconds: float) -> str:
-    """Return a time in a readable unit: `5.1 µs`."""
-    factor, unit = time_unit(microseconds)
-    return f"{figures(microseconds * factor)} {unit}"
 
 
 def launch_overhead(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT) -> Axes:

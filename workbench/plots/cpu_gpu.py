@@ -6,9 +6,9 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from workbench.colours import LIGHT, Theme, family
-from workbench.plots.configurations import spoken
-from workbench.plots.rows import conditions, device, short
-from workbench.plots.style import axes, complete, cut, dress, empty, say, time_unit
+from workbench.measurement.columns import duration, kernel_name, time_unit
+from workbench.plots.rows import conditions, device
+from workbench.plots.style import axes, complete, cut, dress, empty, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +60,7 @@ def cpu_gpu(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT)
             ax,
             cpu["median_us"] * factor,
             gpu["median_us"] * factor,
-            cut(short(cpu["name"]), 30),
+            cut(kernel_name(cpu["name"]), 30),
             theme,
             fontsize="x-small",
             xytext=(6, 5),
@@ -105,5 +105,5 @@ def _finding(pairs: list[tuple[Kernel, Kernel]]) -> str:
     if not pairs:
         return "no kernel is the same on both sides"
     cpu, gpu = max(pairs, key=_ratio)
-    times = f"{spoken(cpu['median_us'])} on the CPU, {spoken(gpu['median_us'])} on CUDA"
-    return f"{cut(short(cpu['name']), 30)}: {times}; devices are not raced, so no difference is claimed"
+    times = f"{duration(cpu['median_us'])} on the CPU, {duration(gpu['median_us'])} on CUDA"
+    return f"{cut(kernel_name(cpu['name']), 30)}: {times}; devices are not raced, so no difference is claimed"

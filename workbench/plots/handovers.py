@@ -6,7 +6,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from workbench.colours import DTYPES, GREY, LIGHT, Theme
-from workbench.plots.style import axes, byte_unit, complete, cut, dress, empty, figures, label_rows, say
+from workbench.measurement.columns import byte_unit, figures
+from workbench.plots.style import axes, complete, cut, dress, empty, label_rows, say
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,8 +6,9 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from workbench.colours import LIGHT, Theme, family
-from workbench.plots.rows import kernel_conditions, kernel_rows, short
-from workbench.plots.style import axes, cut, dress, empty, figures, label_rows, say, time_unit
+from workbench.measurement.columns import figures, kernel_name, time_unit
+from workbench.plots.rows import kernel_conditions, kernel_rows
+from workbench.plots.style import axes, cut, dress, empty, label_rows, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +75,7 @@ def _stacks(rows: Rows, by: str) -> list[tuple[str, Rows]]:
 def _label(row: dict[str, Any]) -> str:
     index = row.get("index")
     return (f"{index:.0f}  " if isinstance(index, (int, float)) and index == index else "") + cut(
-        short(row["name"]), 34
+        kernel_name(row["name"]), 34
     )
 
 

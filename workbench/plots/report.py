@@ -19,6 +19,7 @@ import pandas as pd
 from workbench.colours import DARK, LIGHT, Theme
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError, writing
+from workbench.measurement.columns import KERNEL, MEASURED, Column, size
 from workbench.measurement.kernels import Kernels, kernels_config
 from workbench.measurement.machine import ceilings
 from workbench.measurement.measure import DEFAULT, measure, raise_interrupt
@@ -32,14 +33,13 @@ from workbench.plots.handovers import handovers
 from workbench.plots.kernel_times import kernel_times
 from workbench.plots.roofline import roofline
 from workbench.plots.rows import conditions, failures, kind
-from workbench.plots.style import byte_unit, figures, time_unit, to_both
+from workbench.plots.style import to_both
 from workbench.plots.waterfall import waterfall
 from workbench.targets import TargetLike, target_texts
 from workbench.worker.parent import Progress, never
 
 WIDE = ("samples", "per_kernel")
 "columns of lists; the samples have a separate file"
-SHOWN = ("config", "asked_target", "status", "kernels", "functions", "launches", "traffic_bytes", "median_us", "q1_us", "q3_us", "check", "message")  # fmt: skip
 
 
 def report(
@@ -141,8 +141,7 @@ def _runs(rows: pd.DataFrame, files: Files) -> list[Section]:
     )
     saved = files.csv("rows", rows.drop(columns=list(WIDE))) + files.csv("samples", samples)
     count = rows["config"].nunique()
-    head = [name.replace("_", " ") for name in SHOWN]
-    table = [head, *([_cell(row[name], name) for name in SHOWN] for row in rows.to_dict("records"))]
+    table = _cells(rows, MEASURED.values())
     found = [
         Section("Kernels", pictures=(picture(kernel_count, rows, len(rows)),)),
         Section("Time", pictures=(picture(runtime, rows, count),)),
@@ -183,15 +182,15 @@ def _of_target(found: Kernels, table: pd.DataFrame, row: pd.DataFrame, name: str
             picture(roofline, table, 8, ceilings=roof),
             *pictures,
         ]
-    factor, unit = byte_unit(found.traffic_bytes)
-    said = f"{found.calls} calls of {found.functions} functions, {figures(found.traffic_bytes * factor)} {unit} read and written"
-    columns = [
-        c
-        for c in ("index", "name", "op", "launches", "bytes_read", "bytes_written", "flops", "median_us", "share")
-        if c in table
-    ]
-    lines = [[_cell(line[c], c) for c in columns] for line in table.to_dict("records")]
-    return Section(name, (said, *found.notes), tuple(pictures), [[c.replace("_", " ") for c in columns], *lines])
+    said = f"{found.calls} calls of {found.functions} functions, {size(found.traffic_bytes)} read and written"
+    columns = [column for name, column in KERNEL.items() if name in table]
+    return Section(name, (said, *found.notes), tuple(pictures), _cells(table, columns))
+
+
+def _cells(rows: pd.DataFrame, columns: Iterable[Column]) -> list[list[str]]:
+    columns = list(columns)
+    lines = ([column.cell(row) for column in columns] for row in rows.to_dict("records"))
+    return [[column.heading for column in columns], *lines]
 
 
 def _passes(
@@ -223,19 +222,6 @@ def _written(config: Config) -> str:
     if set(said) <= {"opt_level"}:
         return str(config.opt_level)
     return repr({name: list(value) if isinstance(value, tuple) else value for name, value in said.items()})
-
-
-def _cell(value: object, column: str) -> str:
-    if not isinstance(value, (int, float)) or value != value:
-        return (
-            "unknown" if column == "flops" else "" if value is None or value is pd.NA or value != value else str(value)
-        )
-    if column.endswith("_us"):
-        factor, unit = time_unit(value)
-        return f"{figures(value * factor)} {unit}"
-    if column == "share":
-        return f"{value:.1%}"
-    return f"{value:,.0f}"
 
 
 @dataclass(frozen=True)

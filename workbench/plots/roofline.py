@@ -10,8 +10,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from workbench.colours import LIGHT, Theme, family
-from workbench.plots.rows import kernel_conditions, kernel_rows, short
-from workbench.plots.style import axes, cut, dress, empty, figures, say
+from workbench.measurement.columns import figures, kernel_name
+from workbench.plots.rows import kernel_conditions, kernel_rows
+from workbench.plots.style import axes, cut, dress, empty, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,11 +59,13 @@ def roofline(
         )
     named: dict[str, float] = {}
     for row, (x, y) in sorted(zip(rows, points, strict=True), key=lambda pair: -pair[0]["median_us"]):
-        if len(named) < TOLD and short(row["name"]) not in named:
+        if len(named) < TOLD and kernel_name(row["name"]) not in named:
             # a name next to another one's goes below its point
             beside = any(abs(math.log10(y / other)) < BESIDE for other in named.values())
-            named[short(row["name"])] = y
-            say(ax, x, y, cut(short(row["name"]), 30), theme, xytext=(7, -13 if beside else 7), fontsize="x-small")
+            named[kernel_name(row["name"])] = y
+            say(
+                ax, x, y, cut(kernel_name(row["name"]), 30), theme, xytext=(7, -13 if beside else 7), fontsize="x-small"
+            )
     if ceilings:
         _roof(ax, points, ceilings, theme)
     ax.margins(0.15)
@@ -111,4 +114,4 @@ def _finding(rows: list[dict[str, Any]], points: list[tuple[float, float]], ceil
         if share <= 1
         else f"reaches {share:.0%} of its ceiling: its data stays in the cache"
     )
-    return f"{cut(short(row['name']), 30)} {reached}; {bound:.0%} of the time is in kernels that memory limits"
+    return f"{cut(kernel_name(row['name']), 30)} {reached}; {bound:.0%} of the time is in kernels that memory limits"

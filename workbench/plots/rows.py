@@ -104,15 +104,3 @@ def kernel_rows(data: pd.DataFrame) -> pd.DataFrame:
 def kernel_conditions(data: pd.DataFrame) -> str:
     """Return the line below a plot of kernels."""
     return " · ".join(part for part in (data.attrs.get("conditions", ""), data.attrs.get("method", "")) if part)
-
-
-def short(name: object) -> str:
-    """Return a kernel's name without the common prefix of kernel names.
-
-    >>> short("tvmgen_default_fused_nn_dense_add")
-    'nn_dense_add'
-    """
-    text = str(name)
-    for start in ("tvmgen_default_", "fused_"):
-        text = text.removeprefix(start)
-    return text or str(name)

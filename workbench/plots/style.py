@@ -19,43 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def time_unit(microseconds: float) -> tuple[float, str]:
-    """Return a readable unit for a time, as the factor from microseconds and the unit.
-
-    >>> time_unit(0.25)
-    (1000.0, 'ns')
-    >>> time_unit(2500)
-    (0.001, 'ms')
-    """
-    if microseconds < 1:
-        return 1e3, "ns"
-    if microseconds < 1e3:
-        return 1.0, "µs"
-    return (1e-3, "ms") if microseconds < 1e6 else (1e-6, "s")
-
-
-def byte_unit(count: float) -> tuple[float, str]:
-    """Return a readable unit for a size, as the factor from bytes and the unit.
-
-    >>> byte_unit(2_500_000)
-    (1e-06, 'MB')
-    """
-    if count < 10_000:
-        return 1.0, "bytes"
-    if count < 1e6:
-        return 1e-3, "kB"
-    return (1e-6, "MB") if count < 1e9 else (1e-9, "GB")
-
-
-def figures(value: float) -> str:
-    """Return a number with three significant figures, without an exponent.
-
-    >>> figures(1234.5), figures(0.1234)
-    ('1,234', '0.123')
-    """
-    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
-
-
 WIDTH = 7.0
 "width of a figure, in inches"
 

@@ -8,7 +8,8 @@ import pandas as pd
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from workbench.colours import LIGHT, Theme
-from workbench.plots.style import axes, byte_unit, complete, dress, empty, figures, say, time_unit
+from workbench.measurement.columns import byte_unit, figures, time_unit
+from workbench.plots.style import axes, complete, dress, empty, say
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

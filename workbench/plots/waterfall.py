@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.ticker import MaxNLocator
 
 from workbench.colours import LIGHT, Theme
+from workbench.measurement.columns import byte_unit, figures, time_unit
 from workbench.plots.rows import conditions, counted_failures, failures
-from workbench.plots.style import axes, byte_unit, complete, dress, empty, figures, label_rows, say, time_unit
+from workbench.plots.style import axes, complete, dress, empty, label_rows, say
 
 if TYPE_CHECKING:
     import pandas as pd

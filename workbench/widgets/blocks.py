@@ -200,17 +200,6 @@ def picture(plot: Callable[..., Any], data: Any, rows: int, name: str = "", **op
     return {"t": "img", "svg": svg, "text": finding, "name": name}
 
 
-def size(count: int) -> str:
-    """Return bytes in words."""
-    if abs(count) < 10_000:
-        return f"{count:,} bytes"
-    for unit in ("kB", "MB", "GB"):
-        count_in = count / 1000 ** ("kB", "MB", "GB").index(unit) / 1000
-        if abs(count_in) < 999.5 or unit == "GB":
-            return f"{count_in:.3g} {unit}"
-    raise AssertionError
-
-
 def signed(number: int, text: str) -> str:
     """Return `+2 kB` for a difference, `no change` for none."""
     return "no change" if number == 0 else f"{'+' if number > 0 else '-'}{text.lstrip('-')}"

@@ -11,9 +11,10 @@ from workbench.analysis.branches import BranchGroup
 from workbench.analysis.chains import ConstantChain
 from workbench.analysis.fusion.reasons import REASONS, Decision
 from workbench.analysis.regions import Region
-from workbench.plots.configurations import headline, spoken
+from workbench.measurement.columns import duration, size
+from workbench.plots.configurations import headline
 from workbench.plots.rows import Row, failed, failures
-from workbench.widgets.blocks import Block, Line, action, code, entry, row, rows, signed, size, table, words
+from workbench.widgets.blocks import Block, Line, action, code, entry, row, rows, signed, table, words
 from workbench.widgets.fusion.measuring import Measured
 from workbench.widgets.fusion.program import Edit, Fused
 from workbench.widgets.fusion.wording import plainly, tested
@@ -115,7 +116,7 @@ def _measured(measured: Measured) -> list[Block]:
 def _times(found: Row) -> tuple[str, str, str]:
     if failed(found):
         return f"! {failed(found)}", "", ""
-    middle, low, high = (spoken(found[name]) for name in ("median_us", "q1_us", "q3_us"))
+    middle, low, high = (duration(found[name]) for name in ("median_us", "q1_us", "q3_us"))
     return f"{found['kernels']}", middle, f"{low} to {high}"
 
 

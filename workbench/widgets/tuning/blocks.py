@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.measurement.columns import duration, size
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.plots import figures, time_unit
 from workbench.tune.result import Result
 from workbench.tune.run import Run
 from workbench.tune.space import Space
 from workbench.tune.trial import OBJECTIVES, Trial
-from workbench.widgets.blocks import Block, action, entry, row, rows, size, table, words
+from workbench.widgets.blocks import Block, action, entry, row, rows, table, words
 from workbench.widgets.tuning.search import AT_WORK, OVER
 
 TITLES = {"time": "Time", "kernels": "Kernels", "bytes": "Between kernels", "build": "Build"}
@@ -72,8 +72,7 @@ def value_of(trial: Trial, objective: str) -> str:
         return size(int(found))
     if objective == "kernels":
         return str(found)
-    factor, unit = time_unit(found * (1e6 if objective == "build" else 1))
-    return f"{figures(found * (1e6 if objective == 'build' else 1) * factor)} {unit}"
+    return duration(found * (1e6 if objective == "build" else 1))
 
 
 def remark(trial: Trial) -> str:

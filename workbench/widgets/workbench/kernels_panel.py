@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pandas as pd
 
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
 from workbench.measurement.build_and_time import Limits
+from workbench.measurement.columns import KERNEL, size
 from workbench.measurement.kernels import Kernels, kernels_config
 from workbench.measurement.machine import ceilings
 from workbench.measurement.measure import measure_one
 from workbench.measurement.overlay import joined, nodes_on, overlay_of
 from workbench.pipeline.config import Config
-from workbench.plots import figures, time_unit
 from workbench.plots.rows import conditions
 from workbench.widgets.background import Task
-from workbench.widgets.blocks import Block, action, entry, picture, size, table, words
+from workbench.widgets.blocks import Block, action, entry, picture, table, words
 from workbench.widgets.workbench.page import Page
 from workbench.widgets.workbench.panel import Panel
 from workbench.widgets.workbench.session import Session
@@ -38,17 +38,6 @@ OVERLAYS = {
     "bytes": "bytes on the graph",
     "flops": "FLOPs on the graph",
     "us": "times on the graph",
-}
-COLUMNS = {
-    "#": "index",
-    "Kernel": "name",
-    "Operator": "op",
-    "Launches": "launches",
-    "Read": "bytes_read",
-    "Written": "bytes_written",
-    "FLOP": "flops",
-    "Time": "median_us",
-    "Share": "share",
 }
 MOST = 400
 "rows of the table on the page; the filter finds the others"
@@ -138,7 +127,7 @@ class KernelsPanel(Panel):
         if what == "kernels-time":
             self.start(self._time)
         elif what == "kernels-sort":
-            columns = list(COLUMNS.values())
+            columns = list(KERNEL)
             if not arg.isdecimal() or int(arg) >= len(columns):
                 return
             column = columns[int(arg)]
@@ -192,7 +181,7 @@ class KernelsPanel(Panel):
             entry("text", "kernels-filter", "", self.filter, hint="Filter"),
         ]
         rows = self._shown()
-        lines = [[_cell(row.get(column), column) for column in COLUMNS.values()] for row in rows.to_dict("records")]
+        lines = [[column.cell(row) for column in KERNEL.values()] for row in rows.to_dict("records")]
         chosen = self.page.selected()
         marked = [place for place, index in enumerate(rows["index"]) if chosen & set(self._places.get(int(index), ()))]
         return [
@@ -200,7 +189,7 @@ class KernelsPanel(Panel):
             words(self._summary(found, timed), name="kernels-summary"),
             *(words(note, "small") for note in found.notes),
             table(
-                list(COLUMNS),
+                [column.heading for column in KERNEL.values()],
                 lines,
                 "kernels-table",
                 act="kernels-row",
@@ -248,19 +237,3 @@ def _keep(found: dict[Config, T], config: Config, value: T) -> None:
     found[config] = value
     for oldest in list(found)[:-KEPT]:
         del found[oldest]
-
-
-def _cell(value: Any, column: str) -> str:
-    if value is None or pd.isna(value):
-        return "unknown" if column == "flops" else ""
-    if column in ("bytes_read", "bytes_written"):
-        return size(int(value))
-    if column == "median_us":
-        factor, unit = time_unit(value)
-        return f"{figures(value * factor)} {unit}"
-    if column == "share":
-        return f"{value:.0%}"
-    if column == "flops":
-        return f"{value:,.0f}"
-    text = str(value)
-    return text if column != "name" else text.removeprefix("tvmgen_default_").removeprefix("fused_") or text

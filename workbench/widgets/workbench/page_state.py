@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.dialects.base import Option, PassInfo, Preset
+from workbench.measurement.columns import BRIEF
 from workbench.measurement.race import Race
 from workbench.measurement.row import failure
 from workbench.pipeline.config import Config
@@ -15,9 +16,6 @@ from workbench.pipeline.trace import Trace
 from workbench.widgets.blocks import Block, picture
 from workbench.widgets.typed import kind, written
 from workbench.widgets.workbench.pass_list import Choice
-
-ROW = ("config", "target", "status", "message", "kernels", "functions", "median_us", "q1_us", "q3_us")
-"the columns of a row that the page shows"
 
 
 def catalog(infos: Mapping[str, PassInfo], settings: Mapping[str, str]) -> dict[str, Any]:
@@ -122,7 +120,7 @@ def row_states(rows: Mapping[Config, dict[str, Any]], current: Config) -> list[d
     """Return the measured rows as the page lists them."""
     return [
         {
-            **{name: row.get(name) for name in ROW},
+            **{name: row.get(name) for name in BRIEF},
             "said": failure(row["status"], row.get("message")),
             "samples": len(row.get("samples") or ()),
             "id": i,

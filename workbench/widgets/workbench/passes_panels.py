@@ -9,6 +9,7 @@ import pandas as pd
 
 from workbench import plots
 from workbench.measurement.ablation import AblationRequest, ablation_rows
+from workbench.measurement.columns import MEASURED, spread
 from workbench.measurement.race import Race
 from workbench.measurement.row import COUNTED, failure
 from workbench.measurement.verdict import NOISE_COLUMNS, RACED, VERDICT, judge_row, ratio_of
@@ -17,7 +18,7 @@ from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.plots.ablation import headline
 from workbench.widgets.background import Task
-from workbench.widgets.blocks import Block, action, entry, picture, size, table, words
+from workbench.widgets.blocks import Block, action, entry, picture, table, words
 from workbench.widgets.workbench.page import Page
 from workbench.widgets.workbench.panel import Panel
 from workbench.widgets.workbench.session import Session
@@ -25,6 +26,8 @@ from workbench.widgets.workbench.session import Session
 Rows = list[dict[str, Any]]
 WHAT = {"kernels": "kernels", "traffic_bytes": "bytes", "median_us": "time"}
 COUNTS, TIMES = False, True
+COUNTED_COLUMNS = (MEASURED["kernels"], MEASURED["traffic_bytes"])
+HEADINGS = [column.heading for column in COUNTED_COLUMNS]
 RACE_COLUMNS = ("ratio", "low", "high", "rounds", "verdict", *NOISE_COLUMNS)
 
 
@@ -119,9 +122,8 @@ class WaterfallPanel(PassesPanel):
         lines = [
             [
                 str(row["pass"]),
-                _whole(row.get("kernels")),
-                _bytes(row.get("traffic_bytes")),
-                _spread(row),
+                *(column.cell(row) for column in COUNTED_COLUMNS),
+                spread(row),
                 failure(row.get("status"), row.get("message")),
             ]
             for row in self.rows
@@ -131,7 +133,7 @@ class WaterfallPanel(PassesPanel):
             self._pressed(),
             chooser,
             words("What would be built if the pipeline stopped there.", "small"),
-            table(["After", "Kernels", "Read and written", "Time", ""], lines, "waterfall-table"),
+            table(["After", *HEADINGS, "Time", ""], lines, "waterfall-table"),
             picture(
                 plots.waterfall,
                 data,
@@ -195,8 +197,7 @@ class AblationPanel(PassesPanel):
         lines = [
             [
                 "all passes, twice" if row["direction"] == "control" else f"{row['direction']} {row['pass']}",
-                _whole(row.get("kernels")),
-                _bytes(row.get("traffic_bytes")),
+                *(column.cell(row) for column in COUNTED_COLUMNS),
                 *self._raced(row),
             ]
             for row in self.rows
@@ -207,7 +208,7 @@ class AblationPanel(PassesPanel):
             words(
                 "Times are those of two programs run in turn; an interval that holds 1 can't tell them apart.", "small"
             ),
-            table(["", "Kernels", "Read and written", "Time / all", ""], lines, "ablation-table"),
+            table(["", *HEADINGS, "Time / all", ""], lines, "ablation-table"),
             picture(
                 plots.ablation,
                 pd.DataFrame(self.rows),
@@ -235,19 +236,3 @@ class AblationPanel(PassesPanel):
 def _unraced(row: dict[str, object]) -> dict[str, object]:
     kept = {name: value for name, value in row.items() if name not in RACE_COLUMNS}
     return {**kept, "status": COUNTED, "message": "raced again in the Measure tab"}
-
-
-def _whole(value: Any) -> str:
-    return "" if value is None or pd.isna(value) else f"{int(value):,}"
-
-
-def _bytes(value: Any) -> str:
-    return "" if value is None or pd.isna(value) else size(int(value))
-
-
-def _spread(row: dict[str, Any]) -> str:
-    if row.get("median_us") is None:
-        return ""
-    factor, unit = plots.time_unit(row["median_us"])
-    low, middle, high = (plots.figures(row[key] * factor) for key in ("q1_us", "median_us", "q3_us"))
-    return f"{middle} {unit} ({low} to {high})"
