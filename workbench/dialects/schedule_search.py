@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects import registry
-from workbench.dialects.compiler.target import tuning_target
 from workbench.dialects.facets import Tuning
 from workbench.dialects.scheduling import load_intrinsics
 from workbench.errors import last_line
@@ -84,6 +83,8 @@ def search(
     told
         Called with the current step if it takes seconds.
     """
+    from workbench.dialects.compiler.target import tuning_target  # it imports TVM
+
     here = registry.dialect(dialect).tuning
     load_intrinsics(here.INTRINSICS)
     ms = here.ms
