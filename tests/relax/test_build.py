@@ -38,7 +38,7 @@ def sample(name: str) -> Workload:
 
 def called(built: build.RelaxBuilt) -> list[str]:
     """The functions that the virtual machine really calls in one run, its own ones left out."""
-    machine = relax.VirtualMachine(built.executable, tvm.cpu())
+    machine = relax.VirtualMachine(built.library, tvm.cpu())
     names: list[str] = []
 
     def watch(function: object, name: str, before: bool, result: object, *arguments: object) -> int:
