@@ -92,7 +92,7 @@ $(js_made): $(npm_made)
 	touch $@
 
 messages: main  ## write the TypeScript types of the widgets' messages from the Python ones
-	@$(MAIN)/bin/python js/messages.py
+	@$(MAIN)/bin/python js/write_messages.py
 
 # --- the machine --------------------------------------------------------------------------------------------------
 

@@ -72,7 +72,7 @@ def built(name: str, recorded: bool) -> float:
 
     import workbench as wb
     from workbench.dialects.compiler.capture import Capture
-    from workbench.dialects.compiler.target import make_target
+    from workbench.dialects.compiler.tvm_target import make_target
     from workbench.dialects.registry import dialect
     from workbench.jobs.trace import Record, is_shown
 

@@ -17,9 +17,9 @@ os.environ |= {"TVM_WORKBENCH_STORE": "off", "TOPHUB_LOCATION": "NONE"}
 import workbench as wb
 from benchmarks.bar import Bar, show
 from workbench.dialects.relay import build
-from workbench.measurement.build_and_time import Limits
+from workbench.measurement.build_and_time import MeasureOptions
 from workbench.measurement.measure import measure_one
-from workbench.measurement.sampling import sample
+from workbench.measurement.repeats import sample
 from workbench.measurement.verdict import Ratio, compared
 from workbench.pipeline.config import Config
 from workbench.worker import limits
@@ -108,9 +108,9 @@ def _watched() -> Iterator[list[int]]:
 def toggle() -> float:
     """Seconds until a configuration that was never built has its row; child and reference are there already."""
     workload = wb.samples.load("parallel_cast")
-    measure_one(workload, Config(), "llvm", Limits())
+    measure_one(workload, Config(), "llvm", MeasureOptions())
     started = time.perf_counter()
-    row = measure_one(workload, Config(disabled=("EliminateCommonSubexpr",)), "llvm", Limits())
+    row = measure_one(workload, Config(disabled=("EliminateCommonSubexpr",)), "llvm", MeasureOptions())
     assert row["status"] == "ok", row["message"]
     return time.perf_counter() - started
 

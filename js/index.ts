@@ -6,8 +6,8 @@ import { isSavedPage, openSavedPage } from "./standalone.ts";
 import { compareView } from "./views/compare_view.ts";
 import { fusion } from "./views/fusion.ts";
 import { graphView } from "./views/graph_view.ts";
-import { keepStill } from "./views/keeper.ts";
-import { type Model } from "./views/model.ts";
+import { keepStill } from "./views/still_sender.ts";
+import { type Model, whileConnected } from "./views/model.ts";
 import { pattern } from "./views/pattern.ts";
 import { predict } from "./views/predict.ts";
 import { stepper } from "./views/stepper.ts";
@@ -16,7 +16,8 @@ import { workbench } from "./views/workbench.ts";
 
 const VIEWS: Record<string, (model: Model, el: HTMLElement) => () => void> = { graph: graphView, compare: compareView, fusion, pattern, predict, stepper, tune, workbench };
 
-function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
+function render({ model: given, el }: { model: Model; el: HTMLElement }): () => void {
+  const model = whileConnected(given);
   const view = VIEWS[String(model.get("_view"))] ?? graphView;
   const end = view(model, el);
   const root = el.querySelector<HTMLElement>(".wb");

@@ -157,7 +157,7 @@ def test_a_race_answers_and_shows_how_it_came_to_that(dialect: str) -> None:
     assert same.low <= same.ratio <= same.high
     assert same.target.startswith("llvm -mcpu=")
     # whichever of the two this machine allows just now
-    assert any(said in str(same) for said in (f"time ratio {same.ratio:.3f}", "too noisy just now: A/A gave"))
+    assert any(said in str(same) for said in (f"= {same.ratio:.3f}, 95 % interval", "too noisy just now: A/A gave"))
     assert len(same.noise) == 1
     assert "the same" in same._repr_html_()
 
@@ -272,7 +272,7 @@ def test_interrupt_of_a_trial_ends_the_search(dialect: str, monkeypatch: pytest.
         begun.append(given[1])
         return usual(*given, **how | {"progress": ctrl_c("Loading")})
 
-    monkeypatch.setattr(import_module("workbench.tune.evaluate"), "measure", measure)
+    monkeypatch.setattr(import_module("workbench.tuning.evaluate"), "measure", measure)
     found = wb.tune(small(), budget=60, trials=4, race=0, each=0.02)
     assert (len(begun), list(found.trials)) == (1, [])
 

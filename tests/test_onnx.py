@@ -115,7 +115,7 @@ def test_open_dimensions_are_noted_and_fixed_by_inputs(dialect: str) -> None:
     [
         ({"X1": (2, 4)}, UnknownName, "no input named 'X1'"),
         ([(2, 4)] * 3, LoadError, "the model has 1"),
-        ({"x": (1, "x")}, LoadError, "no shape for the input 'x'"),
+        ({"x": (1, "x")}, LoadError, "not a shape for the input 'x'"),
         ({"x": (0, 4)}, LoadError, "at least 1"),
     ],
 )

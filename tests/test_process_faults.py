@@ -159,7 +159,7 @@ def test_started_processes_end_with_the_job(worker: Worker, w: wb.Workload, how:
     assert not runs(int(seen[-1].split()[1]))
 
 
-def test_killed_keeper_takes_the_child_with_it(worker: Worker, w: wb.Workload) -> None:
+def test_killed_supervisor_takes_the_child_with_it(worker: Worker, w: wb.Workload) -> None:
     worker.run("jobs_that_fail:name", w, {})
     child = worker._child
     assert child is not None

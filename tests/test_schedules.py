@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
+from workbench.dialects.kernel_search import best_cost_model
 from workbench.dialects.registry import dialect_of
-from workbench.dialects.schedule_search import best_cost_model
 from workbench.dialects.scheduling import RECORDS
 from workbench.errors import MeasureError, StoreError, UnknownName, WorkbenchError
-from workbench.tune.schedules.result import TunedSchedules
-from workbench.tune.schedules.run import ScheduleRun
-from workbench.tune.schedules.search import PAUSED, ROLE
+from workbench.tuning.schedules.result import TunedSchedules
+from workbench.tuning.schedules.run import ScheduleRun
+from workbench.tuning.schedules.search import PAUSED, ROLE
 from workbench.worker.parent import worker
 
 TRIALS = 3

@@ -14,9 +14,9 @@ from workbench.dialects.registry import dialect as door
 from workbench.errors import NoDevice, WorkbenchError
 from workbench.measurement.count import count_config, look
 from workbench.pipeline.config import Config
-from workbench.tune import evaluate
-from workbench.tune.run import prepared
-from workbench.tune.search import Guided
+from workbench.tuning import evaluate
+from workbench.tuning.run import TuneOptions, prepared
+from workbench.tuning.search import Guided
 from workbench.worker.host import allowed
 
 QUICK = {"each": 0.02, "race": 0, "store": False}
@@ -125,7 +125,7 @@ def test_what_is_illegal_fails_or_is_wrong_is_out_with_the_reason(dialect, monke
     workload = wb.samples.load("mlp")
     locked = next(info.name for info in wb.passes(dialect) if info.locked)
     space = wb.Space(toggles=(locked, "NoSuchPass"), config={"no.such.setting": (None, 1)})
-    run = prepared(workload, space, objective="kernels", check=False, **QUICK)
+    run = prepared(workload, space, options=TuneOptions(objective="kernels", check=False, **QUICK))
     found = run.run()
     out = {trial.config.label: (trial.status, trial.reason) for trial in found.trials if not trial.ok}
     assert out[f"opt 3 -{locked}"][0] == "illegal"
@@ -231,7 +231,9 @@ def test_a_killed_run_is_gone_on_with(dialect, tmp_path):
     kept = log.read_bytes().count(b"\n") - 1
     assert kept >= 5
     workload = wb.samples.load("mlp")
-    run = prepared(workload, wb.Space.switches(workload), trials=kept + 3, prune=None, log=log, **QUICK)
+    run = prepared(
+        workload, wb.Space.switches(workload), options=TuneOptions(trials=kept + 3, prune=None, log=log, **QUICK)
+    )
     assert run.resumed == kept
     assert [trial.number for trial in run.run().trials] == list(range(kept + 3))
 

@@ -14,8 +14,8 @@ from rpc_park import LOADING, Overheard
 import workbench as wb
 from workbench.errors import NoServer
 from workbench.measurement.remote.tracker import REQUEST
-from workbench.tune import evaluate
-from workbench.tune.run import prepared
+from workbench.tuning import evaluate
+from workbench.tuning.run import TuneOptions, prepared
 from workbench.worker.parent import Worker, worker
 
 QUICK = {"each": 0.02, "race": 0, "store": False, "prune": None, "method": "exhaustive"}
@@ -71,7 +71,7 @@ def test_a_server_is_killed_and_one_comes_back_and_each_candidate_is_measured_on
     # the last ones wait until the farm is whole again
     sessions.acts = {3: kill, 6: lambda server: back.join(60)}
     space = of_different_programs()
-    run = prepared(small, space, remote=overheard.tracker, log=tmp_path / "log", **QUICK)
+    run = prepared(small, space, options=TuneOptions(remote=overheard.tracker, log=tmp_path / "log", **QUICK))
     found = run.run()
     overheard.close()
     assert found.table["status"].tolist() == ["ok"] * 8, found.table["reason"].tolist()
@@ -90,7 +90,7 @@ def test_a_server_is_killed_and_one_comes_back_and_each_candidate_is_measured_on
     )
     tell(f"{len(asked)} requests to the tracker for 8 candidates, one server of two killed and one brought back")
 
-    again = prepared(small, space, remote=park.tracker, log=tmp_path / "log", **QUICK)
+    again = prepared(small, space, options=TuneOptions(remote=park.tracker, log=tmp_path / "log", **QUICK))
     assert again.run().trials == found.trials
     assert len(sessions) == 9
 
@@ -101,7 +101,9 @@ def test_the_last_server_goes_and_the_search_waits_until_there_is_one(park, smal
     for server in others:
         park.kill(server)
     sessions.acts = {2: park.kill}
-    run = prepared(small, of_different_programs(2), remote=park.tracker, budget=300, **QUICK).start()
+    run = prepared(
+        small, of_different_programs(2), options=TuneOptions(remote=park.tracker, budget=300, **QUICK)
+    ).start()
     deadline = time.monotonic() + 120
     while run.doing != "Waiting for a device" and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -118,7 +120,9 @@ def test_pause_begins_no_new_one_and_stop_gives_up_those_under_way(park, small, 
     park.with_servers(2)
     held = threading.Event()
     sessions.acts = dict.fromkeys((3, 4), lambda server: held.wait(60))
-    run = prepared(small, of_different_programs(), remote=park.tracker, log=tmp_path / "log", **QUICK).start()
+    run = prepared(
+        small, of_different_programs(), options=TuneOptions(remote=park.tracker, log=tmp_path / "log", **QUICK)
+    ).start()
     deadline = time.monotonic() + 60
     while not (len(sessions) == 4 and run.doing.startswith("Trials ")) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -138,7 +142,9 @@ def test_pause_begins_no_new_one_and_stop_gives_up_those_under_way(park, small, 
     assert [trial.number for trial in run.trials] == [0, 1, 2, 3]
     # a server of today's TVM stops listening when its client ends in the midst of a message: _serving raises for the exit code
     park.with_servers(2)
-    rest = prepared(small, of_different_programs(), remote=park.tracker, log=tmp_path / "log", **QUICK).run()
+    rest = prepared(
+        small, of_different_programs(), options=TuneOptions(remote=park.tracker, log=tmp_path / "log", **QUICK)
+    ).run()
     assert len({trial.key for trial in rest.trials}) == len(rest.trials) == 8
     assert all(trial.ok for trial in rest.trials)
 
@@ -163,7 +169,7 @@ def test_of_two_users_of_one_server_the_one_with_the_higher_priority_is_served_f
     ended = []
     runs = []
     for each in overheard:
-        runs.append(prepared(small, wb.Space(), remote=each.tracker, **QUICK))
+        runs.append(prepared(small, wb.Space(), options=TuneOptions(remote=each.tracker, **QUICK)))
         runs[-1].listen(lambda run: ended.append(run) if run.trials and run not in ended else None)
         runs[-1].start()
         deadline = time.monotonic() + 60

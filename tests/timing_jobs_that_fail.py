@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from workbench.jobs import build as building_jobs
-from workbench.jobs import timing as timing_jobs
+from workbench.jobs import run_build as timing_jobs
 
 MIB = 1 << 20
 

@@ -6,9 +6,6 @@ imported on first use, so importing this module loads none of TVM, pandas, matpl
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
-
 from workbench import lazy
 
 __version__ = "0.1.0"
@@ -22,18 +19,6 @@ __all__ = ["__version__", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll
 def __getattr__(name: str) -> object:
     value = globals()[name] = lazy.load(__name__, name, _HOMES)
     return value
-
-
-class _Interface(ModuleType):
-    """The package, whose public names take precedence over its folders: `wb.tune` is always the function."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        # the import system sets a folder's module on the package when anything below it is first imported
-        if not (isinstance(value, ModuleType) and _HOMES.get(name, __name__) != __name__):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Interface
 
 
 def __dir__() -> list[str]:

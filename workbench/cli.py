@@ -7,10 +7,11 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn, TypeAlias
 
 from workbench.errors import WorkbenchError
 from workbench.terminal import put, visible
+from workbench.worker.limits import TIMEOUT
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,6 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         put("tvm-workbench: interrupted; run it again and it starts over cleanly.", sys.stderr)
         return 130
+
+
+Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"  # noqa: SLF001  argparse has no public name for it
 
 
 class _Parser(argparse.ArgumentParser):
@@ -88,7 +92,7 @@ a model is a .relay, .txt, .json, .py, .onnx or .tflite file, or `sample:NAME`, 
 exit status: 0 done, 1 an error (one sentence on stderr), 2 bad usage, 3 done but a pass or a configuration failed"""
 
 
-def _command(commands: Any, name: str, help: str, more: str = "") -> argparse.ArgumentParser:
+def _command(commands: Commands, name: str, help: str, more: str = "") -> argparse.ArgumentParser:
     """Add a subcommand; its function is in the table of commands.py, which is imported when it runs."""
 
     def run(options: argparse.Namespace) -> int:
@@ -112,7 +116,9 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="parameters by name, as numpy.savez or TVM's save_param_dict writes them",
     )
-    parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="for each build (default: 600)")
+    parser.add_argument(
+        "--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help=f"for each build (default: {TIMEOUT:g})"
+    )
 
 
 def _add_inputs(parser: argparse.ArgumentParser) -> None:
@@ -141,7 +147,7 @@ def _add_context(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_trace(commands: object) -> None:
+def _add_trace(commands: Commands) -> None:
     parser = _command(
         commands,
         "trace",
@@ -165,7 +171,7 @@ def _add_trace(commands: object) -> None:
     )
 
 
-def _add_show(commands: object) -> None:
+def _add_show(commands: Commands) -> None:
     parser = _command(
         commands,
         "show",
@@ -181,7 +187,7 @@ def _add_show(commands: object) -> None:
     parser.add_argument("--open", action="store_true", help="open it in the browser")
 
 
-def _add_kernels(commands: object) -> None:
+def _add_kernels(commands: Commands) -> None:
     parser = _command(commands, "kernels", "build a model for real, and count what it calls")
     _add_model(parser)
     parser.add_argument("--target", default="llvm", help="as TVM writes it (default: llvm, for this CPU)")
@@ -189,7 +195,7 @@ def _add_kernels(commands: object) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.csv", help="write the calls as a table")
 
 
-def _add_measure(commands: object) -> None:
+def _add_measure(commands: Commands) -> None:
     parser = _command(commands, "measure", "build configurations of a model and time each on this machine")
     _add_model(parser)
     parser.add_argument(
@@ -207,7 +213,7 @@ def _add_measure(commands: object) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.csv", help="write the rows, samples too")
 
 
-def _add_export(commands: object) -> None:
+def _add_export(commands: Commands) -> None:
     parser = _command(
         commands,
         "export",

@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload
 from workbench.dialects.entries import Shapes
@@ -28,6 +28,10 @@ from workbench.terminal import put
 if TYPE_CHECKING:
     import pandas as pd
 
+    from workbench.widgets.graph.compare import CompareView
+    from workbench.widgets.graph.view import GraphView
+    from workbench.widgets.stepper.pass_stepper import PassStepper
+
 PASS_FAILED = 3
 "exit status: the command did its work, and one of the passes or configurations failed"
 SAMPLE = "sample:"
@@ -37,7 +41,7 @@ def trace(options: argparse.Namespace) -> int:
     """Run a pipeline, or the compiler's own, write the trace, and print the effect of each pass."""
     workload = _model(options.model, options.params, options.inputs)
     if options.build:
-        from workbench.pipeline.build_trace import trace_build
+        from workbench.pipeline.build import trace_build
 
         made = trace_build(
             workload,
@@ -170,7 +174,7 @@ def _shapes(given: list[str]) -> dict[str, tuple[int, ...]]:
         except ValueError:
             shape = ()
         if not equals or not shape:
-            raise WorkbenchError(f"{text!r} is no shape of an input; write it as NAME=SHAPE, ids=1,128")
+            raise WorkbenchError(f"{text!r} is not a shape of an input; write it as NAME=SHAPE, ids=1,128")
         found[name] = shape
     return found
 
@@ -199,7 +203,7 @@ def _shown(path: str, inputs: list[str]) -> Trace | Graph | tuple[Graph, Graph]:
     return models[0].graph
 
 
-def _view(thing: Trace | Graph | tuple[Graph, Graph], step: int | None) -> Any:
+def _view(thing: Trace | Graph | tuple[Graph, Graph], step: int | None) -> GraphView | CompareView | PassStepper:
     if isinstance(thing, tuple):
         from workbench.widgets.graph.compare import CompareView
 
@@ -247,11 +251,11 @@ _FORMS = {
 
 def _settings(pairs: list[str]) -> dict[str, object]:
     """Parse `KEY=VALUE` options into PassContext config; values are Python literals, or else text."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals:
-            raise WorkbenchError(f"{pair!r} is no setting; write it as KEY=VALUE, relay.FuseOps.max_depth=4")
+            raise WorkbenchError(f"{pair!r} is not a setting; write it as KEY=VALUE, relay.FuseOps.max_depth=4")
         try:
             found[key] = literal(value)
         except Damaged:

@@ -196,7 +196,7 @@ def sentence(error: BaseException) -> str:
     return said if said == kind or said.startswith(f"{kind}: ") else f"{kind}: {said}"
 
 
-def to_data(error: WorkbenchError) -> dict[str, Any]:
+def to_data(error: WorkbenchError) -> dict[str, object]:
     """Return an error as plain values, for the process that sent the request."""
     return {"kind": type(error).__name__, "message": str(error), "fields": vars(error)}
 

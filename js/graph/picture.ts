@@ -5,13 +5,13 @@
  */
 import { adopt } from "./adopt.ts";
 import { cyclic } from "./csr.ts";
+import { MARKS, type Mark as MarkName } from "../views/messages.ts";
 import { foldLayers } from "./layers.ts";
 import { EMPTY, text, type Graph } from "./payload.ts";
 import { mergeGroups, type PictureGroups } from "./picture_groups.ts";
 
-export const MARKS = ["kept", "changed", "removed", "added", "merged", "split"] as const;
-export type MarkName = (typeof MARKS)[number];
-export const Mark = { kept: 0, changed: 1, removed: 2, added: 3, merged: 4, split: 5 } as const;
+export { MARKS, type MarkName };
+export const Mark = Object.fromEntries(MARKS.map((name, index) => [name, index])) as Record<MarkName, number>;
 
 /** Bits of a `side` column. */
 export const BEFORE = 1;

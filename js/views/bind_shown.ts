@@ -1,4 +1,4 @@
-/** The traits that every view of graphs has (workbench/widgets/graph/traits.py), tied to one stage and one legend. */
+/** The traits that every view of graphs has (workbench/widgets/base.py), tied to one stage and one legend. */
 import { fromPython, initiallyCollapsed, toPython } from "../graph/collapse.ts";
 import { type Picture } from "../graph/picture.ts";
 import { type Camera } from "../render/camera.ts";

@@ -1,17 +1,11 @@
 /** Configurations tried: a row each, with kernels and time and its spread; the plots beside. */
 import { oneLine } from "../render/text.ts";
 import { button, h, replace, setText } from "./dom.ts";
-import { type RowState, type State } from "./messages.ts";
+import { HEADINGS, type RowState, type State } from "./messages.ts";
 import { type Send } from "./model.ts";
 
 type Key = "config" | "kernels" | "functions" | "median_us" | "target";
-const COLUMNS: [Key, string, string][] = [
-  ["config", "Configuration", ""],
-  ["kernels", "Kernels", "Calls of compiled functions in one run"],
-  ["functions", "Functions", "Distinct compiled functions: equal kernels are shared"],
-  ["median_us", "Time (median)", "Median of the repeats after warm-up; the bar's whisker is the middle half of the samples"],
-  ["target", "Target", ""],
-];
+const COLUMNS: Key[] = ["config", "kernels", "functions", "median_us", "target"];
 
 export class MeasureTab {
   readonly element: HTMLElement;
@@ -29,7 +23,7 @@ export class MeasureTab {
   constructor(send: Send) {
     this.measure = button("Measure this configuration", "Build and time the present configuration", () => send({ type: "measure" }), { class: "wb-button wb-primary", "data-testid": "measure" });
     this.race = button("", "A difference is reported only after a race.", () => send({ type: "race" }), { class: "wb-button", "data-testid": "race", hidden: true });
-    this.heads = COLUMNS.map(([key, face, why]) => h("th", { scope: "col", class: `wb-column-${key}` }, h("button", { type: "button", class: "wb-link", title: why || `Sort by ${face.toLowerCase()}`, onclick: () => this.sortBy(key) }, face)));
+    this.heads = COLUMNS.map((key) => [key, ...HEADINGS[key]] as const).map(([key, face, why]) => h("th", { scope: "col", class: `wb-column-${key}` }, h("button", { type: "button", class: "wb-link", title: why || `Sort by ${face.toLowerCase()}`, onclick: () => this.sortBy(key) }, face)));
     this.element = h("div", { class: "wb-measure" },
       h("div", { class: "wb-measure-table" },
         h("div", { class: "wb-tools" }, this.measure, this.race, button("Clear", "Forget all rows", () => send({ type: "clear_rows" }), { "data-testid": "clear-rows" }), this.note),
@@ -41,7 +35,7 @@ export class MeasureTab {
   private sortBy(key: Key): void {
     this.sort = this.sort?.key === key ? (this.sort.down ? null : { key, down: true }) : { key, down: false };
     this.heads.forEach((head, i) => {
-      const mine = this.sort?.key === COLUMNS[i][0];
+      const mine = this.sort?.key === COLUMNS[i];
       head.setAttribute("aria-sort", !mine ? "none" : this.sort!.down ? "descending" : "ascending");
     });
     this.draw();

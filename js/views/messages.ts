@@ -42,6 +42,25 @@ export type Sign = [number, string, string, boolean];
 
 export type Block = Heading | Paragraph | Lines | Action | Entry | Code | Table | Picture;
 
+/** The columns of a diff hold indices of these. */
+export const MARKS: readonly Mark[] = ["kept", "changed", "removed", "added", "merged", "split"];
+
+/** Heading and tooltip of each column of measured rows. */
+export const HEADINGS = {
+  config: ["Configuration", ""],
+  target: ["Target", ""],
+  status: ["Status", ""],
+  kernels: ["Kernels", "Calls of compiled functions in one run"],
+  functions: ["Functions", "Distinct compiled functions: equal kernels are shared"],
+  launches: ["Launches", ""],
+  traffic_bytes: ["Read and written", ""],
+  median_us: ["Time (median)", "Median of the repeats after warm-up; the bar's whisker is the middle half of the samples"],
+  q1_us: ["Lower quartile", ""],
+  q3_us: ["Upper quartile", ""],
+  check: ["Outputs", ""],
+  message: ["Message", ""],
+} as const;
+
 /** Every message of Python to a page. */
 export type ToPage = FactsMessage | StateMessage | TextMessage | SidesMessage | CountsMessage | DiffMessage | LineageMessage | LostMessage | ShowMessage | ShowSideMessage;
 
@@ -348,6 +367,12 @@ export interface PassState {
   locked: boolean;
   reason: string;
   doc: string;
+  kept?: number;
+  changed?: number;
+  removed?: number;
+  added?: number;
+  merged?: number;
+  split?: number;
   /** the least one at which the compiler runs it */
   opt_level?: number | null;
   text?: string;
@@ -358,11 +383,6 @@ export interface PassState {
   seconds?: number;
   nodes?: number;
   kernels?: number;
-  added?: number;
-  merged?: number;
-  split?: number;
-  removed?: number;
-  changed?: number;
 }
 
 /** A plot for light pages and for dark ones; `text` is for readers who cannot see it. */
@@ -478,16 +498,16 @@ export interface State {
 
 /** Kernels and nodes of both sides, and the number of nodes with each mark. */
 export interface StateCounts {
-  before_kernels?: number;
-  after_kernels?: number | null;
-  before_nodes?: number;
-  after_nodes?: number | null;
   kept?: number;
   changed?: number;
   removed?: number;
   added?: number;
   merged?: number;
   split?: number;
+  before_kernels?: number;
+  after_kernels?: number | null;
+  before_nodes?: number;
+  after_nodes?: number | null;
 }
 
 /** A state with its graph. */

@@ -14,6 +14,28 @@ export interface Model {
   send(message: ToPython): void;
 }
 
+/** The message of the error that Jupyter throws when a model's kernel has ended or was restarted. */
+const KERNEL_ENDED = "Cannot send";
+
+/** The model, whose `send` and `save_changes` do nothing once its kernel has ended: a timer of ours may still call them. */
+export function whileConnected(model: Model): Model {
+  const unlessEnded = (act: () => void) => {
+    try {
+      act();
+    } catch (error) {
+      if (!(error instanceof Error) || error.message !== KERNEL_ENDED) throw error;
+    }
+  };
+  return {
+    get: (name: string) => model.get(name) as never,
+    set: (name, value) => model.set(name, value),
+    on: (name, callback) => model.on(name, callback),
+    off: (name, callback) => model.off(name, callback),
+    save_changes: () => unlessEnded(() => model.save_changes()),
+    send: (message) => unlessEnded(() => model.send(message)),
+  };
+}
+
 /** Calls back once however many of the traits changed in one message: before, after and diff belong together. */
 export function watch(model: Model, names: string[], changed: () => void): () => void {
   let waiting = false;

@@ -7,7 +7,7 @@ import { type Theme } from "../render/theme.ts";
 import { h } from "./dom.ts";
 import { graphKey, nodesIn, nodesOf } from "./graph_keys.ts";
 import { Minimap } from "./minimap.ts";
-import { Still } from "./still.ts";
+import { Still } from "./cached_frame.ts";
 import { Tooltip } from "./tooltip.ts";
 
 const CLICK_SLOP = 4;

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 CELL = {"cell_type": "code", "id": "a", "source": "", "metadata": {}, "outputs": [], "execution_count": None}
 MEASURE = """
 import workbench as wb
-rows = wb.measure(wb.samples.load("resnet18"), [0, 1, 2, 3], budget=2, check=False)
+rows = wb.measure(wb.samples.load("mlp"), [0, 1, 2, 3], budget=8, check=False)
 print("done")
 """
 BEGIN = """
@@ -32,9 +32,9 @@ def test_bar_while_it_measures_and_rows_after_an_interrupt(lab: Lab, browser: Br
         page.evaluate(BEGIN, MEASURE)
         output = page.locator(".jp-OutputArea-output")
         expect(output.locator("progress")).to_be_visible(timeout=BRIEFLY)
-        expect(output.filter(has_text="Measuring resnet18: opt 1").first).to_be_visible(timeout=BRIEFLY)
+        expect(output.filter(has_text="Measuring mlp: opt 1").first).to_be_visible(timeout=BRIEFLY)
         page.evaluate(INTERRUPT)
-        expect(output.filter(has_text="Measuring resnet18: interrupted after")).to_be_visible(timeout=BRIEFLY)
+        expect(output.filter(has_text="Measuring mlp: interrupted after")).to_be_visible(timeout=BRIEFLY)
         expect(output.locator("progress")).to_have_count(0)
         expect(output.filter(has_text="done").last).to_be_visible(timeout=BRIEFLY)
         assert notebook.python("list(rows.status)") == ["ok", "interrupted", "interrupted", "interrupted"]

@@ -109,6 +109,7 @@ def test_text_and_picture_select_each_other(stepper: Notebook) -> None:
     row = text.locator(".wb-text-row").filter(has_text="cast").first
     row.locator(".wb-text-line").first.click()
     expect(row).to_have_class(re.compile("wb-current"), timeout=BRIEFLY)
+    stepper.agree("len(view.selection['before'])", 1)
     chosen = stepper.python("view.selection['before'][0]")
     stepper.agree(f"t.steps[view.step].before.nodes[{chosen}].op", "cast")
     line = stepper.python("next(n.line for n in t.steps[view.step].after.nodes if n.op == 'exp' or n.kind == 'op')")

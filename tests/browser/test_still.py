@@ -64,8 +64,8 @@ def saved(lab: Lab, browser: Browser) -> Path:
         view = OnPage(notebook, "wb.CompareView(BEFORE, AFTER)")
         view.until(lambda: "Run the cell for the live view" in "".join(in_page(notebook)))
         # Graphviz's first picture, and then the page's, which has the panes' titles
-        view.until(lambda: notebook.python("view._picture_of_page[:20]") == "data:image/svg+xml;b")
-        view.until(lambda: notebook.python("view._picture_of_page") in in_page(notebook)[0])
+        view.until(lambda: notebook.python("view._still.picture[:20]") == "data:image/svg+xml;b")
+        view.until(lambda: notebook.python("view._still.picture") in in_page(notebook)[0])
         save(notebook)
         view.until(lambda: stills(json.loads(path.read_text())) == in_page(notebook))
         kernel_is_shut_down(notebook)
@@ -78,7 +78,7 @@ def test_live_view_hides_its_picture_and_keeps_it_new(lab: Lab, browser: Browser
         notebook = lab.open(page, path.name)
         notebook.run_cell(PREPARE)
         view = OnPage(notebook, "wb.GraphView(BEFORE)")
-        view.until(lambda: notebook.python("view._picture_of_page") != "")
+        view.until(lambda: notebook.python("view._still.picture") != "")
         expect(page.locator(STILL)).to_be_hidden()
         expect(view.root).to_be_visible()
         first = in_page(notebook)
@@ -141,8 +141,8 @@ def test_picture_of_a_large_graph_is_small_and_one_of_hostile_names_is_valid(lab
             ("wb.CompareView(hostile.graph(), hostile.changed(), titles=list(hostile.NAMES[:2]))", "svg+xml"),
         ]:
             view = OnPage(notebook, source)
-            view.until(lambda: notebook.python("view._picture_of_page") != "")
-            picture = notebook.python("view._picture_of_page")
+            view.until(lambda: notebook.python("view._still.picture") != "")
+            picture = notebook.python("view._still.picture")
             assert picture.startswith(f"data:image/{kind};base64,")
             assert len(picture) <= MOST
             assert page.evaluate(DECODED, picture) > 300

@@ -83,7 +83,7 @@ def test_an_executor_graph_is_read_and_shown_without_tvm(tmp_path: Path) -> None
         ("tuple", "tuple", "(Tensor[(4, 3), float32], float32)"),
     ]
     assert graph.inputs == ((), (0,), (1,), (1,), (2,), (4, 3), (3, 5))
-    assert graph.kernel_count == 2, "what does nothing is no kernel"
+    assert graph.kernel_count == 2, "an operator that does nothing is not a kernel"
     assert graph.nodes[5].attrs == {"storage_id": 3, "device_index": 2}
     assert [group.name for group in graph.groups if group.kind == "primitive"] == [
         "tvmgen_default_fused_split",

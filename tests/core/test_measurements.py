@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from workbench.measurement.build_and_time import Limits
+from workbench.measurement.build_and_time import MeasureOptions
 from workbench.measurement.race import Race
+from workbench.measurement.row import Row
 from workbench.pipeline.config import Config
 from workbench.widgets.workbench import measurements
 from workbench.widgets.workbench.measurements import Measurements
@@ -26,27 +27,27 @@ class Bench:
         self.started = {config: threading.Event() for config in (A, B, C)}
         self.go = threading.Event()
         monkeypatch.setattr(measurements, "measure_one", self._measure)
-        monkeypatch.setattr(Measurements, "_counted", lambda *_: {})
+        monkeypatch.setattr(Measurements, "_counted", lambda _, row, *__: row)
         self.errors: list[Exception] = []
         self.workload: Any = "a workload, which only the replaced functions see"
         self.measures = Measurements(self.workload, "llvm", 0.1, lambda: None, lambda busy: None, self.errors.append)
 
-    def _measure(self, workload: object, config: Config, target: str, limits: Limits, **_: object) -> dict[str, Any]:
+    def _measure(self, workload: object, config: Config, target: str, limits: MeasureOptions, **_: object) -> Row:
         self.begun.append(config.label)
         self.started[config].set()
         while not self.go.wait(0.01):
             if limits.cancelled():
-                return {"config": config.label, "status": "cancelled", "message": ""}
-        return {"config": config.label, "status": "ok", "message": ""}
+                return Row(config.label, target, target, "", "cancelled")
+        return Row(config.label, target, target, "", "ok")
 
     def ask(self, config: Config) -> None:
         self.measures.ask(config, lambda: self.workload, again=False)
 
-    def finish(self) -> dict[str, str]:
+    def finish(self) -> dict[str, str | None]:
         self.go.set()
         assert self.measures.wait(PATIENCE)
         assert not self.errors
-        return {config.label: row["status"] for config, row in self.measures.all().items()}
+        return {config.label: row.status for config, row in self.measures.all().items()}
 
 
 @pytest.fixture

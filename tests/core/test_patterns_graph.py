@@ -112,7 +112,7 @@ def test_what_cannot_be_suggested_is_said_in_a_sentence():
             wb.pattern_for(graph, nodes)
     with pytest.raises(wb.WorkbenchError, match="no node 99"):
         wb.pattern_for(graph, [99])
-    with pytest.raises(PatternError, match="no pattern"):
+    with pytest.raises(PatternError, match="not a pattern"):
         wb.match(graph, 3)
     with pytest.raises(wb.WorkbenchError, match="has no nodes to match"):
         wb.match(3, "wildcard()")
@@ -172,3 +172,11 @@ def test_types_and_shapes_of_relax_are_read():
     graph = b.build()
     assert wb.match(graph, 'is_op("relax.exp")(wildcard().has_shape([2, 3]).has_dtype("float32"))').matches
     assert wb.match(graph, 'dominates(is_op("relax.exp")(None), wildcard(), is_op("relax.permute_dims")(None))').matches
+
+
+def test_a_graph_alone_has_the_own_matchers_answer_labelled():
+    found = wb.match(attention(), 'is_op("add")(wildcard(), wildcard())')
+    assert found.matches
+    assert found.not_tried == "not tried: needs TVM; shown is the workbench's own matcher"
+    assert found.not_tried in str(found)
+    assert found.as_json()["not_tried"] == found.not_tried

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from workbench.analysis.patterns.language import LANGUAGE
 from workbench.analysis.patterns.pattern import PatternError
-from workbench.analysis.patterns.read import parse
-from workbench.analysis.patterns.write import code
+from workbench.analysis.patterns.text import code, parse
 from workbench.errors import UnknownName, WorkbenchError
 
 GOOD = [
@@ -84,6 +83,12 @@ def test_a_pattern_is_plain_values_and_a_tree_of_words():
         ("(lambda: 1)()", "not"),
         ("wildcard()" + "(None)" * 300, "nests more than"),
         ("is_expr(wildcard())", "const(...)"),
+        ("wildcard().used_by(wildcard(), 'a')", "the index is a whole number"),
+        ("is_expr(const(1, 2))", "dtype is a name in quotes"),
+        ("add", 'give an operator by is_op("add"), not `add`'),
+        ("nn.relu", 'give an operator by is_op("nn.relu")'),
+        ("is_op('add')(relu(wildcard()), None)", 'give an operator by is_op("relu")'),
+        ("is_op", "call it, as is_op(op_name)"),
     ],
 )
 def test_what_is_no_pattern_is_refused_in_a_sentence(text, says):

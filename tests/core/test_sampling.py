@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.measurement.sampling import (
+from workbench.measurement.repeats import (
     HEATS,
     LEAST_SAMPLES,
     MOST_ROUNDS,

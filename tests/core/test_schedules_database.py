@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from workbench.dialects.base import Workload
-from workbench.dialects.schedule_search import best_cost_model, reason
+from workbench.dialects.kernel_search import best_cost_model, reason
 from workbench.dialects.scheduling import RECORDS, WORKLOADS
 from workbench.errors import StoreError, UnknownName, UnknownNode, WorkbenchError
 from workbench.measurement.race import Race
 from workbench.pipeline.config import Config
-from workbench.tune.schedules.database import begun, done, folder_for, locked, mend, note_done
-from workbench.tune.schedules.result import TunedSchedules
-from workbench.tune.schedules.tasks import plain, selected, tasks_of
+from workbench.tuning.schedules.database import begun, done, folder_for, locked, mend, note_done
+from workbench.tuning.schedules.result import TunedSchedules
+from workbench.tuning.schedules.tasks import plain, selected, tasks_of
 
 HERE = {"dialect": "relay", "tvm": "1", "machine": "m", "target": "llvm", "cores": 2}
 CALLS = [

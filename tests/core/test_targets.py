@@ -14,7 +14,7 @@ from workbench.errors import WorkbenchError
 from workbench.measurement.remote.tracker import target_there
 from workbench.measurement.row import device_of
 from workbench.plots.rows import kind
-from workbench.targets import kind_of, target_fields, target_text, target_texts, with_option
+from workbench.target_text import kind_of, target_fields, target_text, target_texts, with_option
 from workbench.worker.cuda import architecture
 
 SAME = {

@@ -96,7 +96,7 @@ def test_a_file_cut_short_is_refused(cut: int, tmp_path_factory: pytest.TempPath
     ("change", "words"),
     [
         ({"version": 99}, "version 99"),
-        ({"format": "something else"}, "no saved trace"),
+        ({"format": "something else"}, "not a saved trace"),
         ({"start": 17}, "damaged"),
         ({"states": [{}]}, "damaged"),
         ({"steps": [{"name": "A"}]}, "damaged"),
@@ -129,7 +129,7 @@ def test_another_format_version_or_shape_is_refused(trace: Trace, tmp_path: Path
 def test_text_that_is_no_trace_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.wbtrace"
     path.write_text("def @main() {}")
-    with pytest.raises(LoadError, match="no saved trace"):
+    with pytest.raises(LoadError, match="not a saved trace"):
         Trace.open(path)
 
 

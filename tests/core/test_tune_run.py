@@ -10,13 +10,12 @@ import pytest
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, StoreError, WorkbenchError, WorkerLost
-from workbench.tune import trial_log as logs
-from workbench.tune.budget import Limit
-from workbench.tune.evaluate import Clock, Effort, Evaluator
-from workbench.tune.run import Run, TuneRequest
-from workbench.tune.space import Space
-from workbench.tune.trial import Trial
-from workbench.tune.trial_log import Log
+from workbench.tuning import trial_log as logs
+from workbench.tuning.evaluate import Clock, Evaluator
+from workbench.tuning.run import Run, TuneOptions, TuneRequest
+from workbench.tuning.space import Space
+from workbench.tuning.trial import Trial
+from workbench.tuning.trial_log import Log
 
 SPACE = Space(toggles=("A", "B", "C", "D"))
 HEAD = {"format": 1, "workload_hash": "0", "dialect": "relay", "tvm": "0.17", "machine": "m"}
@@ -57,8 +56,8 @@ def evaluated(monkeypatch):
 def made(log=None, objectives=("time",), space=SPACE, targets=("llvm",), **limit):
     workload = Workload(None, {}, "stand-in", "relay")
     opened = None if log is None else Log.opened(log, workload)
-    request = TuneRequest(workload, space, tuple(targets), objectives, Limit(**limit), Effort(), race=0)
-    return Run(request, opened)
+    options = TuneOptions(race=0, **limit)
+    return Run(TuneRequest(workload, space, tuple(targets), objectives, options), opened)
 
 
 def test_a_run_tries_all_of_a_small_space_and_knows_why_what_failed(evaluated):

@@ -15,16 +15,16 @@ from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, NoServer, WorkerLost
 from workbench.measurement.count import Final
 from workbench.pipeline.config import Config
-from workbench.tune import evaluate, runners
-from workbench.tune.background_run import Control
-from workbench.tune.budget import Budget, Limit
-from workbench.tune.evaluate import Effort, Evaluator
-from workbench.tune.runners import RPCRunner, attempt
-from workbench.tune.scheduler import Scheduler, SearchContext
-from workbench.tune.search import Exhaustive, Guided
-from workbench.tune.space import Space
-from workbench.tune.trial import key_of
-from workbench.tune.trial_log import Trials
+from workbench.tuning import evaluate, runners
+from workbench.tuning.background_run import Control
+from workbench.tuning.budget import Budget, SearchLimit
+from workbench.tuning.evaluate import Effort, Evaluator
+from workbench.tuning.runners import RPCRunner, attempt
+from workbench.tuning.scheduler import Scheduler, SearchContext
+from workbench.tuning.search import Exhaustive, Guided
+from workbench.tuning.space import Space
+from workbench.tuning.trial import key_of
+from workbench.tuning.trial_log import Trials
 
 SPACE = Space(toggles=("A", "B", "C"), opt_levels=(3, 2))
 TARGET = "llvm"
@@ -98,7 +98,7 @@ def search_all(world, over, search=None, trials=None, **how):
         control = Control()
         workload = Workload(None, {}, "made up", "relay")
         evaluator = Evaluator(workload, ("time",), Effort(prune=None), control.stopped)
-        book, budget = Trials(None, [], evaluator), Budget(Limit(60, trials), [TARGET], control)
+        book, budget = Trials(None, [], evaluator), Budget(SearchLimit(60, trials), [TARGET], control)
         budget.rest = lambda: True
         budget.begin()
         context = SearchContext(evaluator, over, book, budget)
@@ -211,7 +211,7 @@ def test_pause_does_not_count_as_time(monkeypatch):
     now = iter(range(1, 100))
     monkeypatch.setattr("time.perf_counter", lambda: float(next(now)))
     control = Control()
-    budget = Budget(Limit(60, None), [TARGET], control)
+    budget = Budget(SearchLimit(60, None), [TARGET], control)
     budget.begin()
     control.pause()
     spent = budget.elapsed

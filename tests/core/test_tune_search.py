@@ -9,9 +9,9 @@ import pytest
 
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.pipeline.config import Config
-from workbench.tune.search import Exhaustive, Guided, search
-from workbench.tune.space import Space
-from workbench.tune.trial import Trial, dominates, front, objectives_of
+from workbench.tuning.search import Exhaustive, Guided, search
+from workbench.tuning.space import Space
+from workbench.tuning.trial import Trial, dominates, front, objectives_of
 
 SMALL = Space(toggles=("A", "B"), opt_levels=(3, 1), config={"x.depth": (None, 4)})
 LARGE = Space(toggles=tuple(f"P{i}" for i in range(10)))

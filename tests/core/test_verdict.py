@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -25,6 +27,7 @@ from workbench.measurement.verdict import (  # fmt: skip
 
 A, B = Side("opt 2"), Side("opt 3")
 FACTOR = "ratio"
+CLAIM = re.compile(r"[\d.,]+ times (faster|slower)")
 CALM = Ratio(1.0, 0.995, 1.005)
 
 
@@ -61,7 +64,47 @@ def test_noise_gives_the_noise_sentence_and_no_factor(race: Ratio, control: Rati
         assert FACTOR not in found.sentence
     else:
         assert found.reason == RACED
-        assert f"time ratio {race.ratio:.3f}" in found.sentence
+        assert f"{race.ratio:.3f}" in found.sentence
+
+
+@given(race=st.none() | ratios(), control=st.none() | ratios(), status=st.sampled_from(ALL))
+def test_factor_in_words_if_and_only_if_the_answer_is_a_raced_difference(
+    race: Ratio | None, control: Ratio | None, status: str
+) -> None:
+    found = judge(A, Side("opt 3", status), race, [control])
+    claims = found.reason == RACED and found.answer != UNKNOWN
+    assert bool(CLAIM.search(found.sentence)) == claims
+
+
+@pytest.mark.parametrize(
+    ("race", "sentence"),
+    [
+        (
+            Ratio(1.23, 1.2, 1.26),
+            "opt 3 is 1.23 times faster than opt 2 (time ratio opt 2 / opt 3 = 1.230, 95 % interval",
+        ),
+        (
+            Ratio(0.248, 0.24, 0.26),
+            "opt 3 is 4.0 times slower than opt 2 (time ratio opt 2 / opt 3 = 0.248, 95 % interval",
+        ),
+        (
+            Ratio(1.01, 0.9, 1.1),
+            "no difference shown between opt 2 and opt 3 (time ratio opt 2 / opt 3 = 1.010, 95 % int",
+        ),
+        (
+            Ratio(25.0, 24.0, 26.0),
+            "opt 3 is 25 times faster than opt 2 (time ratio opt 2 / opt 3 = 25.000, 95 % interval",
+        ),
+    ],
+)
+def test_the_sentence_of_a_race(race: Ratio, sentence: str) -> None:
+    assert judge(A, B, race, facts="24 rounds, llvm").sentence.startswith(sentence)
+
+
+def test_long_names_are_written_once() -> None:
+    name = "FuseOps, " * 20
+    sentence = judge(A, Side(name), Ratio(2.0, 1.9, 2.1)).sentence
+    assert sentence == f"{name} is 2.0 times faster than opt 2 (time ratio 2.000, 95 % interval 1.900 to 2.100)"
 
 
 @given(control=ratios())
@@ -116,7 +159,7 @@ def test_race_carries_its_own_control() -> None:
     found = {"samples_a": calm, "samples_b": [time / 2 for time in calm], "target": "llvm", "method": ""}
     quiet = judged("a", "b", {**found, "checks": [{}, {}], "samples_again": samples(3, 200, 0.01)})
     assert quiet.answer == "yes"
-    assert "time ratio 2.000" in str(quiet)
+    assert "b is 2.0 times faster than a (time ratio a / b = 2.000" in str(quiet)
     noisy = judged("a", "b", {**found, "checks": [{}, {}], "samples_again": loud})
     assert noisy.answer == UNKNOWN
     assert str(noisy).startswith("this machine is too noisy just now: A/A gave 0.5")

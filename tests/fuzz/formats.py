@@ -174,7 +174,7 @@ HEAD = {
 
 
 def tune_log() -> bytes:
-    from workbench.tune.trial import Trial
+    from workbench.tuning.trial import Trial
 
     config = wb.Config(disabled=("FuseOps",), options={"relay.FuseOps.max_depth": 4})
     values = {"kernels": 3, "median_us": 1.5, "build_seconds": None}
@@ -196,7 +196,7 @@ def mutate_lines(random: Random, seeds: Sequence[bytes]) -> bytes:
 
 def read_log(data: bytes) -> None:
     from workbench.dialects.base import Workload
-    from workbench.tune import trial_log
+    from workbench.tuning import trial_log
 
     trial_log.header = lambda workload: HEAD  # what is here depends on TVM and on the machine
     path = written(data, "log.jsonl")
@@ -236,7 +236,7 @@ def mutate_store(random: Random, seeds: Sequence[bytes]) -> bytes:
 def read_store(data: bytes) -> None:
     import warnings
 
-    from workbench.measurement import store_file as files
+    from workbench.measurement import sqlite_file as files
     from workbench.measurement.store import VARIABLE, Store
 
     for other in FOLDER.glob("rows.sqlite*"):

@@ -23,7 +23,7 @@ with atheris.instrument_imports(include=["workbench"]):
     import workbench.graph.received
     import workbench.measurement.store
     import workbench.pipeline.trace_file
-    import workbench.tune.trial_log  # noqa: F401  imported here to be instrumented
+    import workbench.tuning.trial_log  # noqa: F401  imported here to be instrumented
     from workbench.errors import WorkbenchError
 
 

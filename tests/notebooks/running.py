@@ -17,7 +17,7 @@ from nbclient import NotebookClient
 from PIL import Image
 
 from workbench.widgets import still
-from workbench.worker import reporting
+from workbench.worker import progress
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 WORDS = ("Predict", "TunePanel")
@@ -27,7 +27,7 @@ MEASURED = "measured"
 "tag of a cell whose text differs from run to run"
 PICTURE = "picture"
 "tag of the cell whose picture stands for the notebook in the index"
-TRANSIENT = {reporting.OUTPUT, still.OUTPUT}
+TRANSIENT = {progress.OUTPUT, still.OUTPUT}
 "keys in the metadata of outputs that are not kept"
 COLOURS = 96
 

@@ -9,7 +9,7 @@ from tvm import relax
 
 import workbench as wb
 from workbench.dialects.base import Workload
-from workbench.dialects.compiler.target import make_target
+from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.compiler import build, running
 from workbench.errors import MeasureError, UnknownName

@@ -10,8 +10,7 @@ from tvm.relax import dpl
 
 import workbench as wb
 from workbench.analysis.patterns.pattern import PatternError
-from workbench.analysis.patterns.read import parse
-from workbench.analysis.patterns.write import code
+from workbench.analysis.patterns.text import code, parse
 from workbench.dialects.relax.patterns.pairs import paired
 from workbench.errors import UnknownName
 

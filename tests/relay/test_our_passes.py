@@ -9,7 +9,9 @@ from tvm import relay
 
 import workbench as wb
 from workbench.dialects.registry import dialect
-from workbench.dialects.relay.passes import OURS, CombineParallelOps, MergeIdenticalKernels
+from workbench.dialects.relay.passes import OURS
+from workbench.dialects.relay.passes.combine import CombineParallelOps
+from workbench.dialects.relay.passes.merge import MergeIdenticalKernels
 from workbench.errors import PipelineError
 
 SMALL = {

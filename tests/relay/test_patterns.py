@@ -11,9 +11,9 @@ from tvm import relay
 from tvm.relay import dataflow_pattern as dfp
 
 import workbench as wb
+from workbench.analysis.patterns.matcher import Matcher
 from workbench.analysis.patterns.pattern import PatternError
-from workbench.analysis.patterns.read import parse
-from workbench.analysis.patterns.write import code
+from workbench.analysis.patterns.text import code, parse
 from workbench.dialects.relay.patterns.pairs import paired, skips_leaves
 
 SEED_002 = 'dominates(is_op("split")(None), wildcard()(None), is_op("transpose")(None))'
@@ -127,9 +127,9 @@ def test_asking_an_operator_for_its_type_is_noted(attention):
     ("pattern", "says"),
     [
         ('is_op("nn.conv")(None)', "there is no operator named 'nn.conv'"),
-        (3, "an? int is no pattern"),
+        (3, "an? int is not a pattern"),
         ("wildcard().has_dtype('nonsense')", "TVM rejects"),
-        ("wildcard().has_type('Tensor[')", "is no type"),
+        ("wildcard().has_type('Tensor[')", "is not a type"),
     ],
 )
 def test_what_tvm_rejects_is_a_sentence(pattern, says, attention):
@@ -213,3 +213,56 @@ def test_code_is_what_tvm_reads(attention):
             f"from tvm.relay import TensorType\nfrom tvm.relay.dataflow_pattern import *\npattern = {code(parse(text))}"
         )
         assert str(paired(run(script)).pattern) == str(parse(text))
+
+
+def ladder(steps: int) -> wb.Workload:
+    """Diamonds, each of which doubles the paths from the last value to the first."""
+    value = relay.nn.relu(relay.var("x", shape=(2, 2)))
+    for _ in range(steps):
+        value = relay.add(relay.tanh(value), relay.sqrt(value))
+    return wb.load(relay.Function(relay.analysis.free_vars(value), relay.exp(value)))
+
+
+DIAMONDS = 'dominates(is_op("nn.relu")(None), wildcard(), is_op("exp")(None))'
+
+
+def test_many_paths_are_walked_by_tvm_in_a_child():
+    module = ladder(14)
+    found = wb.match(module, DIAMONDS)
+    assert not found.not_tried
+    assert [match.root for match in found.taken] == [len(module.graph.nodes) - 1]
+    assert found.as_json()["matches"] == wb.match(module.graph, DIAMONDS).as_json()["matches"]
+
+
+def test_without_an_answer_in_time_the_own_matcher_is_shown_and_labelled():
+    module = ladder(40)
+    found = wb.match(module, DIAMONDS, timeout=3)
+    assert found.not_tried == "TVM did not answer within 3 s; shown is the workbench's own matcher"
+    assert found.not_tried in str(found)
+    assert [match.root for match in found.matches] == [len(module.graph.nodes) - 1]
+    assert not wb.match(module, 'is_op("add")(None)').not_tried
+
+
+def test_where_tvm_and_the_own_matcher_disagree_tvms_answer_is_shown(attention, monkeypatch):
+    text = 'is_op("add")(wildcard(), wildcard())'
+    wanted = wb.match(attention, text)
+    monkeypatch.setattr(Matcher, "_op", lambda *_: False)
+    found = wb.match(attention, text)
+    assert [(each.root, each.nodes) for each in found.taken] == [(each.root, each.nodes) for each in wanted.taken]
+    monkeypatch.setattr(Matcher, "_op", lambda *_: True)
+    found = wb.match(attention, text)
+    assert [each.root for each in found.matches] == [each.root for each in wanted.matches]
+    assert "tvm-differs" in {each.reason for each in found.near_misses}
+
+
+def test_swapped_arguments_that_double_the_steps_end():
+    """TVM tries both orders of the arguments of each `add`, so a pattern of 40 that fails at its end takes 2**40 steps."""
+    x = relay.var("x", shape=(2, 2))
+    value, text = relay.exp(x), 'is_op("tanh")(wildcard())'
+    for _ in range(40):
+        value, text = relay.add(value, value), f'is_op("add")({text}, wildcard())'
+    module = wb.load(relay.Function([x], value))
+    with pytest.raises(PatternError, match="both orders"):
+        wb.match(module.graph, text)
+    with pytest.raises(PatternError, match="both orders"):
+        wb.match(module, text, timeout=3)

@@ -25,7 +25,7 @@ WIDGETS = (
 
 def test_the_generated_typescript_is_current() -> None:
     done = subprocess.run(
-        [sys.executable, "js/messages.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "js/write_messages.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
 
@@ -37,3 +37,13 @@ def test_each_json_trait_has_its_declared_type() -> None:
     assert {key for _, key in typed} <= set(declared)
     assert [key for key, kind in typed.items() if kind != declared[key[1]]] == []
     assert {key for _, key in traits} >= set(declared)
+
+
+def test_at_most_one_class_of_ours_is_above_a_widget() -> None:
+    """A widget reads as one class: its base, and the objects that it holds."""
+    ours = {name: [each for each in getattr(wb, name).__mro__[1:] if _is_ours(each)] for name in WIDGETS}
+    assert [name for name, above in ours.items() if len(above) != 1] == []
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.startswith("workbench.")

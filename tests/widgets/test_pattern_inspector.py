@@ -9,8 +9,8 @@ import pytest
 
 import workbench as wb
 from workbench.analysis.patterns.pattern import PatternError
-from workbench.analysis.patterns.read import parse
 from workbench.analysis.patterns.report import Match, NearMiss
+from workbench.analysis.patterns.text import parse
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.widgets.blocks import Block
@@ -72,6 +72,13 @@ def test_a_near_miss_marks_its_part_of_the_tree_its_node_and_the_way_that_opens_
     region, enters = block(view, "region")["rows"]
     assert GROWN not in region["nodes"]
     assert enters["nodes"] == [GROWN, MASKED]
+
+
+def test_matches_without_tvm_are_labelled() -> None:
+    view = wb.PatternInspector(masked(), REGION)
+    assert "needs TVM" in block(view, "not-tried")["text"]
+    with pytest.raises(PatternError, match=r'give an operator by is_op\("add"\)'):
+        wb.PatternInspector(masked(), "add")
 
 
 def test_a_match_says_whether_partition_takes_it() -> None:

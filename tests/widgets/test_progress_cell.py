@@ -9,13 +9,13 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from workbench.worker.reporting import OUTPUT
+from workbench.worker.progress import OUTPUT
 
 SHORT = """
 import time
-from workbench.worker import reporting
-reporting.DELAY = reporting.EVERY = 0.05
-with reporting.reported(None, "Measuring <b>m</b>") as progress:
+from workbench.worker import progress as bar
+bar.DELAY = bar.EVERY = 0.05
+with bar.showing_progress(None, "Measuring <b>m</b>") as progress:
     progress("opt 3", 0.5)
     time.sleep(1)
 """

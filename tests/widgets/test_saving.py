@@ -133,7 +133,7 @@ def test_our_layout_writes_hostile_names_as_text(kind: str, tmp_path: Path) -> N
 def test_graphviz_writes_hostile_names_as_text() -> None:
     for dot in (
         to_graphviz(hostile.graph()),
-        compare_to_graphviz(*CompareView(hostile.graph(), hostile.changed())._shown_graphs()),
+        compare_to_graphviz(*CompareView(hostile.graph(), hostile.changed()).shown_graphs()),
     ):
         shown = words(pictures.by_graphviz(dot, ".svg", 30))
         assert any("<b>bold</b>" in text for text in shown)

@@ -32,7 +32,7 @@ def displayed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, Any], dic
 
 
 def page_sends(view: View, picture: object) -> None:
-    view._on_still(view, {"type": "still", "picture": picture}, [])
+    view._still.receive(view, {"type": "still", "picture": picture}, [])
 
 
 def picture_in(markup: str) -> str | None:
@@ -94,7 +94,7 @@ def test_other_texts_than_pictures_are_dropped(displayed, picture: object) -> No
 @pytest.mark.parametrize("kind", ["graph", "compare"])
 def test_small_graph_has_a_picture_at_once(kind: str) -> None:
     for view in views(kind):
-        markup = view._still()
+        markup = view._still.html()
         picture = picture_in(markup)
         assert picture
         assert len(picture) <= MOST
@@ -104,7 +104,7 @@ def test_small_graph_has_a_picture_at_once(kind: str) -> None:
 
 def test_larger_graph_has_words_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "run", None)
-    made = GraphView(plain(STILL_NODES + 1))._still()
+    made = GraphView(plain(STILL_NODES + 1))._still.html()
     assert f"plain: {STILL_NODES + 1} nodes" in made
     assert picture_in(made) is None
 

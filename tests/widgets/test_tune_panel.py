@@ -9,7 +9,8 @@ import pytest
 
 import workbench as wb
 from workbench.errors import WorkbenchError
-from workbench.tune.evaluate import Evaluator
+from workbench.tuning.evaluate import Evaluator
+from workbench.tuning.run import Run
 from workbench.widgets.tuning import blocks as tune_blocks
 from workbench.widgets.tuning.blocks import choice, ordered, remark
 
@@ -152,26 +153,63 @@ def test_what_the_page_sets_is_used_and_what_is_wrong_is_told(workload, space):
         panel._receive(None, {"type": "set", "name": "tune-budget", "value": 3}, [])
 
 
+@pytest.mark.parametrize("seconds", ["nan", "inf", "1e400", "ten"])
+def test_budget_from_the_page_is_a_finite_number(workload, space, seconds):
+    panel = panel_of(workload, space, None)
+    assert panel.wait(60)
+    panel._handle_custom_msg({"type": "set", "name": "tune-budget", "value": seconds}, [])
+    assert panel.wait(60)
+    assert named(panel, "tune-trouble")["text"] == f"{seconds!r} is not a number of seconds"
+    assert named(panel, "tune-budget")["value"] == "60"
+
+
+@pytest.mark.parametrize("arg", ["", "x", "-1", "\u00b2", "9" * 5000])
+@pytest.mark.parametrize("act", ["tune-pick", "tune-sort"])
+def test_stale_click_changes_nothing(workload, space, act, arg):
+    panel = panel_of(workload, space, None, trials=2)
+    panel.start()
+    assert panel.wait(60)
+    before = panel.blocks
+    panel._receive(None, {"type": "act", "what": act, "arg": arg}, [])
+    assert panel.blocks == before
+
+
+def test_failure_of_the_follower_is_shown(workload, space, monkeypatch):
+    panel = panel_of(workload, space, None, trials=2)
+    assert panel.wait(60)
+    usual, failures = Run.wait, ["the follower failed"]
+
+    def wait(run, timeout=None):
+        if failures and timeout is not None:
+            raise RuntimeError(failures.pop())
+        return usual(run, timeout)
+
+    monkeypatch.setattr(Run, "wait", wait)
+    panel.start()
+    assert panel.wait(60)
+    assert "the follower failed" in named(panel, "tune-trouble")["text"]
+
+
 def test_a_log_of_something_else_is_told_in_words(workload, space, tmp_path):
     (tmp_path / "log").write_text("no log\n")
     panel = panel_of(workload, space, tmp_path / "log")
     assert panel.wait(60)
-    assert "no trial log" in named(panel, "tune-trouble")["text"]
-    with pytest.raises(WorkbenchError, match="no trial log"):
+    assert "not a trial log" in named(panel, "tune-trouble")["text"]
+    with pytest.raises(WorkbenchError, match="not a trial log"):
         _ = panel.result
 
 
 def test_what_stays_on_a_page_that_runs_nothing_is_a_sentence_and_the_rows(workload, space, monkeypatch):
     panel = panel_of(workload, space, None)
     assert panel.wait(60)
-    assert "not begun" in panel._still()
+    assert "not begun" in panel._still.html()
     panel.start()
     assert panel.wait(60)
-    kept = panel._still()
+    kept = panel._still.html()
     assert kept.count("<tr>") == 1 + len(panel.run.trials)
     assert "The best is" in kept
     monkeypatch.setattr(tune_blocks, "MOST_ROWS", 1)
-    kept = panel._still()
+    kept = panel._still.html()
     assert kept.count("<tr>") == 2
     assert f"And {len(panel.run.trials) - 1} more." in kept
 

@@ -126,7 +126,7 @@ def test_groups_that_there_are_can_be_collapsed():
 def test_a_mark_that_there_is_not_cannot_be_muted(view):
     view.muted = ["nn.relu", "mark:kept", "nn.relu"]
     assert view.muted == ["nn.relu", "mark:kept"]
-    with pytest.raises(WorkbenchError, match="'mark:moved' is no mark"):
+    with pytest.raises(WorkbenchError, match="'mark:moved' is not a mark"):
         view.muted = ["mark:moved"]
 
 

@@ -10,6 +10,7 @@ from workbench_widget.driving import MERGE, PIPELINE, says
 
 import workbench as wb
 from workbench.errors import UnknownName
+from workbench.measurement.row import Row
 from workbench.pipeline.config import Config
 from workbench.widgets.workbench.measurements import Measurements
 
@@ -73,13 +74,13 @@ def test_of_two_threads_that_tell_of_rows_the_newer_news_is_shown_last(bench, mo
             time.sleep(0.3 if each["status"] == "running" else 0)
             shown.append(each["status"])
 
-    row = {"config": "a", "target": "llvm", "status": "running"}
-    monkeypatch.setattr(bench.session.measurements, "all", lambda: {wb.Config(): dict(row)})
+    rows = {wb.Config(): Row("a", "llvm", "llvm", "", "running")}
+    monkeypatch.setattr(bench.session.measurements, "all", lambda: dict(rows))
     monkeypatch.setattr(bench.session._page, "push", slow)
     other = threading.Thread(target=bench.session.show_rows)
     other.start()
     time.sleep(0.1)
-    row["status"] = "ok"
+    rows[wb.Config()] = Row("a", "llvm", "llvm", "", "ok")
     bench.session.show_rows()
     other.join()
     assert shown == ["running", "ok"]
@@ -219,7 +220,7 @@ def test_rival_is_another_build(bench):
     """A race of equal builds gives no answer."""
     one, same, other = Config(name="a", pipeline="A"), Config(name="b", pipeline="A,-B"), Config(name="c", pipeline="B")
     measures = Measurements(bench.workload, "llvm", 0.1, lambda: None, print, print)
-    measures._rows = {config: {"status": "ok"} for config in (one, same)}
+    measures._rows = {config: Row("", "", "", "", "ok") for config in (one, same)}
     assert measures.rival(same) is None
-    measures._rows[other] = {"status": "ok"}
+    measures._rows[other] = Row("", "", "", "", "ok")
     assert measures.rival(same) == other

@@ -147,7 +147,7 @@ def test_still_has_a_picture_though_no_page_draws_one(bench, monkeypatch):
     assert "<img src=" in shown[-1]
     assert shown[-1] != was
     count = len(shown)
-    bench._on_still(bench, {"type": "still", "picture": "data:image/png;base64,AAAA"}, [])
+    bench._still.receive(bench, {"type": "still", "picture": "data:image/png;base64,AAAA"}, [])
     bench.toggle(MERGE)
     assert bench.wait()
     assert [markup.count("data:image/png;base64,AAAA") for markup in shown[count:]] == [1], "the page draws its own"

@@ -222,7 +222,7 @@ def _axes(layout: str, shape: Sequence[int], letters: str) -> int:
     """Return the product of the dimensions that a layout names by one of these letters, blocks included (`NCHW16c`)."""
     names = [letter for _, letter in _AXIS.findall(layout)]
     if len(names) != len(shape):
-        raise ValueError(f"{layout} is no layout of {len(shape)} dimensions")
+        raise ValueError(f"{layout} is not a layout of {len(shape)} dimensions")
     return prod(size for name, size in zip(names, shape, strict=True) if name.upper() in letters)
 
 

@@ -273,7 +273,7 @@ def _outputs(graph: Graph, inside: set[int]) -> tuple[int, ...]:
 def _edges(graph: Graph, given: Edge | tuple[int, ...]) -> list[Edge]:
     key = (given.source, given.target, given.index) if isinstance(given, Edge) else tuple(given)
     if len(key) not in (2, 3) or not all(isinstance(part, int) for part in key):
-        raise IllegalEdit(f"{given!r} is no edge; give an Edge of w.graph.edges, or (source, target[, position])")
+        raise IllegalEdit(f"{given!r} is not an edge; give an Edge of w.graph.edges, or (source, target[, position])")
     found = [e for e in graph.edges if (e.source, e.target, e.index)[: len(key)] == key]
     if not found:
         raise IllegalEdit(f"the graph has no edge {' -> '.join(map(str, key[:2]))}; give one of w.graph.edges")

@@ -306,14 +306,23 @@ class Running(Protocol):
         ...
 
 
+AskChild = Callable[[str], Sequence[Mapping[str, object]]]
+
+
 class Patterns(Protocol):
     """The dialect's dataflow patterns."""
 
-    def matcher(self, workload: Workload) -> Matcher:
-        """Return a matcher that uses TVM's, for every function of the workload's module."""
+    def matcher(self, workload: Workload, ask_child: AskChild) -> Matcher:
+        """Return a matcher that asks TVM, for every function of the workload's module.
+
+        Parameters
+        ----------
+        ask_child
+            Runs the job `match` with a pattern as TVM's JSON; raises MeasureError without an answer.
+        """
         ...
 
-    def read(self, pattern: Any) -> Pattern:
+    def read(self, pattern: object) -> Pattern:
         """Return the Pattern that one of TVM's pattern objects describes."""
         ...
 
@@ -331,7 +340,7 @@ class Matcher(Protocol):
         """The expressions of each function."""
         ...
 
-    def match(self, pattern: Any) -> PatternReport:
+    def match(self, pattern: object) -> PatternReport:
         """Find where a pattern matches, and where it nearly does."""
         ...
 

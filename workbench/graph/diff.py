@@ -13,12 +13,17 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, get_args
 
-from workbench.deprecated import CallableDict
 from workbench.graph.identity import Label, ValueNumbers, contexts, label, labels
 from workbench.graph.model import Graph, HasGraph, graph_of
+from workbench.graph.nodes import CallableDict
 from workbench.graph.refine import comparable, fewest, refine, same_inputs
 from workbench.terminal import html_table
+
+Mark = Literal["kept", "changed", "removed", "added", "merged", "split"]
+MARKS: tuple[Mark, ...] = get_args(Mark)
+"the fields of GraphDiff; the page has them from js/views/messages.ts"
 
 LOOK_THROUGH = 4
 "A pass may put a few operators (casts, layout transforms) on an edge; pairing looks past at most this many of them."
@@ -59,10 +64,9 @@ class GraphDiff:
         return len(self.changed) + len(self.removed) + len(self.added) + extra
 
     @cached_property
-    def counts(self) -> CallableDict[str, int]:
+    def counts(self) -> CallableDict[Mark, int]:
         """The number of entries of each kind; a merge or a split counts once."""
-        kinds = ("kept", "changed", "removed", "added", "merged", "split")
-        return CallableDict({kind: len(getattr(self, kind)) for kind in kinds})
+        return CallableDict({mark: len(getattr(self, mark)) for mark in MARKS})
 
     def inverse(self) -> GraphDiff:
         """Return the difference from after to before."""
@@ -79,7 +83,9 @@ class GraphDiff:
         return f"GraphDiff({', '.join(f'{kind} {n}' for kind, n in self.counts.items() if n)})"
 
     def _repr_html_(self) -> str:
-        return html_table("no change" if self.empty else f"{self.edits} edits", [self.counts])
+        return html_table(
+            "no change" if self.empty else f"{self.edits} edits", [{str(mark): n for mark, n in self.counts.items()}]
+        )
 
 
 def diff(before: Graph | HasGraph, after: Graph | HasGraph) -> GraphDiff:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workbench.colours import BLUE, CLUSTER, GREEN, MERGED, VERMILION
 from workbench.graph.nodes import Node
 
 if TYPE_CHECKING:
+    import graphviz
+    import networkx as nx
+
     from workbench.graph.diff import GraphDiff
     from workbench.graph.model import Graph
 
@@ -27,7 +30,7 @@ MARKS = {
 "the colours of the page, each with a sign"
 
 
-def to_networkx(graph: Graph) -> Any:
+def to_networkx(graph: Graph) -> nx.MultiDiGraph:
     """Return a `networkx.MultiDiGraph` with the fields of `Node` as data, edges keyed by argument position."""
     import networkx as nx
 
@@ -39,14 +42,14 @@ def to_networkx(graph: Graph) -> Any:
     return out
 
 
-def to_graphviz(graph: Graph) -> Any:
+def to_graphviz(graph: Graph) -> graphviz.Digraph:
     """Return a `graphviz.Digraph` with groups as clusters. Labels are plain text: Graphviz never reads them as markup."""
     dot = _empty(graph.name)
     _fill(dot, graph, "", {})
     return dot
 
 
-def compare_to_graphviz(before: Graph, after: Graph, diff: GraphDiff) -> Any:
+def compare_to_graphviz(before: Graph, after: Graph, diff: GraphDiff) -> graphviz.Digraph:
     """Return both graphs of a diff side by side in one `graphviz.Digraph`; changed nodes have a colour and a sign."""
     import graphviz
 
@@ -60,7 +63,7 @@ def compare_to_graphviz(before: Graph, after: Graph, diff: GraphDiff) -> Any:
     return dot
 
 
-def _empty(name: str) -> Any:
+def _empty(name: str) -> graphviz.Digraph:
     import graphviz
 
     dot = graphviz.Digraph(graphviz.escape(_text(name) or "graph"))
@@ -70,10 +73,10 @@ def _empty(name: str) -> Any:
     return dot
 
 
-def _fill(dot: Any, graph: Graph, prefix: str, marks: Mapping[int, str]) -> None:
+def _fill(dot: graphviz.Digraph, graph: Graph, prefix: str, marks: Mapping[int, str]) -> None:
     import graphviz
 
-    clusters: dict[int, Any] = {}
+    clusters: dict[int, graphviz.Digraph] = {}
     for group in graph.groups:
         clusters[group.id] = graphviz.Digraph(f"cluster_{prefix}{group.id}")
         clusters[group.id].attr(

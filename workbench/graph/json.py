@@ -34,7 +34,7 @@ def dumps(graph: Graph) -> str:
     return json.dumps(to_data(graph), separators=(",", ":"))
 
 
-def to_data(graph: Graph) -> dict[str, Any]:
+def to_data(graph: Graph) -> dict[str, object]:
     """Return the graph as plain lists and dicts."""
     return {
         "format": FORMAT,
@@ -84,7 +84,7 @@ def loads(text: str, make: type[Graph]) -> Graph:
     return from_data(data, make)
 
 
-def from_data(data: Any, make: type[Graph]) -> Graph:
+def from_data(data: object, make: type[Graph]) -> Graph:
     """Return the graph of which `to_data` made this data, with every reference checked; `make` is Graph."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise LoadError("this JSON is not a saved graph; save one with Graph.to_json()")
@@ -126,7 +126,7 @@ def _sound_products(graph: Graph) -> bool:
     )
 
 
-def _list(value: Any) -> tuple[Any, ...]:
+def _list(value: object) -> tuple[Any, ...]:
     if not isinstance(value, list):
         raise TypeError(f"{value!r} is not a list")
     return tuple(value)

@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from workbench.deprecated import CallableTuple, warn_of_call
 from workbench.errors import WorkbenchError
-from workbench.graph.nodes import Answers, Edge, Group, Node, Products
+from workbench.graph.nodes import Answers, CallableTuple, Edge, Group, Node, Products, warn_of_call
 from workbench.terminal import visible
+
+if TYPE_CHECKING:
+    import graphviz
+    import networkx as nx
 
 Options = tuple[tuple[str, object], ...]
 "a pass's options by name"
@@ -144,7 +147,7 @@ class Graph:
         lone = sum(works(node) and self.kernel_of(node.id) is None for node in self.nodes)
         return lone + len(computing - {None})
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> dict[str, object]:
         """Return the graph as plain lists and dicts, for JSON; `Graph.from_data` reads them."""
         from workbench.graph.json import to_data
 
@@ -157,7 +160,7 @@ class Graph:
         return dumps(self)
 
     @classmethod
-    def from_data(cls, data: Any) -> Graph:
+    def from_data(cls, data: object) -> Graph:
         """Return the graph of which `to_data` made this data.
 
         Raises
@@ -182,13 +185,13 @@ class Graph:
 
         return loads(text, cls)
 
-    def to_networkx(self) -> Any:
+    def to_networkx(self) -> nx.MultiDiGraph:
         """Return a `networkx.MultiDiGraph` with the node and edge fields as data (needs networkx)."""
         from workbench.graph.export import to_networkx
 
         return to_networkx(self)
 
-    def to_graphviz(self) -> Any:
+    def to_graphviz(self) -> graphviz.Digraph:
         """Return a `graphviz.Digraph` with kernels as clusters; `.pipe("svg")` draws it (needs the `dot` program)."""
         from workbench.graph.export import to_graphviz
 

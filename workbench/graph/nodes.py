@@ -1,11 +1,12 @@
-"""The parts of a Graph: nodes, edges and groups, and TVM's answers about them."""
+"""The parts of a Graph: nodes, edges and groups, TVM's answers about them, and attributes that were methods."""
 
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from workbench.graph.model import Graph
@@ -140,3 +141,32 @@ def is_work(graph: Graph) -> Callable[[Node], bool]:
     if operators == {_VIEW} and ops != operators:
         ops.remove(_VIEW)
     return lambda node: node.kind == "op" and node.op in ops
+
+
+T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def warn_of_call(name: str, instead: str = "") -> None:
+    """Warn the caller's caller that the value is now an attribute, not a method."""
+    now = f"use {instead}" if instead else "leave out the parentheses"
+    warnings.warn(f"{name} is an attribute: {now}", DeprecationWarning, stacklevel=3)
+
+
+class CallableTuple(tuple[T, ...]):
+    """The tuple of an attribute that was a method: a call still gives the value, with a DeprecationWarning."""
+
+    __slots__ = ()
+
+    def __call__(self) -> tuple[T, ...]:
+        warn_of_call("this value")
+        return self
+
+
+class CallableDict(dict[K, V]):
+    """The dict of an attribute that was a method."""
+
+    def __call__(self) -> dict[K, V]:
+        warn_of_call("this value")
+        return self

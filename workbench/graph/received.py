@@ -32,7 +32,7 @@ class Damaged(ValueError):
     """Received data does not have the requested form; the message is a clause."""
 
 
-def parse(text: str | bytes, values: int = VALUES) -> Any:
+def parse(text: str | bytes, values: int = VALUES) -> object:
     """Return the value of a JSON text of bounded depth and size, with numbers that are finite or written as `Infinity`.
 
     Parameters
@@ -87,7 +87,7 @@ def _finite(text: str) -> float:
     return number
 
 
-def fields(data: Any, types: Mapping[_Key, type], *, optional: bool = False) -> dict[_Key, Any]:
+def fields(data: object, types: Mapping[_Key, type], *, optional: bool = False) -> dict[_Key, Any]:
     """Return the fields of an object that are named in `types`, each checked.
 
     A float may be written as a whole number. A bool is not a number, an int fits into 64 bits, a float is finite.
@@ -129,14 +129,14 @@ def _typed(value: Any, wanted: type, name: object) -> Any:
     return value
 
 
-def texts(value: Any, name: str) -> tuple[str, ...]:
+def texts(value: object, name: str) -> tuple[str, ...]:
     """Return a list of strings as a tuple; raise Damaged for any other value."""
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise Damaged(f"{name!r} is not a list of texts")
     return tuple(value)
 
 
-def place(value: Any, end: int, name: str) -> int:
+def place(value: object, end: int, name: str) -> int:
     """Return a whole number from 0 up to but not including `end`; raise Damaged for any other value."""
     if type(value) is not int or not 0 <= value < end:
         raise Damaged(f"{name!r} refers to nothing")
@@ -169,5 +169,5 @@ _WORDS = {
 }
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     return "null" if value is None else _WORDS[type(value)]

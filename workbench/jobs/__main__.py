@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any
 
-from workbench.worker import keeper
+from workbench.worker import supervisor
 
 
-def find_job(name: str) -> Callable[..., Any]:
+def find_job(name: str) -> Callable[..., object]:
     """Return the function of a job. A name with a colon, `module:function`, is a job of the tests."""
     if ":" in name:
         module, _, function = name.partition(":")
@@ -21,11 +20,11 @@ def find_job(name: str) -> Callable[..., Any]:
 
 
 def serve() -> None:
-    """Run the child process; the keeper calls this in its fork."""
+    """Run the child process; the supervisor calls this in its fork."""
     from workbench.worker import child
 
     child.serve(find_job)
 
 
 if __name__ == "__main__":
-    keeper.main(serve)
+    supervisor.main(serve)

@@ -1,4 +1,7 @@
-"""Jobs that compile a workload. The newest builds are kept: counting, timing and racing one configuration compile it once."""
+"""Jobs that compile a workload, or run the passes of a build and count.
+
+The newest builds are kept: counting, timing and racing one configuration compile it once.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,10 @@ import json
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from workbench.analysis import cost
 from workbench.analysis.units import linked
@@ -24,10 +27,10 @@ from workbench.measurement.remote.executor import COUNTED, LIBRARY
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
-from workbench.targets import target_fields, with_option
+from workbench.target_text import target_fields, with_option
+from workbench.worker.child import Progress
 from workbench.worker.host import mcpu
 
-Progress = Callable[..., None]
 KEPT = 2
 "builds kept: the two of a race; each may hold a copy of the parameters"
 _builds: OrderedDict[tuple[object, ...], Kept] = OrderedDict()
@@ -47,21 +50,21 @@ class Kept:
     "the time to compile"
 
 
-def build(workload: Workload, *, target: str, config: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+def build(workload: Workload, *, target: str, config: Mapping[str, object], progress: Progress) -> dict[str, object]:
     """Compile and count, and keep the build for the run that follows."""
     kept = compiled(workload, target, config, progress)
     # only `kernels` sends the graph and other large values
     return {"target": kept.target, "build_seconds": kept.seconds, "calls": counted(kept.built, workload)["calls"]}
 
 
-def kernels(workload: Workload, *, target: str, config: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+def kernels(workload: Workload, *, target: str, config: Mapping[str, object], progress: Progress) -> dict[str, object]:
     """Compile and count: return one row for each call, in execution order, and their graph."""
     kept = compiled(workload, target, config, progress)
     return {"target": kept.target, "build_seconds": kept.seconds, **counted(kept.built, workload)}
 
 
 def code(
-    workload: Workload, *, target: str, config: Mapping[str, Any], form: str, progress: Progress
+    workload: Workload, *, target: str, config: Mapping[str, object], form: str, progress: Progress
 ) -> dict[str, str]:
     """Return the generated code of the whole library in a form."""
     kept = compiled(workload, target, config, progress)
@@ -80,14 +83,48 @@ def resolve_target(workload: Workload, *, target: str, progress: Progress) -> st
 
 
 def export(
-    workload: Workload, *, target: str, config: Mapping[str, Any], folder: str, progress: Progress
-) -> dict[str, Any]:
+    workload: Workload, *, target: str, config: Mapping[str, object], folder: str, progress: Progress
+) -> dict[str, object]:
     """Compile, and write the library and its counts into a folder."""
     with compiled_for_elsewhere():
         kept = compiled(workload, target, config, progress)
     kept.built.export(Path(folder) / LIBRARY)
     found = {"target": kept.target, "build_seconds": kept.seconds, **counted(kept.built, workload)}
     (Path(folder) / COUNTED).write_text(json.dumps(found))
+    return {}
+
+
+def count(workload: Workload, *, target: str, config: Mapping[str, object], progress: Progress) -> dict[str, object]:
+    """Count the calls of a build, from the passes alone."""
+    progress("Counting")
+    target = resolved_target(workload, target)
+    return {"target": target, **compiler_of(workload).count(workload, target, config)}
+
+
+def look(
+    workload: Workload, *, target: str, config: Mapping[str, object], final: bool, progress: Progress
+) -> dict[str, object]:
+    """Count the calls of a configuration, and hash its final module; its pipeline is run first."""
+    progress("Counting")
+    target = resolved_target(workload, target)
+    chosen = Config.of(config)
+    program, context = program_of(workload, chosen, progress), chosen.context().to_data()
+    counts = compiler_of(workload).count(program, target, context)
+    hashed = compiler_of(workload).fingerprint(program, target, context) if final else ""
+    return {"counts": {**counts, "target": target}, "fingerprint": hashed}
+
+
+def write_final(
+    workload: Workload, *, target: str, config: Mapping[str, object], folder: str, progress: Progress
+) -> dict[str, object]:
+    """Write the module in which the compiler has decided on its kernels."""
+    progress("Running passes")
+    module = compiler_of(workload).optimized(workload, resolved_target(workload, target), config)
+    here = dialect(workload.dialect)
+    module = here.frontend.infer_types(module)
+    names = {node.op for node in here.frontend.graph(module, workload.name).nodes if node.kind == "param"}
+    left = {name: value for name, value in workload.params.items() if name in names}
+    here.frontend.dump(Workload(module, left, workload.name, workload.dialect), Path(folder))
     return {}
 
 
@@ -115,7 +152,7 @@ def resolved_target(workload: Workload, text: str) -> str:
     return text
 
 
-def compiled(workload: Workload, target: str, config: Mapping[str, Any], progress: Progress) -> Kept:
+def compiled(workload: Workload, target: str, config: Mapping[str, object], progress: Progress) -> Kept:
     """Return the workload compiled under a configuration; the newest builds are kept.
 
     Parameters
@@ -123,10 +160,9 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], progres
     config
         A Config's data. Its pipeline, if it has one, is run first, here, and its result is compiled as it is.
     """
-    target = resolved_target(workload, target)
-    key = (id(workload), target, json.dumps(dict(config), sort_keys=True), for_elsewhere(), _tuned(config))
+    chosen, target = Config.of(config), resolved_target(workload, target)
+    key = (id(workload), target, json.dumps(dict(config), sort_keys=True), for_elsewhere(), _tuned(chosen))
     if key not in _builds:
-        chosen = Config.of(dict(config))
         program = program_of(workload, chosen, progress)
         progress("Compiling")
         # drop old builds first: there may be no memory for three builds of a large model
@@ -139,11 +175,10 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], progres
     return _builds[key]
 
 
-def _tuned(config: Mapping[str, Any]) -> int:
+def _tuned(config: Config) -> int:
     """Return the size of the database of schedules: the same configuration builds differently when it has grown."""
-    folder = config.get("schedules")
-    records = Path(folder, RECORDS) if folder else None
-    return records.stat().st_size if records is not None and records.is_file() else 0
+    records = Path(config.schedules, RECORDS)
+    return records.stat().st_size if config.schedules and records.is_file() else 0
 
 
 def program_of(workload: Workload, config: Config, progress: Progress) -> Workload:
@@ -151,17 +186,33 @@ def program_of(workload: Workload, config: Config, progress: Progress) -> Worklo
     if not config.pipeline:
         return workload
     progress("Running passes")
-    if workload not in _runners:
-        _runners[workload] = Runner(workload)
-    runner = _runners[workload]
+    runner = runner_of(workload)
     trace = runner.run(Pipeline.parse(config.pipeline), config.opt_level)
     if trace.failed is not None:
         raise MeasureError(f"{trace.failed.name} failed: {trace.failed.error}")
     return runner.workload_of(trace.end)
 
 
-def counted(built: Built, workload: Workload) -> dict[str, Any]:
-    """Return the calls, counts and graph of a build, as plain JSON values."""
+def runner_of(workload: Workload) -> Runner:
+    """Return the runner of the workload in this process, which remembers the results of passes."""
+    if workload not in _runners:
+        _runners[workload] = Runner(workload)
+    return _runners[workload]
+
+
+class Counted(TypedDict):
+    """The calls, counts and graph of a build, as plain JSON values."""
+
+    calls: list[dict[str, object]]
+    counts: dict[str, object]
+    handovers: Sequence[object]
+    graph: dict[str, object]
+    forms: Sequence[str]
+    tvm: str
+
+
+def counted(built: Built, workload: Workload) -> Counted:
+    """Return the counts of a build, with the nodes of the graph that each call computes."""
     program, rows = built.program(), built.calls()
     here = dialect(workload.dialect)
     graph = here.frontend.graph(here.frontend.infer_types(built.module()), workload.name)

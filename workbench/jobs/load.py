@@ -16,7 +16,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -25,10 +24,10 @@ from workbench.dialects.importers.files import importer
 from workbench.dialects.readers import HERE
 from workbench.dialects.registry import dialect_here, dialect_of
 from workbench.errors import LoadError, WorkbenchError, sentence, to_data
+from workbench.worker.child import Progress
 from workbench.worker.limits import ran_out
 
-Progress = Callable[..., None]
-Answer = dict[str, Any]
+Answer = dict[str, object]
 _SMALL = {
     "relay": "fn (%x: Tensor[(4), float32]) { nn.relu(%x) }",
     "relax": "@R.function\ndef main(x: R.Tensor((4,), 'float32')) -> R.Tensor((4,), 'float32'):\n    return R.nn.relu(x)\n",
@@ -60,7 +59,9 @@ def program(*, text: str, is_json: bool, name: str, folder: str, progress: Progr
     return _in_fork(read)
 
 
-def model(*, format: str, path: str, inputs: Sequence[Any], name: str, folder: str, progress: Progress) -> Answer:
+def model(
+    *, format: str, path: str, inputs: Sequence[tuple[str, object]], name: str, folder: str, progress: Progress
+) -> Answer:
     """Convert another framework's file, and write the module, its parameters and its graph into a folder."""
     progress("Converting")
     _warm_up()
@@ -74,7 +75,7 @@ def model(*, format: str, path: str, inputs: Sequence[Any], name: str, folder: s
     return _in_fork(convert)
 
 
-def check_relay(*, text: str, types: Mapping[str, Sequence[Any]], progress: Progress) -> Answer:
+def check_relay(*, text: str, types: Mapping[str, tuple[Sequence[int], str]], progress: Progress) -> Answer:
     """Make the module of each reading of a Relay text. The notebook repeats TVM's refusals by itself."""
     from workbench.dialects.relay.frontend import module_of_reading
     from workbench.dialects.relay.paste.reading import read_all
@@ -85,7 +86,7 @@ def check_relay(*, text: str, types: Mapping[str, Sequence[Any]], progress: Prog
     params = {name: np.broadcast_to(np.zeros((), dtype), shape) for name, (shape, dtype) in types.items()}
 
     def check() -> Answer:
-        modules: list[Any] = []
+        modules: list[object] = []
         with suppress(WorkbenchError):
             for reading in read_all(text):
                 with suppress(LoadError):

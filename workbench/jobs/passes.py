@@ -1,26 +1,24 @@
-"""Jobs that run one pass over a workload: isolated for `wb.trace`, or tried and counted for `wb.explore`."""
+"""Jobs on one module: a pass isolated for `wb.trace`, tried and counted for `wb.explore`; a pattern of `wb.match`."""
 
 from __future__ import annotations
 
 import base64
-import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, WorkbenchError
 from workbench.graph.model import Graph
+from workbench.jobs.build import runner_of
 from workbench.pipeline.apply import applied, made
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import State
+from workbench.worker.child import Progress
 
-Progress = Callable[..., None]
 LEVEL = 4
 "the opt_level at which TVM runs every pass"
-_runners: weakref.WeakKeyDictionary[Workload, Runner] = weakref.WeakKeyDictionary()
 
 
 def apply(
@@ -44,11 +42,11 @@ def apply(
 
 
 def effect(
-    workload: Workload, *, name: str, options: Mapping[str, Any], after: str, opt_level: int, progress: Progress
+    workload: Workload, *, name: str, options: Mapping[str, object], after: str, opt_level: int, progress: Progress
 ) -> dict[str, object]:
     """Try one pass on the module that the pipeline `after` makes of the workload, and count."""
     progress(f"Trying {name}")
-    runner = _runners.setdefault(workload, Runner(workload))
+    runner = runner_of(workload)
     here = runner.run(Pipeline.parse(after), opt_level)
     if here.failed is not None:
         raise MeasureError(f"{here.failed.name} failed before any pass was tried: {here.failed.error}")
@@ -63,6 +61,14 @@ def effect(
         "after": _counts(runner, step.state_after),
         "diff": step.diff.counts,
     }
+
+
+def match_relay(workload: Workload, *, pattern: str, progress: Progress) -> dict[str, object]:
+    """Return TVM's verdict on a pattern, given as TVM's JSON, for each function of a Relay workload."""
+    from workbench.dialects.relay.patterns.match import answer_child
+
+    progress("Matching a pattern")
+    return {"verdicts": answer_child(workload, pattern)}
 
 
 def _counts(runner: Runner, state: State) -> dict[str, int | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +17,18 @@ from workbench.dialects.facets import Running
 from workbench.dialects.registry import dialect
 from workbench.errors import MeasureError
 from workbench.jobs.build import compiled, program_of
-from workbench.jobs.session import Session, at_device
-from workbench.jobs.timing import compare, observed, seen_here
+from workbench.jobs.device_session import Session, at_device
+from workbench.jobs.run_build import compare, observed, seen_here
 from workbench.measurement.build_and_time import RaceRequest, TimeRequest
 from workbench.measurement.remote.executor import LIBRARY, counts_in
 from workbench.measurement.remote.tracker import Tracker
-from workbench.measurement.sampling import HEATS, TURNS, Run, interleave, turns
+from workbench.measurement.repeats import HEATS, TURNS, Run, interleave, turns
 from workbench.pipeline.config import Config
+from workbench.worker.child import Progress
 
-Progress = Callable[..., None]
 
-
-def run(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, Any]:
-    """Run `workbench.jobs.timing.run` here or on a device, with a build from here or from an executor."""
+def run(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, object]:
+    """Run `workbench.jobs.run_build.run` here or on a device, with a build from here or from an executor."""
     request = TimeRequest(**asked)
     with tempfile.TemporaryDirectory() as scratch:
         library, calls = _library(workload, request, Path(scratch), progress)
@@ -46,11 +45,11 @@ def run(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, An
         }
 
 
-def _run_on_device(program: Workload, library: Path, request: TimeRequest, progress: Progress) -> dict[str, Any]:
+def _run_on_device(program: Workload, library: Path, request: TimeRequest, progress: Progress) -> dict[str, object]:
     assert request.tracker is not None
     lender = _lender(request.tracker)
 
-    def work(session: Session) -> dict[str, Any]:
+    def work(session: Session) -> dict[str, object]:
         progress(f"Loading on {session.lent}")
         running = session.running(program, library, request.target, request.seed)
         conditions = _elsewhere(session.conditions(request.target), lender)
@@ -69,7 +68,7 @@ def _lender(tracker: Mapping[str, Any]) -> Tracker:
 
 def _library(
     workload: Workload, request: TimeRequest, scratch: Path, progress: Progress
-) -> tuple[Path, Sequence[Mapping[str, Any]]]:
+) -> tuple[Path, Sequence[Mapping[str, object]]]:
     """Return the file of a build and its calls. The machine that loads it links it, and may be of another kind."""
     if request.folder is not None:
         found = counts_in(Path(request.folder))
@@ -83,15 +82,15 @@ def _library(
 
 
 def _exported(
-    workload: Workload, target: str, config: Mapping[str, Any], library: Path, progress: Progress
-) -> tuple[Path, Sequence[Mapping[str, Any]]]:
+    workload: Workload, target: str, config: Mapping[str, object], library: Path, progress: Progress
+) -> tuple[Path, Sequence[Mapping[str, object]]]:
     with compiled_for_elsewhere():
         kept = compiled(workload, target, config, progress)
     kept.built.export(library)
     return library, kept.built.calls()
 
 
-def _elsewhere(found: dict[str, Any], tracker: Tracker) -> dict[str, Any]:
+def _elsewhere(found: dict[str, object], tracker: Tracker) -> dict[str, object]:
     """Return the conditions of a row measured on another machine: unknown ones are None, not those of this machine.
 
     Returns
@@ -103,8 +102,8 @@ def _elsewhere(found: dict[str, Any], tracker: Tracker) -> dict[str, Any]:
     return {**found, "machine": hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]}
 
 
-def race(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, Any]:
-    """Run `workbench.jobs.timing.race` on a device: both use the same one, in one session, in turn."""
+def race(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, object]:
+    """Run `workbench.jobs.run_build.race` on a device: both use the same one, in one session, in turn."""
     request = RaceRequest(**asked)
     assert request.tracker is not None
     with tempfile.TemporaryDirectory() as scratch:
@@ -113,7 +112,7 @@ def race(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, A
             _exported(workload, request.target, config, library, progress)
         programs = [program_of(workload, Config.of(dict(config)), progress) for config in request.configs]
 
-        def work(session: Session) -> dict[str, Any]:
+        def work(session: Session) -> dict[str, object]:
             def loaded(which: int, heat: str) -> Running:
                 # a name of its own, so that a loaded library is not overwritten
                 named = libraries[which].with_name(f"{which}-{heat}-{session.lent.port}.tar")

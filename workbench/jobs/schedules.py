@@ -6,7 +6,7 @@ A job is one candidate, so a search can be paused between two, and each is repor
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,20 +14,20 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.dialects.facets import Tuning
+from workbench.dialects.kernel_search import Effort, Tried, search
 from workbench.dialects.registry import dialect
-from workbench.dialects.schedule_search import Effort, Tried, search
 from workbench.dialects.scheduling import asked, opened
 from workbench.jobs.build import counted, resolved_target
-from workbench.tune.schedules.database import done, locked, mend, note_done
+from workbench.tuning.schedules.database import done, locked, mend, note_done
+from workbench.worker.child import Progress
 
-Progress = Callable[..., None]
 _modules: weakref.WeakKeyDictionary[Workload, dict[tuple[str, str], dict[str, object]]] = weakref.WeakKeyDictionary()
 "workload -> (target, configuration) -> function -> the module to schedule for it"
 
 
 def tasks(
-    workload: Workload, *, target: str, config: Mapping[str, Any], folder: str, progress: Progress
-) -> dict[str, Any]:
+    workload: Workload, *, target: str, config: Mapping[str, object], folder: str, progress: Progress
+) -> dict[str, object]:
     """Return the kernels that the build looks up in the database, with the records of each.
 
     Returns
@@ -57,7 +57,7 @@ def tasks(
     return {"target": target, "tasks": found, **counted(built, workload)}
 
 
-def _records(here: Tuning, database: Any, modules: Mapping[str, Any]) -> dict[str, tuple[int, float | None]]:
+def _records(here: Tuning, database: Any, modules: Mapping[str, object]) -> dict[str, tuple[int, float | None]]:
     """Return for each function the number of tried candidates and the best one's microseconds."""
     tried: dict[str, int] = {}
     for record in database.get_all_tuning_records():
@@ -78,7 +78,7 @@ class StepRequest:
 
     target: str
     "as `tasks` returned it"
-    config: Mapping[str, Any]
+    config: Mapping[str, object]
     folder: str
     function: str
     trials: int
@@ -90,7 +90,7 @@ class StepRequest:
     cost_model: str
 
 
-def step(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, Any]:
+def step(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, object]:
     """Try the next candidate for one kernel (a StepRequest); it is in the database when this returns.
 
     Returns
@@ -107,7 +107,7 @@ def step(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, A
         module = _module(workload, request, progress)
         here = dialect(workload.dialect).tuning
         effort = Effort(request.trials, request.seed, tuple(request.cores), request.cost_model)
-        _open = _Open(key, here.key_of(module))
+        _open = _Open(key, here.key_of(module), progress)
         _open.lock.enter_context(locked(Path(request.folder)))
         database = opened(here, request.folder)
         _open.search = search(workload.dialect, module, request.function, request.target, database, effort, _open.told)
@@ -136,9 +136,8 @@ def close() -> None:
 class _Open:
     """The search of the last step."""
 
-    def __init__(self, key: tuple[str, str, int], hashed: str) -> None:
-        self.key, self.hashed, self.lock = key, hashed, ExitStack()
-        self.progress: Progress = lambda _what: None
+    def __init__(self, key: tuple[str, str, int], hashed: str, progress: Progress) -> None:
+        self.key, self.hashed, self.progress, self.lock = key, hashed, progress, ExitStack()
         self.search: Iterator[Tried] = iter(())
 
     def told(self, what: str) -> None:

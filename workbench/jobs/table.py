@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from workbench.jobs import build, count, load, outputs, passes, remote, schedules, timing, trace
+from workbench.jobs import build, load, passes, remote, run_build, schedules, trace
 
 JOBS: Mapping[str, Callable[..., object]] = {
     # wb.measure, wb.kernels
@@ -17,22 +17,23 @@ JOBS: Mapping[str, Callable[..., object]] = {
     "export": build.export,
     "resolve_target": build.resolve_target,
     # wb.count, wb.tune
-    "count": count.count,
-    "look": count.look,
-    "write_final": count.write_final,
+    "count": build.count,
+    "look": build.look,
+    "write_final": build.write_final,
     # wb.measure, wb.race
-    "run": timing.run,
-    "race": timing.race,
-    "reference": timing.reference,
-    "cuda": timing.cuda,
+    "run": run_build.run,
+    "race": run_build.race,
+    "reference": run_build.reference,
+    "cuda": run_build.cuda,
     "run_elsewhere": remote.run,
     "race_on_device": remote.race,
-    # wb.trace_build, wb.trace(isolated=True), wb.explore, Trace.check
+    # wb.trace_build, wb.trace(isolated=True), wb.explore, wb.match, Trace.check
     "trace_build": trace.trace_build,
     "state": trace.state,
     "apply": passes.apply,
     "effect": passes.effect,
-    "values": outputs.values,
+    "match_relay": passes.match_relay,
+    "values": trace.values,
     # wb.load
     "start": load.start,
     "program": load.program,

@@ -1,30 +1,35 @@
-"""Jobs of `wb.trace_build`: run the compiler under an instrument, and keep the modules between its passes."""
+"""Jobs of traces: run the compiler under an instrument, keep the modules between its passes, and run one of them to check it."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from workbench.dialects import arrays
 from workbench.dialects.base import Workload
 from workbench.dialects.facets import Dialect
 from workbench.dialects.registry import dialect
 from workbench.errors import MeasureError, last_line
-from workbench.jobs.build import compiler_of, resolved_target
+from workbench.jobs.build import built_here, compiler_of, resolved_target
+from workbench.worker.child import Progress
 
-Progress = Callable[..., None]
+if TYPE_CHECKING:
+    from tvm.ir import IRModule
+
+    from workbench.dialects.compiler.capture import Event
 
 KEPT = 4
 "traces kept; their modules share most of their content"
 _QUIET = ("InferType", "sequential", "Normalize", "_pipeline")
 "passes that only update types, or only run other passes"
 _LOW = ("tir.", "tirx.", "s_tir.")
-_traces: OrderedDict[str, list[object]] = OrderedDict()
+_traces: OrderedDict[str, list[IRModule]] = OrderedDict()
 
 
 def trace_build(
-    workload: Workload, *, target: str, config: Mapping[str, Any], whole: bool, progress: Progress
+    workload: Workload, *, target: str, config: Mapping[str, object], whole: bool, progress: Progress
 ) -> dict[str, object]:
     """Run the compiler's own pipeline and record the input and the result of each pass.
 
@@ -56,7 +61,7 @@ def trace_build(
     return {"trace": name, "target": target, "steps": steps, "states": len(record.modules)}
 
 
-def state(workload: Workload, *, trace: str, place: int, progress: Progress) -> dict[str, Any]:
+def state(workload: Workload, *, trace: str, place: int, progress: Progress) -> dict[str, object]:
     """Return graph and text of one of a trace's modules."""
     progress("Reading a module")
     here = dialect(workload.dialect)
@@ -66,7 +71,7 @@ def state(workload: Workload, *, trace: str, place: int, progress: Progress) -> 
     return {"graph": graph.to_data(), "text": here.frontend.text(module)}
 
 
-def module_of(trace: str, place: int) -> object:
+def module_of(trace: str, place: int) -> IRModule:
     """Return one of a trace's modules.
 
     Raises
@@ -79,6 +84,35 @@ def module_of(trace: str, place: int) -> object:
     return _traces[trace][place]
 
 
+def values(
+    workload: Workload,
+    *,
+    config: Mapping[str, object],
+    seed: int,
+    path: str,
+    kept: tuple[str, int] | None,
+    nodes: bool,
+    progress: Progress,
+) -> dict[str, object]:
+    """Compile for this CPU, run once with random inputs, and write the outputs, or the nodes' values, to an .npz file.
+
+    An array's name is `output` with its index, or `node` with the node's id in the graph of the module.
+    """
+    if kept is not None:
+        module = dialect(workload.dialect).frontend.infer_types(module_of(*kept))
+        workload = workload.of(module)
+    names: list[str] | None = None
+    if nodes:
+        workload, ids = dialect(workload.dialect).compiler.probed(workload)
+        names = [f"node{id}" for id in ids]
+    progress("Compiling")
+    built = built_here(workload, config)
+    progress("Running")
+    outputs = built.load(seed).outputs()
+    arrays.save(path, dict(zip(names or [f"output{place}" for place in range(len(outputs))], outputs, strict=True)))
+    return {}
+
+
 def is_shown(name: str) -> bool:
     """Return whether the pass of that name is a step."""
     return name not in _QUIET and not name.startswith(_LOW)
@@ -87,14 +121,14 @@ def is_shown(name: str) -> bool:
 class Record:
     """The distinct modules of a build, in order, and the passes between them."""
 
-    def __init__(self, here: Dialect, start: Any) -> None:
+    def __init__(self, here: Dialect, start: IRModule) -> None:
         self.here = here
         self.modules = [start]
-        self.rows: list[dict[str, Any]] = []
-        self.open: list[tuple[int, Any, dict[str, Any] | None]] = []
+        self.rows: list[dict[str, object]] = []
+        self.open: list[tuple[int, Event, dict[str, object] | None]] = []
         "passes that have started and not ended: their number, their event, and their row if they are shown"
 
-    def steps(self, events: list[Any], error: str) -> list[dict[str, Any]]:
+    def steps(self, events: list[Event], error: str) -> list[dict[str, object]]:
         """Return one row for each shown pass, in the order in which they start."""
         self.given(events[0].before)
         for number, event in enumerate(events):
@@ -109,18 +143,18 @@ class Record:
             row.update(after=row["before"], status="same")
         return self.rows
 
-    def given(self, module: Any) -> None:
+    def given(self, module: IRModule) -> None:
         """Add a step if the compiler bound parameters before the first pass."""
         if not self.is_newest(module):
             row = self.row("bind_params_by_name", 0.0)
             self.modules.append(module)
             row.update(after=1, status="changed")
 
-    def begin(self, number: int, event: Any) -> None:
+    def begin(self, number: int, event: Event) -> None:
         row = self.row(event.name, event.seconds) if is_shown(event.name) else None
         self.open.append((number, event, row))
 
-    def row(self, name: str, seconds: float) -> dict[str, Any]:
+    def row(self, name: str, seconds: float) -> dict[str, object]:
         depth = sum(row is not None for _, _, row in self.open)
         made = {"name": name, "depth": depth, "seconds": seconds, "before": len(self.modules) - 1, "error": ""}
         self.rows.append(made)
@@ -141,7 +175,7 @@ class Record:
         row["after"] = len(self.modules) - 1
         row["status"] = "same" if row["after"] == row["before"] else "changed"
 
-    def is_newest(self, module: Any) -> bool:
+    def is_newest(self, module: IRModule) -> bool:
         if module.same_as(self.modules[-1]):
             return True
         try:

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.measurement.machine import conditions
 from workbench.measurement.race import Race, race
 from workbench.measurement.row import OK, WRONG, status_of
-from workbench.measurement.switches import Counting, Switches, effective, switches
-from workbench.measurement.verdict import NOISE, NOISE_COLUMNS, VERDICT, judge_row, ratio_of
+from workbench.measurement.switches import CountedRow, PassesRequest, Switches, count_rows, effective, switches
+from workbench.measurement.verdict import NOISE, NOISE_COLUMNS, VERDICT, Ratio, judge_row
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
-from workbench.targets import TargetLike, target_text
-from workbench.worker.parent import Progress, never, silent
-from workbench.worker.reporting import reported
+from workbench.target_text import TargetLike, target_text
+from workbench.worker.parent import Progress, never
+from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Rows = list[dict[str, Any]]
 CONTROL, WITHOUT, ONLY = "control", "without", "only"
 NOTHING = "nothing"
 "the pass that the control leaves out"
@@ -73,8 +72,8 @@ def ablate(
     """
     import pandas as pd
 
-    rows: Rows = []
-    with reported(progress, f"Ablating the passes of {workload.name}") as report:
+    rows: Sequence[AblationRow] = ()
+    with showing_progress(progress, f"Ablating the passes of {workload.name}") as report:
         request = AblationRequest(
             workload=workload,
             target=target_text(target),
@@ -89,61 +88,83 @@ def ablate(
         )
         for rows in ablation_rows(request):  # noqa: B007  the last list is complete
             pass
-    return pd.DataFrame(rows)
+    return pd.DataFrame([row.to_data() for row in rows])
 
 
 @dataclass(frozen=True)
-class AblationRequest:
+class AblationRequest(PassesRequest):
     """An ablation to do; the fields are parameters of `wb.ablate`."""
 
-    workload: Workload
-    target: str
-    pipeline: Pipeline | str | Config | None = None
-    opt_level: int = 3
     passes: Sequence[str] | None = None
     directions: Sequence[str] = (WITHOUT,)
-    timed: bool = True
-    budget: float = 2.0
-    progress: Progress = silent
-    cancelled: Callable[[], bool] = never
     raced: Callable[[int, Config, Config, Race], None] = lambda *_: None
     """Called with each race: the place of its row, the configuration without the pass, the one with all passes, and
     the race."""
 
 
-def ablation_rows(request: AblationRequest) -> Iterator[Rows]:
+@dataclass(frozen=True)
+class AblationRow:
+    """The counts without a pass, and the race against all passes once it was run."""
+
+    counted: CountedRow
+    direction: str
+    status: str
+    message: str
+    race: Race | None = None
+    conditions: Mapping[str, object] = field(default_factory=dict)
+    "the machine of the race"
+    verdict: str = ""
+
+    @property
+    def ratio(self) -> Ratio | None:
+        """Return the ratio of the race; None without a race, or if the outputs are wrong: their time measures no pass."""
+        return None if self.race is None or self.status == WRONG else self.race.times
+
+    def to_data(self) -> dict[str, object]:
+        """Return the columns of the row."""
+        head = {"pass": self.counted.name, "direction": self.direction}
+        status = {"status": self.status, "message": self.message}
+        return {**head, **self.counted.to_data(), **status, **self._raced()}
+
+    def _raced(self) -> dict[str, object]:
+        if self.race is None:
+            return {}
+        if self.ratio is None:
+            return {"target": self.race.target}
+        noise = [dict(zip(NOISE_COLUMNS, vars(each).values(), strict=True)) for each in self.race.noise[:1]]
+        verdict = {"verdict": self.verdict} if self.verdict else {}
+        ratio = {**vars(self.ratio), "rounds": self.race.rounds, **(noise[0] if noise else {})}
+        return {**ratio, "target": self.race.target, **self.conditions, **verdict}
+
+
+def ablation_rows(request: AblationRequest) -> Iterator[Sequence[AblationRow]]:
     """Yield the rows of an ablation as they fill: first the counts, then the races."""
-    workload, target, cancelled = request.workload, request.target, request.cancelled
     for direction in request.directions:
         if direction not in (WITHOUT, ONLY):
             raise UnknownName("direction of an ablation", direction, (WITHOUT, ONLY))
-    given = switches(workload, request.pipeline, request.opt_level)
+    given = switches(request.workload, request.pipeline, request.opt_level)
     request.progress("Running the passes", None)
     if request.passes is None:
-        places = sorted(effective(workload, given, target, cancelled))
+        places = sorted(effective(request.workload, given, request.target, request.cancelled))
     else:
         places = [given.place(name) for name in request.passes]
     whole = given.with_only(given.all, "all passes")
     cases = [(NOTHING, CONTROL, whole), *_cases(given, places, request.directions)]
-    counting = Counting(workload, target)
-    rows: Rows = []
-    for place, (name, direction, config) in enumerate(cases):
-        if cancelled():
+    rows: list[AblationRow] = []
+    counted = count_rows(request, [(name, config) for name, _, config in cases])
+    for (_, direction, _), row in zip(cases, counted, strict=False):
+        rows.append(AblationRow(row, direction, row.status, row.message))
+        yield tuple(rows)
+    for place, row in enumerate(rows if request.timed else ()):
+        if request.cancelled():
             return
-        request.progress(f"Counting {direction} {name}", place / len(cases))
-        rows.append({"pass": name, "direction": direction, "config": config.label, **counting.row(config)})
-        yield list(rows)
-    for place, (name, direction, config) in enumerate(cases if request.timed else ()):
-        if cancelled():
-            return
-        request.progress(f"Racing {direction} {name}", place / len(cases))
-        found = _raced(request, config, whole)
-        rows[place] = {**rows[place], **(_columns(found, config, workload) if isinstance(found, Race) else found)}
-        rows[place] |= _verdict(rows[place], rows[0])
-        if isinstance(found, Race):
-            control = ratio_of(rows[0])
-            request.raced(place, config, whole, replace(found, noise=(*found.noise, *([control] if control else []))))
-        yield list(rows)
+        request.progress(f"Racing {row.direction} {row.counted.name}", place / len(cases))
+        rows[place] = _raced(request, row, whole, rows[0] if place else None)
+        found, control = rows[place].race, rows[0].ratio
+        if found is not None:
+            noise = (*found.noise, *([control] if control else []))
+            request.raced(place, row.counted.config, whole, replace(found, noise=noise))
+        yield tuple(rows)
 
 
 def _cases(given: Switches, places: Sequence[int], directions: Sequence[str]) -> Iterator[tuple[str, str, Config]]:
@@ -154,30 +175,25 @@ def _cases(given: Switches, places: Sequence[int], directions: Sequence[str]) ->
             yield name, direction, given.with_only(on, f"{direction} {name}")
 
 
-def _raced(request: AblationRequest, config: Config, whole: Config) -> Race | dict[str, object]:
-    """Return the race, or the status and the message of a row without one."""
+def _raced(request: AblationRequest, row: AblationRow, whole: Config, control: AblationRow | None) -> AblationRow:
+    """Return a row with its race against all passes, or with the reason for none.
+
+    Parameters
+    ----------
+    control
+        The row that races all passes against themselves; None for that row itself.
+    """
+    config = row.counted.config
     limits = {"budget": request.budget, "cancelled": request.cancelled}
     try:
-        return race(request.workload, config, whole, request.target, **limits)
+        found = race(request.workload, config, whole, request.target, **limits)
     except WorkbenchError as error:
-        return {"status": status_of(error), "message": str(error)}
-
-
-def _columns(found: Race, config: Config, workload: Workload) -> dict[str, Any]:
-    if config.label in found.wrong:
-        # the time of wrong outputs does not measure a pass
-        return {"status": WRONG, "message": found.note, "target": found.target}
-    told = {"ratio": found.ratio, "low": found.low, "high": found.high, "rounds": found.rounds}
-    own = [(each.ratio, each.low, each.high) for each in found.noise[:1]]
-    noise = dict(zip(NOISE_COLUMNS, own[0], strict=True)) if own else {}
-    said = {"status": OK, "message": found.note, "target": found.target}
-    return {**told, **noise, **said, **conditions(workload.dialect)}
-
-
-def _verdict(row: dict[str, object], control: dict[str, object]) -> dict[str, object]:
-    """Return the verdict of a raced row, or the reason on a machine that is too noisy."""
-    if ratio_of(row) is None:
-        return {}
-    found = judge_row(row, control, again="run wb.ablate again")
-    noisy = {"message": found.sentence} if found.reason == NOISE else {}
-    return {"verdict": VERDICT[found.answer], **noisy}
+        return replace(row, status=status_of(error), message=str(error))
+    status = WRONG if config.label in found.wrong else OK
+    machine = conditions(request.workload.dialect)
+    row = replace(row, race=found, status=status, message=found.note, conditions=machine)
+    if row.ratio is None:
+        return row
+    outcome = judge_row(row.to_data(), (control or row).to_data(), again="run wb.ablate again")
+    message = outcome.sentence if outcome.reason == NOISE else row.message
+    return replace(row, verdict=VERDICT[outcome.answer], message=message)

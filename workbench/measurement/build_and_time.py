@@ -20,6 +20,7 @@ from workbench.measurement.remote.tracker import Tracker
 from workbench.measurement.row import Row, device_of, with_counts, with_times
 from workbench.pipeline.config import Config, check_config
 from workbench.worker.cuda import CudaFacts, why_not
+from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, silent, worker
 
 
@@ -56,11 +57,11 @@ class RaceRequest:
 
 
 @dataclass(frozen=True)
-class Limits:
+class MeasureOptions:
     """Limits of a measurement, and its options."""
 
     budget: float = 1.0
-    timeout: float = 600.0
+    timeout: float = TIMEOUT
     memory: int | None = None
     seed: int = 0
     check: bool = True
@@ -104,7 +105,7 @@ class Subject:
         return Subject(workload, workload, config, config)
 
 
-def measured(subject: Subject, target: str, limits: Limits, row: Row) -> Row:
+def measured(subject: Subject, target: str, limits: MeasureOptions, row: Row) -> Row:
     """Build, check and time; a failure is in the row's `status` and `message`."""
     try:
         check_config(subject.origin, subject.config)
@@ -117,7 +118,7 @@ def measured(subject: Subject, target: str, limits: Limits, row: Row) -> Row:
         return row.failed(error)
 
 
-def _built(subject: Subject, target: str, limits: Limits, row: Row) -> Row:
+def _built(subject: Subject, target: str, limits: MeasureOptions, row: Row) -> Row:
     """Compile in the child, which keeps the build, and return the row with its counts."""
     if subject.folder is not None:
         found = counts_in(subject.folder)
@@ -127,7 +128,7 @@ def _built(subject: Subject, target: str, limits: Limits, row: Row) -> Row:
     return with_counts(row, from_result(found, subject.config))
 
 
-def _run(subject: Subject, target: str, limits: Limits, row: Row) -> Row:
+def _run(subject: Subject, target: str, limits: MeasureOptions, row: Row) -> Row:
     """Run the build on its device, and return the row with its times and the check of its outputs."""
     expected, why = reference(subject.origin, limits.seed, **limits.of_a_job) if limits.check else (None, "check=False")
     tracker, of_a_job = limits.tracker, limits.of_a_job
@@ -147,7 +148,7 @@ def _run(subject: Subject, target: str, limits: Limits, row: Row) -> Row:
     return with_times(row, worker(limits.role).run(job, subject.program, asdict(request), **of_a_job), why)
 
 
-def no_device(workload: Workload, target: str, how: Limits) -> str:
+def no_device(workload: Workload, target: str, how: MeasureOptions) -> str:
     """Return the reason why code for a target cannot run here; empty if it can, or if only a run can decide."""
     if device_of(target) != "cuda":
         return ""

@@ -99,6 +99,8 @@ class Column:
     "the text of an unknown value"
     brief: bool = True
     "whether the command line and the Workbench show it; the report shows all"
+    hint: str = ""
+    "the Workbench's tooltip of the heading"
 
     def cell(self, row: Mapping[str, Any]) -> str:
         """Return the text of its value in a row."""
@@ -114,11 +116,16 @@ MEASURED = _named(
     Column("config", "Configuration"),
     Column("target", "Target"),
     Column("status", "Status"),
-    Column("kernels", "Kernels", _count),
-    Column("functions", "Functions", _count),
+    Column("kernels", "Kernels", _count, hint="Calls of compiled functions in one run"),
+    Column("functions", "Functions", _count, hint="Distinct compiled functions: equal kernels are shared"),
     Column("launches", "Launches", _count, brief=False),
     Column("traffic_bytes", "Read and written", size, brief=False),
-    Column("median_us", "Time (median)", duration),
+    Column(
+        "median_us",
+        "Time (median)",
+        duration,
+        hint="Median of the repeats after warm-up; the bar's whisker is the middle half of the samples",
+    ),
     Column("q1_us", "Lower quartile", duration),
     Column("q3_us", "Upper quartile", duration),
     Column("check", "Outputs", brief=False),

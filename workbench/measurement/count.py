@@ -18,10 +18,11 @@ from workbench.errors import MeasureError, UnknownName
 from workbench.pipeline.config import AS_IS, Config, check_config, context_of
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
-from workbench.targets import TargetLike, target_text
+from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table
+from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, worker
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def count(
     *,
     entry: str | None = None,
     shapes: Shapes | None = None,
-    timeout: float = 600.0,
+    timeout: float = TIMEOUT,
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Counts:
@@ -83,7 +84,7 @@ def count(
     """
     how = context_of(opt_level, disabled, required, config)
     chosen_one = chosen(workload, entry, shapes)
-    with reported(progress, f"Counting the kernels of {workload.name}") as report:
+    with showing_progress(progress, f"Counting the kernels of {workload.name}") as report:
         return count_config(chosen_one, how, target, timeout=timeout, progress=report, cancelled=cancelled)
 
 

@@ -14,10 +14,11 @@ from workbench.errors import MeasureError, UnknownName
 from workbench.graph.model import Graph, Group, Node
 from workbench.measurement.row import column
 from workbench.pipeline.config import Config, check_config, context_of
-from workbench.targets import TargetLike, target_text
+from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table
+from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, worker
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -204,7 +205,7 @@ def kernels(
     *,
     entry: str | None = None,
     shapes: Shapes | None = None,
-    timeout: float = 600.0,
+    timeout: float = TIMEOUT,
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Kernels:
@@ -229,7 +230,7 @@ def kernels(
     """
     how = context_of(opt_level, disabled, required, config)
     chosen_one = chosen(workload, entry, shapes)
-    with reported(progress, f"Building {workload.name}") as report:
+    with showing_progress(progress, f"Building {workload.name}") as report:
         return kernels_config(chosen_one, how, target, timeout=timeout, progress=report, cancelled=cancelled)
 
 

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 from workbench.dialects.base import Workload
 from workbench.dialects.entries import Shapes, chosen
 from workbench.errors import WorkbenchError, WorkerLost
-from workbench.measurement.build_and_time import Limits, Subject, measured
+from workbench.measurement.build_and_time import MeasureOptions, Subject, measured
 from workbench.measurement.remote.devices import Part, measured_with
 from workbench.measurement.remote.tracker import Tracker
-from workbench.measurement.row import FAILED, INTERRUPTED, Row, new_row, new_run, table
+from workbench.measurement.row import INTERRUPTED, Row, new_row, new_run, table
 from workbench.measurement.store import append
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
-from workbench.targets import TargetLike, target_text, target_texts
+from workbench.target_text import TargetLike, target_text, target_texts
+from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +38,7 @@ def measure(
     entry: str | None = None,
     shapes: Shapes | None = None,
     budget: float = 1.0,
-    timeout: float = 600.0,
+    timeout: float = TIMEOUT,
     memory: int | None = None,
     seed: int = 0,
     check: bool = True,
@@ -98,8 +99,8 @@ def measure(
         rows[place] = keep_row(row, store)
 
     try:
-        with reported(progress, f"Measuring {workload.name}") as report:
-            how = Limits(budget, timeout, memory, seed, check, per_kernel, report, cancelled, remote)
+        with showing_progress(progress, f"Measuring {workload.name}") as report:
+            how = MeasureOptions(budget, timeout, memory, seed, check, per_kernel, report, cancelled, remote)
             if remote is None and executor is None:
                 for place, (given, target) in enumerate(asked):
                     here = replace(how, progress=_within(report, place, len(asked), f"{given[0].label} for {target}"))
@@ -149,11 +150,11 @@ def _listed(configs: Iterable[Any]) -> list[tuple[Config, Pipeline | None]]:
     ]
 
 
-def _row(part: Part, how: Limits) -> Row:
+def _row(part: Part, how: MeasureOptions) -> Row:
     return part.row if part.subject is None else measured(part.subject, part.target, how, part.row)
 
 
-def _part(runner: Runner, given: tuple[Config, Pipeline | None], target: str, how: Limits, run: str) -> Part:
+def _part(runner: Runner, given: tuple[Config, Pipeline | None], target: str, how: MeasureOptions, run: str) -> Part:
     """Return the subject of a row and the row; if its pipeline fails, the row is complete."""
     config, pipeline = given
     row = new_row(runner.workload, config, target, run)
@@ -176,20 +177,15 @@ def _made(runner: Runner, pipeline: Pipeline, config: Config) -> Workload:
     return runner.workload_of(trace.end)
 
 
-def failed_row(config: Config, target: str, message: str) -> dict[str, object]:
-    """Return the row of a configuration without numbers, as a dict."""
-    return Row(config.label, target, target, config.pipeline, FAILED, message).to_data()
-
-
 def measure_one(
     workload: Workload,
     config: Config,
     target: TargetLike,
-    limits: Limits,
+    limits: MeasureOptions,
     *,
     origin: Workload | None = None,
     store: bool = True,
-) -> dict[str, Any]:
+) -> Row:
     """Measure one configuration of `workload`, the result of the configuration's pipeline if there is one.
 
     Failures are rows too.
@@ -202,4 +198,4 @@ def measure_one(
     start, target = workload if origin is None else origin, target_text(target)
     subject = Subject(start, workload, config, config.context())
     row = measured(subject, target, limits, new_row(start, config, target, new_run()))
-    return keep_row(row, store).to_data()
+    return keep_row(row, store)

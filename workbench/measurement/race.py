@@ -8,17 +8,18 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice
-from workbench.measurement.build_and_time import Limits, RaceRequest, no_device, reference
+from workbench.measurement.build_and_time import MeasureOptions, RaceRequest, no_device, reference
 from workbench.measurement.remote.devices import own_role
 from workbench.measurement.remote.tracker import Tracker, target_there
 from workbench.measurement.row import OK, WRONG
 from workbench.measurement.verdict import Outcome, Ratio, Side, compared, judge
 from workbench.pipeline.config import Config
 from workbench.pipeline.config import check_config as legal
-from workbench.targets import TargetLike, target_text
+from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table, visible
+from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, worker
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,11 @@ class Race:
     "races of a program against itself: a in the same rounds, and others under the same conditions"
 
     @property
+    def times(self) -> Ratio:
+        """Return the ratio with its interval."""
+        return Ratio(self.ratio, self.low, self.high)
+
+    @property
     def answer(self) -> str:
         """Return whether b is faster: `yes`, `no` or `can't tell`."""
         return self.outcome.answer
@@ -54,9 +60,8 @@ class Race:
     def outcome(self) -> Outcome:
         """The answer with its reason and its sentence, by the rule of all headlines."""
         a, b = (Side(name, WRONG if name in self.wrong else OK, self.note) for name in (self.a, self.b))
-        race = Ratio(self.ratio, self.low, self.high)
         facts = f"{self.rounds} rounds, {self.target}"
-        return judge(a, b, race, self.noise, facts=facts, again="run wb.race again")
+        return judge(a, b, self.times, self.noise, facts=facts, again="run wb.race again")
 
     @property
     def rounds(self) -> int:
@@ -80,7 +85,7 @@ def race(
     target: TargetLike = "llvm",
     *,
     budget: float = 4.0,
-    timeout: float = 600.0,
+    timeout: float = TIMEOUT,
     memory: int | None = None,
     seed: int = 0,
     check: bool = True,
@@ -112,12 +117,12 @@ def race(
     configs, target = [Config.of(each) for each in (a, b)], target_text(target)
     for config in configs:
         legal(workload, config)
-    with reported(progress, f"Racing {configs[1].label} against {configs[0].label}") as report:
-        how = Limits(budget, timeout, memory, seed, check, False, report, cancelled)
+    with showing_progress(progress, f"Racing {configs[1].label} against {configs[0].label}") as report:
+        how = MeasureOptions(budget, timeout, memory, seed, check, False, report, cancelled)
         return _raced(workload, configs, target, how, remote)
 
 
-def _raced(workload: Workload, configs: list[Config], target: str, how: Limits, remote: Tracker | None) -> Race:
+def _raced(workload: Workload, configs: list[Config], target: str, how: MeasureOptions, remote: Tracker | None) -> Race:
     if remote is not None:
         remote.check()
         target = target_there(target)
@@ -138,7 +143,7 @@ def _raced(workload: Workload, configs: list[Config], target: str, how: Limits, 
     return judged(configs[0].label, configs[1].label, found, unchecked and f"the outputs were not checked: {unchecked}")
 
 
-def _run(workload: Workload, request: RaceRequest, how: Limits, remote: Tracker | None) -> dict[str, Any]:
+def _run(workload: Workload, request: RaceRequest, how: MeasureOptions, remote: Tracker | None) -> dict[str, Any]:
     if remote is None:
         return worker().run("race", workload, asdict(request), **how.of_a_job)
     limits = {**how.of_a_job, "timeout": remote.patience(how.timeout)}

@@ -14,9 +14,9 @@ from workbench.dialects.compiler.counted import FAILED as FAILED
 from workbench.dialects.compiler.counted import OK as OK
 from workbench.errors import WorkbenchError
 from workbench.measurement.machine import conditions
-from workbench.measurement.sampling import quartiles
+from workbench.measurement.repeats import quartiles
 from workbench.pipeline.config import Config
-from workbench.targets import kind_of
+from workbench.target_text import kind_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,8 +39,9 @@ NO_SERVER = "no server"
 
 COUNTED = "counted"
 "it has counts; no time was requested"
-UNDER_WAY = ("pending", "running")
-"it waits, or is being measured"
+PENDING, RUNNING = "pending", "running"
+"it waits; it is being measured"
+UNDER_WAY = (PENDING, RUNNING)
 
 ALL = (OK, WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY, CANCELLED, INTERRUPTED, NOT_MEASURED, NO_SERVER)
 BROKEN = (WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY)

@@ -21,7 +21,7 @@ from workbench.errors import StoreError, sentence
 from workbench.graph.received import Damaged, fields, parse
 from workbench.measurement.machine import conditions, machine
 from workbench.measurement.row import COLUMNS, workload_hash
-from workbench.measurement.store_file import identity, is_damage, is_ours, opened, set_aside
+from workbench.measurement.sqlite_file import identity, is_damage, is_ours, opened, set_aside
 from workbench.terminal import visible
 from workbench.worker.cuda import gpu
 
@@ -132,7 +132,9 @@ def _row(data: bytes) -> dict[str, Any] | None:
     """Return a row that `append` wrote; None if it is damaged."""
     try:
         row = parse(data)
-        fields(row, dict.fromkeys((key for key in KEYS if isinstance(row, dict) and row.get(key) is not None), str))
+        if not isinstance(row, dict):
+            return None
+        fields(row, dict.fromkeys((key for key in KEYS if row.get(key) is not None), str))
     except Damaged:
         return None
     return row

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.measurement.count import Counts, count_config
-from workbench.measurement.row import FAILED
-from workbench.pipeline.build_trace import trace_build
+from workbench.measurement.row import COUNTED, FAILED
+from workbench.pipeline.build import trace_build
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
+from workbench.worker.parent import Progress, never, silent
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,57 @@ def switches(workload: Workload, pipeline: Pipeline | str | Config | None, opt_l
     return Switches(tuple(running), None, base)
 
 
-class Counting:
+@dataclass(frozen=True)
+class PassesRequest:
+    """The common part of an ablation and a waterfall; the fields are parameters of `wb.ablate` and `wb.waterfall`."""
+
+    workload: Workload
+    target: str
+    pipeline: Pipeline | str | Config | None = None
+    opt_level: int = 3
+    timed: bool = True
+    budget: float = 1.0
+    progress: Progress = silent
+    cancelled: Callable[[], bool] = never
+
+
+@dataclass(frozen=True)
+class CountedRow:
+    """The counts of a workload with some of its passes, or the reason for none."""
+
+    name: str
+    "the pass that is switched"
+    config: Config
+    counts: Counts | None
+    status: str = COUNTED
+    message: str = ""
+
+    @property
+    def figures(self) -> dict[str, object]:
+        """Return `kernels`, `functions`, `traffic_bytes`, `handover_bytes`; empty if it could not be counted."""
+        found = self.counts
+        if found is None:
+            return {}
+        counts = {"kernels": found.calls, "functions": found.functions, "traffic_bytes": found.traffic_bytes}
+        return {**counts, "handover_bytes": sum(found.handover_bytes.values())}
+
+    def to_data(self) -> dict[str, object]:
+        """Return the columns of the row."""
+        status = {"status": self.status, "message": self.message}
+        return {"pass": self.name, "config": self.config.label, **self.figures, **status}
+
+
+def count_rows(request: PassesRequest, cases: Sequence[tuple[str, Config]]) -> Iterator[CountedRow]:
+    """Yield the counts of configurations, given with the pass that each one switches, until the request is cancelled."""
+    counting = _Counting(request.workload, request.target)
+    for place, (name, config) in enumerate(cases):
+        if request.cancelled():
+            return
+        request.progress(f"Counting {config.label}", place / len(cases))
+        yield counting.row(name, config)
+
+
+class _Counting:
     """A counter of a workload's configurations, which builds nothing and counts each one once."""
 
     def __init__(self, workload: Workload, target: str) -> None:
@@ -92,22 +142,14 @@ class Counting:
         self._target = target
         self._known: dict[str, Counts | str] = {}
 
-    def row(self, config: Config) -> dict[str, Any]:
-        """Return `kernels`, `functions`, `traffic_bytes`, `handover_bytes`; or the reason, in `status` and `message`."""
+    def row(self, name: str, config: Config) -> CountedRow:
         key = repr(config.to_data() | {"name": ""})
         if key not in self._known:
             self._known[key] = self._count(config)
         found = self._known[key]
         if isinstance(found, str):
-            return {"status": "failed", "message": found}
-        return {
-            "kernels": found.calls,
-            "functions": found.functions,
-            "traffic_bytes": found.traffic_bytes,
-            "handover_bytes": sum(found.handover_bytes.values()),
-            "status": "counted",
-            "message": "",
-        }
+            return CountedRow(name, config, None, FAILED, found)
+        return CountedRow(name, config, found)
 
     def _count(self, config: Config) -> Counts | str:
         try:

@@ -18,6 +18,8 @@ from workbench.measurement.row import COUNTED, OK, UNDER_WAY, failure
 NEUTRAL = 0.02
 """Differences below 2 % are ignored: the addresses of two equal programs in memory can make half of that, and repeats in one
 process do not average it out."""
+NAME_LENGTH = 30
+"characters of a name that is written again in a sentence"
 _Z = 1.96
 "95 % of a normal distribution is within so many standard deviations"
 
@@ -121,6 +123,8 @@ def judge(
     --------
     >>> judge(Side("opt 2"), Side("opt 3")).sentence
     'opt 2 and opt 3 were not raced, so no difference is claimed'
+    >>> judge(Side("opt 2"), Side("opt 3"), Ratio(1.234, 1.2, 1.25)).sentence
+    'opt 3 is 1.23 times faster than opt 2 (time ratio opt 2 / opt 3 = 1.234, 95 % interval 1.200 to 1.250)'
     """
     failed = [side for side in (a, b) if failure(side.status, side.message)]
     if failed:
@@ -137,10 +141,25 @@ def judge(
     if loud is not None:
         return Outcome(UNKNOWN, NOISE, noise_sentence(loud, again))
     answer = race.answer if not any(_overlap(race, each) for each in controls) else UNKNOWN
-    said = {YES: f"{b.name} is faster than {a.name}", NO: f"{b.name} is not faster than {a.name}"}
-    start = said.get(answer, f"can't tell whether {b.name} is faster than {a.name}")
-    details = ", ".join(part for part in (interval(race), facts) if part)
-    return Outcome(answer, RACED, f"{start}: time ratio {race.ratio:.3f} ({details})")
+    if answer == UNKNOWN:
+        claim = f"no difference shown between {a.name} and {b.name}"
+    else:
+        claim = f"{b.name} is {times(race.ratio)} than {a.name}"
+    # the sentence has each long pipeline once
+    names = f"{a.name} / {b.name} = " if max(len(a.name), len(b.name)) <= NAME_LENGTH else ""
+    details = ", ".join(part for part in (f"time ratio {names}{race.ratio:.3f}", interval(race), facts) if part)
+    return Outcome(answer, RACED, f"{claim} ({details})")
+
+
+def times(ratio: float) -> str:
+    """Return the words for the ratio of another time to this one, if a race claims a difference.
+
+    >>> times(1.234), times(0.248)
+    ('1.23 times faster', '4.0 times slower')
+    """
+    factor = max(ratio, 1 / ratio)
+    digits = 2 if factor < 2 else 1 if factor < 10 else 0
+    return f"{factor:,.{digits}f} times {'faster' if ratio > 1 else 'slower'}"
 
 
 def is_noisy(control: Ratio) -> bool:

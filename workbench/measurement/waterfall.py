@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload
 from workbench.measurement.measure import measure, raise_interrupt
-from workbench.measurement.switches import Counting, switches
+from workbench.measurement.switches import CountedRow, PassesRequest, count_rows, switches
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
-from workbench.targets import TargetLike, target_text
+from workbench.target_text import TargetLike, target_text
 from workbench.worker.parent import Progress, never, silent
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Rows = list[dict[str, Any]]
-COUNTED = ("kernels", "functions", "traffic_bytes", "handover_bytes")
+COUNTED_COLUMNS = ("kernels", "functions", "traffic_bytes")
+"columns of `wb.measure` that the row has by its passes alone"
 START = "input"
 "the pass of the first row"
 
@@ -63,8 +63,8 @@ def waterfall(
     """
     import pandas as pd
 
-    rows: Rows = []
-    with reported(progress, f"Running the passes of {workload.name}") as report:
+    rows: Sequence[WaterfallRow] = ()
+    with showing_progress(progress, f"Running the passes of {workload.name}") as report:
         request = WaterfallRequest(
             workload=workload,
             target=target_text(target),
@@ -79,57 +79,59 @@ def waterfall(
         )
         for rows in waterfall_rows(request):  # noqa: B007  the last list is complete
             pass
-    return pd.DataFrame(rows)
+    return pd.DataFrame([row.to_data() for row in rows])
 
 
 @dataclass(frozen=True)
-class WaterfallRequest:
+class WaterfallRequest(PassesRequest):
     """A waterfall to make; the fields are parameters of `wb.waterfall`."""
 
-    workload: Workload
-    target: str
-    pipeline: Pipeline | str | Config | None = None
-    opt_level: int = 3
-    timed: bool = True
-    budget: float = 0.5
     check: bool = True
     store: bool = True
-    progress: Progress = silent
-    cancelled: Callable[[], bool] = never
 
 
-def waterfall_rows(request: WaterfallRequest) -> Iterator[Rows]:
+@dataclass(frozen=True)
+class WaterfallRow:
+    """The counts after a pass, and its measurement once it was timed."""
+
+    counted: CountedRow
+    measured: Mapping[str, object] = field(default_factory=dict)
+    "the columns of `wb.measure`; the row keeps the counts of its passes"
+
+    def to_data(self) -> dict[str, object]:
+        """Return the columns of the row."""
+        return {**self.counted.to_data(), **self.measured}
+
+
+def waterfall_rows(request: WaterfallRequest) -> Iterator[Sequence[WaterfallRow]]:
     """Yield the rows of a waterfall as they fill: first the counts, then the times."""
     given = switches(request.workload, request.pipeline, request.opt_level)
-    counting = Counting(request.workload, request.target)
-    configs = [given.with_only((), START)]
-    configs += [given.with_only(given.all[: place + 1], f"... {name}") for place, name in enumerate(given.names)]
-    rows: Rows = []
-    for place, (name, config) in enumerate(zip((START, *given.names), configs, strict=True)):
+    cases = [(START, given.with_only((), START))]
+    cases += [(name, given.with_only(given.all[: place + 1], f"... {name}")) for place, name in enumerate(given.names)]
+    rows: list[WaterfallRow] = []
+    for row in count_rows(request, cases):
+        rows.append(WaterfallRow(row))
+        yield tuple(rows)
+    for place in to_time([row.counted for row in rows]) if request.timed else ():
         if request.cancelled():
             return
-        request.progress(f"Counting after {name}", place / len(configs))
-        rows.append({"pass": name, "config": config.label, **counting.row(config)})
-        yield list(rows)
-    for place in to_time(rows) if request.timed else ():
-        if request.cancelled():
-            return
-        request.progress(f"Timing after {rows[place]['pass']}", place / len(configs))
-        rows[place] = {**rows[place], **_timed(request, configs[place])}
-        yield list(rows)
+        counted = rows[place].counted
+        request.progress(f"Timing after {counted.name}", place / len(cases))
+        rows[place] = WaterfallRow(counted, _timed(request, counted))
+        yield tuple(rows)
 
 
-def to_time(rows: Rows) -> list[int]:
+def to_time(rows: Sequence[CountedRow]) -> list[int]:
     """Return the places of the rows whose counts differ from the row before, and of those whose count failed."""
-    counts = [tuple(row.get(column) for column in COUNTED) for row in rows]
-    return [place for place, now in enumerate(counts) if place == 0 or None in now or now != counts[place - 1]]
+    counts = [row.figures for row in rows]
+    return [place for place, now in enumerate(counts) if place == 0 or not now or now != counts[place - 1]]
 
 
-def _timed(request: WaterfallRequest, config: Config) -> dict[str, object]:
-    """Return the columns that a measurement adds to a row; the row keeps the counts of its passes."""
+def _timed(request: WaterfallRequest, counted: CountedRow) -> dict[str, object]:
+    """Return the columns that a measurement adds to a row."""
     table = measure(
         request.workload,
-        [config],
+        [counted.config],
         [request.target],
         budget=request.budget,
         check=request.check,
@@ -138,4 +140,5 @@ def _timed(request: WaterfallRequest, config: Config) -> dict[str, object]:
         cancelled=request.cancelled,
     )
     raise_interrupt(table)
-    return {name: value for name, value in table.to_dict("records")[0].items() if name not in ("config", *COUNTED)}
+    kept = ("config", *COUNTED_COLUMNS)
+    return {str(name): value for name, value in table.to_dict("records")[0].items() if name not in kept}

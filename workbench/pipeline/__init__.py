@@ -1,7 +1,7 @@
 """Pipelines, traces, and data derived from them.
 
 A Pipeline (`spec.py`) has a text form that parses back. `run.py` runs it in this process, with a guard: a graph too deep for
-TVM is refused or runs isolated in a child process. `build_trace.py` records the compiler's own passes in a child; the modules
+TVM is refused or runs isolated in a child process. `build.py` records the compiler's own passes in a child; the modules
 stay there, and graphs and texts are fetched when the user looks at a step. A failed pass is a step.
 
 `load.py` turns a user's source into a Workload: received text and files become TVM's objects in a forked child first, so a

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload
 from workbench.dialects.facets import Dialect
@@ -19,6 +20,9 @@ from workbench.errors import MeasureError, PipelineError, WorkbenchError, Worker
 from workbench.pipeline.spec import PassStep, is_rewriter
 from workbench.worker.limits import end_copies
 from workbench.worker.parent import worker
+
+if TYPE_CHECKING:
+    from tvm.ir import IRModule
 
 BIND = "BindParams"
 "without options, the only pass that takes something outside the module: the workload's parameters"
@@ -30,7 +34,7 @@ class Applied:
 
     status: str
     "changed, same, error or skipped"
-    module: Any = None
+    module: IRModule | None = None
     "if it changed"
     seconds: float = 0.0
     error: str = ""
@@ -39,7 +43,7 @@ class Applied:
     "the whole message"
 
 
-def made(dialect: Dialect, step: PassStep, params: Mapping[str, Any]) -> Any:
+def made(dialect: Dialect, step: PassStep, params: Mapping[str, object]) -> object:
     """Return the Pass object or function of a step.
 
     Raises
@@ -80,10 +84,10 @@ def applied(dialect: Dialect, run: object, module: object, opt_level: int) -> Ap
     return Applied("changed", result, seconds)
 
 
-def _called(dialect: Dialect, run: Any, module: Any) -> Any:
+def _called(dialect: Dialect, run: object, module: object) -> IRModule:
     """Apply a function or a DFPatternCallback to a copy of the module."""
     mine = dialect.frontend.copy(module)
-    result = dialect.passes.rewrite(run, mine) if is_rewriter(run) else run(mine)
+    result = run(mine) if callable(run) else dialect.passes.rewrite(run, mine)
     if not dialect.frontend.is_module(result):
         raise PipelineError(f"it returned a {type(result).__name__}; a pass returns an IRModule")
     return dialect.frontend.infer_types(result)
@@ -154,7 +158,7 @@ def packed(step: PassStep) -> str:
             cloudpickle.unregister_pickle_by_value(home)
 
 
-def _installed(module: Any) -> bool:
+def _installed(module: ModuleType) -> bool:
     file = getattr(module, "__file__", None)
     return (
         module.__name__ == "__main__"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload
 from workbench.errors import Cancelled, MeasureError, WorkbenchError, WorkerLost
 from workbench.graph.model import Graph
 from workbench.pipeline.outputs import OutputDifference, Values, difference, run_once
 from workbench.worker.parent import silent
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,9 +90,9 @@ def check(
     if trace.workload is None:
         raise WorkbenchError("this trace was opened from a file and holds no modules; run it again to check it")
     places = range(len(trace.steps)) if steps is None else [steps] if isinstance(steps, int) else list(steps)
-    run = _Runs(trace.workload, {"seed": seed, "timeout": timeout, "cancelled": cancelled})
+    run = _Runs(trace.workload, seed, timeout, cancelled)
     rows: list[StepCheck] = []
-    with reported(silent if progress else None, f"Checking the passes of {trace.name}") as report:
+    with showing_progress(silent if progress else None, f"Checking the passes of {trace.name}") as report:
         for place in places:
             if cancelled():
                 raise Cancelled
@@ -107,9 +107,8 @@ def check(
 class _Runs:
     """The outputs of states; each state runs once."""
 
-    def __init__(self, workload: Workload, how: dict[str, Any]) -> None:
-        self.workload = workload
-        self.how = how
+    def __init__(self, workload: Workload, seed: int, timeout: float, cancelled: Callable[[], bool]) -> None:
+        self.workload, self.seed, self.timeout, self.cancelled = workload, seed, timeout, cancelled
         self.found: dict[State, Values | MeasureError] = {}
 
     def outputs(self, state: State) -> Values:
@@ -118,7 +117,7 @@ class _Runs:
             try:
                 self.found[state] = self.values(state, nodes=False)
             except WorkerLost as error:
-                if self.how["cancelled"]():
+                if self.cancelled():
                     raise Cancelled from None
                 self.found[state] = error
             except MeasureError as error:
@@ -133,7 +132,14 @@ class _Runs:
         workload = self.workload
         if state.module is not None and state.module is not workload.module:
             workload = workload.of(state.module)
-        return run_once(workload, kept=state.kept, nodes=nodes, **self.how)
+        return run_once(
+            workload,
+            kept=state.kept,
+            nodes=nodes,
+            seed=self.seed,
+            timeout=self.timeout,
+            cancelled=self.cancelled,
+        )
 
 
 def _checked(run: _Runs, step: Step, place: int) -> StepCheck:

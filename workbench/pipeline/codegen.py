@@ -8,7 +8,7 @@ import keyword
 import re
 import textwrap
 from collections.abc import Collection, Mapping
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.registry import known_dialect
@@ -174,8 +174,8 @@ def _source(run: object) -> str | None:
     return source if source.startswith(f"def {run.__name__}(") else None
 
 
-def _names(compiled: Any) -> set[str]:
-    inner = (constant for constant in compiled.co_consts if hasattr(constant, "co_names"))
+def _names(compiled: CodeType) -> set[str]:
+    inner = (constant for constant in compiled.co_consts if isinstance(constant, CodeType))
     return {*compiled.co_names, *(name for part in inner for name in _names(part))}
 
 

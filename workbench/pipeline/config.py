@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
@@ -24,7 +23,7 @@ class Config:
     opt_level: int = 3
     disabled: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    options: Mapping[str, object] = field(default_factory=dict, hash=False)
     "PassContext config, `{'relay.FuseOps.max_depth': 4}`"
     pipeline: str = ""
     "text of a Pipeline; its result is compiled without further optimisation"
@@ -59,12 +58,12 @@ class Config:
             return self
         return replace(self, opt_level=0, disabled=AS_IS, required=(), pipeline="")
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> dict[str, object]:
         """Return the fields as plain JSON values."""
         return asdict(self)
 
     @staticmethod
-    def of(given: Any) -> Config:
+    def of(given: object) -> Config:
         """Return a Config from any of its forms: an opt level, a pipeline or its text, a dict of fields, a Config.
 
         Raises
@@ -76,7 +75,7 @@ class Config:
             return given
         if isinstance(given, bool) or not isinstance(given, (int, str, Mapping, Pipeline)):
             raise MeasureError(
-                f"a {type(given).__name__} is no configuration; give an opt level, a pipeline, or a dict of Config's fields"
+                f"a {type(given).__name__} is not a configuration; give an opt level, a pipeline, or a dict of Config's fields"
             )
         if isinstance(given, int):
             return Config(opt_level=given)
@@ -86,7 +85,7 @@ class Config:
 
 
 def context_of(
-    opt_level: int, disabled: Iterable[str], required: Iterable[str], config: Config | Mapping[str, Any] | None
+    opt_level: int, disabled: Iterable[str], required: Iterable[str], config: Config | Mapping[str, object] | None
 ) -> Config:
     """Return the Config of the arguments of `wb.kernels` and `wb.count`, which take a whole Config instead of the options.
 
@@ -106,7 +105,7 @@ def context_of(
     return config
 
 
-def _from_fields(fields: Mapping[str, Any]) -> Config:
+def _from_fields(fields: Mapping[str, object]) -> Config:
     known = Config.__dataclass_fields__
     unknown = [key for key in fields if key not in known]
     if unknown:
@@ -117,7 +116,7 @@ def _from_fields(fields: Mapping[str, Any]) -> Config:
     for key, value in made.items():
         if not isinstance(value, _TYPES[key]) or isinstance(value, bool):
             raise MeasureError(f"{key} of a configuration is {fields[key]!r}; give {_TYPES_IN_WORDS[key]}")
-    return Config(**made)
+    return replace(Config(), **made)
 
 
 _TYPES = {
@@ -140,7 +139,7 @@ _TYPES_IN_WORDS = {
 }
 
 
-def _tuple(names: Any) -> Any:
+def _tuple(names: object) -> object:
     """Return names as a tuple; anything else as it is, for the caller to refuse."""
     if isinstance(names, str):
         return (names,)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workbench.dialects.base import PassInfo, Workload
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost
+from workbench.graph.diff import Mark
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.worker.parent import Progress, silent, worker
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +38,7 @@ class Effect:
     before: Mapping[str, int | None] = field(default_factory=dict)
     "nodes, ops and kernels; kernels are those that fusion would make of the module, None if fusion fails"
     after: Mapping[str, int | None] = field(default_factory=dict)
-    diff: Mapping[str, int] = field(default_factory=dict)
+    diff: Mapping[Mark, int] = field(default_factory=dict)
     "nodes kept, changed, removed, added, merged, split"
 
     @property
@@ -104,7 +105,7 @@ class Exploration:
         progress
             Called after each; by default progress is shown in the cell or the terminal after a second.
         """
-        with reported(silent if progress else None, f"Exploring {self.workload.name}") as report:
+        with showing_progress(silent if progress else None, f"Exploring {self.workload.name}") as report:
             for _ in self._new(report):
                 if progress is not None:
                     progress(self)
@@ -137,7 +138,7 @@ class Exploration:
         return row
 
     def _tried(self, step: PassStep, level: int | None) -> Effect | None:
-        arguments: dict[str, Any] = {
+        arguments = {
             "name": step.name,
             "options": dict(step.options),
             "after": str(self.after),

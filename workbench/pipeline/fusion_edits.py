@@ -82,7 +82,7 @@ def outline_step(graph: Graph, nodes: Iterable[int], name: str, compiler: str | 
     return PassStep("OutlineRegion", options | ({"compiler": compiler} if compiler else {}))
 
 
-def _listed(edge: Any) -> list[Any]:
+def _listed(edge: Any) -> list[AnyEdge]:
     if isinstance(edge, Edge) or (isinstance(edge, tuple) and all(isinstance(part, int) for part in edge)):
         return [edge]
     return list(edge)

@@ -165,7 +165,7 @@ def lineage(trace: Trace, state: State, node: int) -> Lineage:
     steps = trace.transitions
     states = (trace.start, *(step.after for step in steps))
     if state not in states:
-        raise WorkbenchError("this graph is no state of the trace; name a step of it")
+        raise WorkbenchError("this graph is not a state of the trace; name a step of it")
     here = states.index(state)
     if not 0 <= node < len(state.graph.nodes):
         raise WorkbenchError(f"there is no node {node} here; the ids go from 0 to {len(state.graph.nodes) - 1}")

@@ -24,7 +24,7 @@ from workbench.errors import LoadError, MeasureError, OutOfMemory, WorkerLost, f
 from workbench.graph.model import Graph
 from workbench.worker.limits import in_words, limit
 from workbench.worker.parent import Progress, worker
-from workbench.worker.reporting import reported, under_way
+from workbench.worker.progress import showing_progress, under_way
 
 STARTING = 600.0
 "seconds for the child process to start with TVM"
@@ -64,7 +64,7 @@ MODEL = Allowance(120.0, 100_000, 2 << 30, 20)
 
 
 def load(
-    source: Any,
+    source: object,
     params: Params | str | Path | None = None,
     *,
     name: str | None = None,
@@ -103,7 +103,7 @@ def load(
     UnknownName
         There is no function `entry`, or no symbolic dimension or input that `shapes` names.
     """
-    with reported(None, f"Loading {_title(source, name)}"):
+    with showing_progress(None, f"Loading {_title(source, name)}"):
         return readers.load(source, params, name=name, inputs=inputs, entry=entry, shapes=shapes, converter=InChild())
 
 
@@ -112,7 +112,7 @@ def load_all(source: object, params: Mapping[str, object] | None = None, *, name
 
     Parameters and errors are those of `load`; a source that is not text gives one Workload.
     """
-    with reported(None, f"Loading {_title(source, name)}"):
+    with showing_progress(None, f"Loading {_title(source, name)}"):
         return readers.load_all(source, params, name=name, converter=InChild())
 
 
@@ -165,7 +165,7 @@ class InChild:
 
 
 def _made(
-    job: str, arguments: dict[str, Any], name: str, again: Callable[[], Workload], size: int, allowance: Allowance
+    job: str, arguments: dict[str, object], name: str, again: Callable[[], Workload], size: int, allowance: Allowance
 ) -> Workload:
     """Make a workload in the child, then here from the module that the child wrote; by `again` if TVM cannot write it."""
     dialect = dialect_here()
@@ -188,7 +188,7 @@ def _refusal(text: str, params: Mapping[str, Any], progress: Progress | None = N
 
 
 def _run(
-    job: str, arguments: dict[str, Any], size: int, allowance: Allowance, progress: Progress | None = None
+    job: str, arguments: dict[str, object], size: int, allowance: Allowance, progress: Progress | None = None
 ) -> dict[str, Any]:
     """Return the child's answer to a job about a source of some bytes; its end or a passed limit is an answer too."""
     child, progress = worker("loads"), under_way() if progress is None else progress
@@ -232,7 +232,7 @@ def _is_small(model: Any) -> bool:
     return model.ByteSize() < 1 << 31
 
 
-def _shapes(inputs: Inputs) -> list[tuple[Any, Any]]:
+def _shapes(inputs: Inputs) -> list[tuple[object, object]]:
     """Return pairs of an input's name or index and its shape, which is all the child needs of an example array."""
     pairs = inputs.items() if isinstance(inputs, Mapping) else enumerate(inputs or ())
     return [(key, _shape(value)) for key, value in pairs]

@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,8 +13,9 @@ from workbench.dialects import arrays
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError
 from workbench.pipeline.config import Config
+from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, silent, worker
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
 
 TOLERANCE = {
     "float64": 1e-9,
@@ -50,7 +50,7 @@ class OutputDifference:
 
 
 def compare_outputs(
-    first: Workload, second: Workload, *, seed: int = 0, timeout: float = 600.0, progress: Progress | None = None
+    first: Workload, second: Workload, *, seed: int = 0, timeout: float = TIMEOUT, progress: Progress | None = None
 ) -> OutputDifference:
     """Run both programs on the same random inputs and compare their outputs.
 
@@ -66,7 +66,7 @@ def compare_outputs(
         raise MeasureError(
             f"{first.name} is {first.dialect} and {second.name} is {second.dialect}; compare within a dialect"
         )
-    with reported(progress, f"Running {first.name} and {second.name}") as report:
+    with showing_progress(progress, f"Running {first.name} and {second.name}") as report:
         pair = _with_same_limits(first, second)
         ours, theirs = (run_once(workload, seed=seed, timeout=timeout, progress=report) for workload in pair)
     return difference(ours.outputs, theirs.outputs)
@@ -100,7 +100,7 @@ def run_once(
     kept: tuple[str, int] | None = None,
     nodes: bool = False,
     seed: int = 0,
-    timeout: float = 600.0,
+    timeout: float = TIMEOUT,
     progress: Progress = silent,
     cancelled: Callable[[], bool] = never,
 ) -> Values:
@@ -120,7 +120,7 @@ def run_once(
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "values.npz"
-        arguments: dict[str, Any] = {
+        arguments = {
             "config": AS_IT_STANDS.to_data(),
             "seed": seed,
             "path": str(path),

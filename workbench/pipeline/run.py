@@ -9,8 +9,8 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from workbench.dialects.base import SAFE_DEPTH, Workload
 from workbench.dialects.registry import dialect_of
@@ -20,7 +20,10 @@ from workbench.pipeline.apply import Applied, applied, made
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
-from workbench.worker.reporting import reported
+from workbench.worker.progress import showing_progress
+
+if TYPE_CHECKING:
+    from tvm.ir import IRModule
 
 RUN_KERNELS = frozenset({"FoldConstant", "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR"})
 "passes that compile kernels of the module and run them"
@@ -29,7 +32,7 @@ _UNTRUSTED = "runs kernels of the module, and these came with a text or a file; 
 
 def trace(
     workload: Workload,
-    pipeline: Pipeline | str | list[Any],
+    pipeline: Pipeline | str | Sequence[object],
     opt_level: int = 3,
     *,
     isolated: bool = False,
@@ -63,13 +66,13 @@ def trace(
     seconds = 60.0 if isolated and timeout is None else timeout
     steps = _pipeline(pipeline)
     total = max(1, len(steps))
-    with reported(None, f"Running the passes of {workload.name}") as report:
+    with showing_progress(None, f"Running the passes of {workload.name}") as report:
         return Runner(workload, seconds).run(
             steps, opt_level, progress=lambda done: report(f"{done} of {total} done", done / total)
         )
 
 
-def _pipeline(given: Pipeline | str | list[Any]) -> Pipeline:
+def _pipeline(given: Pipeline | str | Sequence[object]) -> Pipeline:
     if isinstance(given, Pipeline):
         return given
     return Pipeline([given]) if isinstance(given, str) else Pipeline(given)
@@ -147,7 +150,7 @@ class Runner:
         self._steps.move_to_end(key)
         return self._steps[key]
 
-    def _step(self, step: PassStep, run: Any, state: State, opt_level: int, cancelled: Callable[[], bool]) -> Step:
+    def _step(self, step: PassStep, run: object, state: State, opt_level: int, cancelled: Callable[[], bool]) -> Step:
         if not self.workload.trusted and RUN_KERNELS.intersection(_names(step.name, run)):
             found = Applied("error", error=f"{step.name} {_UNTRUSTED}", detail=f"{step.name} {_UNTRUSTED}")
         elif self.timeout is None:
@@ -162,7 +165,7 @@ class Runner:
         after = state if found.module is None else self._state(found.module)
         return Step(step.text, state, after, found.status, found.seconds, found.error, found.detail, run=step.run)
 
-    def _state(self, module: Any) -> State:
+    def _state(self, module: IRModule) -> State:
         return State(
             module,
             lambda: self.dialect.frontend.graph(module, self.workload.name),
@@ -170,7 +173,7 @@ class Runner:
         )
 
 
-def _names(name: str, run: Any) -> Iterator[str]:
+def _names(name: str, run: object) -> Iterator[str]:
     """Yield the names of a pass, and of those that it runs if it is a Sequential."""
     yield name
     info = getattr(run, "info", None)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,7 +29,7 @@ class PassStep:
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
     enabled: bool = True
-    run: Callable[[Any], Any] | None = None
+    run: object = None
     "the Pass object or callable itself, if the user gave one"
 
     @property
@@ -58,7 +58,7 @@ class Pipeline:
     '-SimplifyInference,FuseOps{fuse_opt_level=2}'
     """
 
-    def __init__(self, steps: Iterable[str | PassStep | Callable[[Any], Any]] = ()) -> None:
+    def __init__(self, steps: Iterable[object] = ()) -> None:
         self.steps: tuple[PassStep, ...] = tuple(made for step in steps for made in _steps_of(step))
 
     @classmethod
@@ -107,7 +107,7 @@ class Pipeline:
         return Pipeline([*rest[:to], self.steps[index], *rest[to:]])
 
 
-def _steps_of(thing: Any) -> list[PassStep]:
+def _steps_of(thing: object) -> list[PassStep]:
     if isinstance(thing, PassStep):
         return [thing]
     if isinstance(thing, str):
@@ -124,7 +124,7 @@ def _steps_of(thing: Any) -> list[PassStep]:
     )
 
 
-def is_rewriter(thing: Any) -> bool:
+def is_rewriter(thing: object) -> bool:
     """Return whether it is a DFPatternCallback, by its attributes: a pattern, and a callback for matches."""
     return not callable(thing) and hasattr(thing, "pattern") and callable(getattr(thing, "callback", None))
 
@@ -142,7 +142,7 @@ def _parse(text: str) -> list[PassStep]:
         if found is None:
             raise PipelineError(f"expected a pass name at character {place + 1}, found {text[place : place + 20]!r}")
         place = found.end()
-        options: dict[str, Any] = {}
+        options: dict[str, object] = {}
         if place < len(text) and text[place] == "{":
             end = _closing(text, place)
             options = _options(text[place + 1 : end], found.group(2))

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.model import Graph
 from workbench.terminal import visible
+
+if TYPE_CHECKING:
+    from tvm.ir import IRModule
 
 
 class State:
@@ -20,7 +23,7 @@ class State:
 
     def __init__(
         self,
-        module: Any,
+        module: IRModule | None,
         graph: Callable[[], Graph],
         text: Callable[[], str],
         kept: tuple[str, int] | None = None,
@@ -57,7 +60,7 @@ class Step:
     "TVM's whole message"
     depth: int = 0
     "number of enclosing passes that are steps too"
-    run: Any = None
+    run: object = None
     "the Pass object or function itself, if the user gave one"
 
     @property

@@ -13,8 +13,11 @@ from workbench.graph.compose import compose
 from workbench.graph.diff import GraphDiff, diff
 from workbench.pipeline.step import State, Step
 from workbench.terminal import html_table
+from workbench.worker.limits import TIMEOUT
 
 if TYPE_CHECKING:
+    from tvm.ir import IRModule
+
     from workbench.dialects.base import Workload
     from workbench.pipeline.checks import Checks, StepCheck
     from workbench.pipeline.lineage import Lineage, Transition
@@ -39,7 +42,7 @@ class Trace:
         return self.steps[-1].state_after if self.steps else self.start
 
     @property
-    def result(self) -> Any:
+    def result(self) -> IRModule:
         """The module after the last pass.
 
         Raises
@@ -110,7 +113,7 @@ class Trace:
         steps: int | Iterable[int] | None = None,
         *,
         seed: int = 0,
-        timeout: float = 600.0,
+        timeout: float = TIMEOUT,
         progress: Callable[[StepCheck], None] | None = None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Checks:

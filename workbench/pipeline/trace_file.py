@@ -7,9 +7,10 @@ import json
 import os
 import tempfile
 import zlib
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workbench.errors import LoadError, MeasureError, writing
 from workbench.graph.model import Graph
@@ -93,14 +94,14 @@ def load(path: str | Path, make: type[Trace]) -> Trace:
     try:
         data = parse(_unpacked(packed), min(_MOST_VALUES, _FEW_VALUES + _VALUES_PER_BYTE * len(packed)))
         if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise LoadError(f"{path.name} is no saved trace; write one with Trace.save")
+            raise LoadError(f"{path.name} is not a saved trace; write one with Trace.save")
         if data.get("version") != VERSION:
             raise LoadError(
                 f"{path.name} has format version {data.get('version')!r:.40}, and this workbench reads {VERSION}; upgrade it"
             )
         return _from_data(data, make)
     except Damaged as error:
-        raise LoadError(f"{path.name} is no saved trace, or is damaged ({error}); save the trace again") from None
+        raise LoadError(f"{path.name} is not a saved trace, or is damaged ({error}); save the trace again") from None
 
 
 def _unpacked(packed: bytes) -> bytes:
@@ -117,7 +118,7 @@ def _unpacked(packed: bytes) -> bytes:
 
 def _to_data(trace: Trace) -> dict[str, object]:
     places: dict[int, int] = {}
-    states: list[dict[str, Any]] = []
+    states: list[dict[str, object]] = []
 
     def place(state: State) -> int:
         if id(state) not in places:
@@ -152,19 +153,20 @@ def _to_data(trace: Trace) -> dict[str, object]:
     }
 
 
-def _from_data(data: dict[str, Any], make: type[Trace]) -> Trace:
+def _from_data(data: object, make: type[Trace]) -> Trace:
     row = fields(data, _TRACE)
+    build = fields(data, {"build": dict}, optional=True).get("build", {})
     if row["dialect"] not in DIALECTS:
         raise Damaged(f"its dialect is none of {', '.join(DIALECTS)}")
     states = [_state(each) for each in row["states"]]
     steps = tuple(_step(each, states, len(row["steps"])) for each in row["steps"])
     start = states[place(row["start"], len(states), "start")]
-    return make(row["name"], row["dialect"], steps, start, row["opt_level"], _build(data.get("build", {})))
+    return make(row["name"], row["dialect"], steps, start, row["opt_level"], _build(build))
 
 
-def _build(row: Any) -> dict[str, Any]:
+def _build(row: Mapping[str, object]) -> dict[str, object]:
     """Return the arguments of the compiler's call. They become code (`Trace.code`), so only valid ones are accepted."""
-    if row == {}:
+    if not row:
         return {}
     called = fields(row, _BUILD)
     try:
@@ -174,7 +176,7 @@ def _build(row: Any) -> dict[str, Any]:
     return {**how.to_data(), **called}
 
 
-def _state(data: Any) -> State:
+def _state(data: object) -> State:
     row = fields(data, _STATE)
     try:
         graph, text = Graph.from_data(row["graph"]), row["text"]
@@ -183,7 +185,7 @@ def _state(data: Any) -> State:
     return State(None, lambda: graph, lambda: text)
 
 
-def _step(data: Any, states: list[State], steps: int) -> Step:
+def _step(data: object, states: list[State], steps: int) -> Step:
     row = fields(data, _STEP)
     if row["status"] not in _STATUSES:
         raise Damaged(f"a step's status is none of {', '.join(_STATUSES)}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.colours import LIGHT, Theme
 from workbench.measurement.columns import byte_unit
-from workbench.measurement.verdict import NO, NOISE, YES, Outcome, Row, is_under_way, judge_row, ratio_of
+from workbench.measurement.verdict import NO, NOISE, YES, Outcome, Row, is_under_way, judge_row, ratio_of, times
 from workbench.plots.rows import conditions, counted_failures, failed, failures
 from workbench.plots.style import axes, complete, dress, empty, label_rows, say
 
@@ -128,14 +128,14 @@ def _worth(answers: Sequence[tuple[Row, str]]) -> str:
     harm = [row for row, answer in without if answer == NO]
     if worth:
         best = max(worth, key=lambda row: row["ratio"])
-        said = f"without {best['pass']} it takes {best['ratio']:.3g} times as long"
-        return said + (f"; {harm[0]['pass']} slows it down" if harm else "")
+        said = f"without {best['pass']} it is {times(1 / best['ratio'])}"
+        return said + (f"; without {harm[0]['pass']}, {times(1 / harm[0]['ratio'])}" if harm else "")
     if harm:
         worst = min(harm, key=lambda row: row["ratio"])
-        return f"{worst['pass']} slows it down: {worst['ratio']:.3g} of the time without it"
+        return f"without {worst['pass']} it is {times(1 / worst['ratio'])}"
     if not without:
         return ""
-    return f"{len(without)} pass{'es' if len(without) > 1 else ''} raced; none could be told apart"
+    return f"{len(without)} pass{'es' if len(without) > 1 else ''} raced; no difference shown"
 
 
 def _counted(rows: Sequence[Row], controls: Sequence[Row]) -> str:

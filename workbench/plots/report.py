@@ -35,7 +35,7 @@ from workbench.plots.roofline import roofline
 from workbench.plots.rows import conditions, failures, kind
 from workbench.plots.style import to_both
 from workbench.plots.waterfall import waterfall
-from workbench.targets import TargetLike, target_texts
+from workbench.target_text import TargetLike, target_texts
 from workbench.worker.parent import Progress, never
 
 WIDE = ("samples", "per_kernel")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import WorkbenchError
 from workbench.measurement.row import failure
 from workbench.plots.style import complete
-from workbench.targets import kind_of
+from workbench.target_text import kind_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,11 +1,10 @@
 """Example workloads: the graphs of the forum questions, and some to learn and test on.
 
-A sample is a module with `build`, written once with the builder of `_builder.py`, and a line in SAMPLES.
+A sample is a function of `models.py`, written once for both dialects, and a line in SAMPLES.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from workbench.dialects.base import Workload
@@ -13,19 +12,8 @@ from workbench.dialects.registry import dialect as dialect_named
 from workbench.dialects.registry import installed
 from workbench.errors import LoadError, UnknownName
 from workbench.graph.nodes import DIALECTS
-from workbench.samples import attention, bert, branches, chain, conv_bias_batch_norm, mlp, parallel_cast, resnet18
-from workbench.samples._builder import Builder, Built
-
-SAMPLES: dict[str, Callable[..., Built]] = {
-    "attention": attention.build,
-    "bert": bert.build,
-    "branches": branches.build,
-    "chain": chain.build,
-    "conv_bias_batch_norm": conv_bias_batch_norm.build,
-    "mlp": mlp.build,
-    "parallel_cast": parallel_cast.build,
-    "resnet18": resnet18.build,
-}
+from workbench.samples._builder import Builder
+from workbench.samples.models import SAMPLES
 
 
 def names(dialect: str | None = None) -> list[str]:
@@ -42,7 +30,7 @@ def load(name: str, *, dialect: str | None = None, **options: Any) -> Workload:
     name
         One of `names()`.
     options
-        Options of the sample, such as `layers=2` for `bert`; see the sample's module.
+        Options of the sample, such as `layers=2` for `bert`; see the sample's function in `models.py`.
 
     Raises
     ------

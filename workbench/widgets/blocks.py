@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Literal, TypedDict, TypeVar
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -138,12 +138,11 @@ def row(
     small: str = "",
     sign: str = "",
     look: str = "",
-    act: str = "",
-    arg: str = "",
+    click: tuple[str, str] = ("", ""),
     drop: str = "",
 ) -> Line:
-    """Return a line of a list."""
-    at = list(nodes)
+    """Return a line of a list; `click` is the action of a click, and its argument."""
+    (act, arg), at = click, list(nodes)
     return {"text": text, "nodes": at, "small": small, "sign": sign, "look": look, "act": act, "arg": arg, "drop": drop}
 
 
@@ -188,11 +187,13 @@ def table(
     return {"t": "table", "rows": texts, "name": name, "act": act, "sort": sort, "marked": at, "args": each}
 
 
+MOST_ROWS = 60
+"rows of a list in a tab; the rest is counted"
 NARROW = 5.4
 "inches: a tab shows it at half the page's width, where a wider one's words would be too small"
 
 
-def picture(plot: Callable[..., Any], data: Any, rows: int, name: str = "", **options: Any) -> Block:
+def picture(plot: Callable[..., object], data: object, rows: int, name: str = "", **options: object) -> Block:
     """Return a plot of workbench.plots for light pages and for dark ones; its title is the text for readers who cannot see it."""
     from workbench.plots.style import to_both
 

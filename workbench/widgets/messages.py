@@ -6,7 +6,7 @@ js/views/messages.ts is generated from these classes and from page_types.py by `
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import UnionType
@@ -290,8 +290,9 @@ class Handlers:
         WorkbenchError
             A field is missing or of another type.
         """
-        kind = content.get("type") if isinstance(content, dict) else None
-        found = next((each for each in self._functions if each.type_name() == kind), None)
+        if not isinstance(content, dict):
+            return None
+        found = next((each for each in self._functions if each.type_name() == content.get("type")), None)
         return None if found is None else parse(found, content)
 
     def run(self, message: Message | None) -> None:
@@ -300,7 +301,7 @@ class Handlers:
             self._functions[type(message)](message)
 
 
-def parse(message: type[M], content: Any) -> M:
+def parse(message: type[M], content: Mapping[str, object]) -> M:
     """Return a message from a dict with its fields.
 
     Raises
@@ -317,13 +318,23 @@ def parse(message: type[M], content: Any) -> M:
     return message(**fields)
 
 
+def whole(text: str) -> int | None:
+    """Return the number in an argument or a field of the page; None if it is not a whole number from 0.
+
+    >>> whole("12"), whole("-1"), whole("²"), whole("")
+    (12, None, None, None)
+    """
+    # int() refuses texts of thousands of digits, and takes digits of other scripts
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
 @cache
-def hints(message: type[Message]) -> dict[str, Any]:
+def hints(message: type[Message]) -> dict[str, object]:
     """Return a message's fields with their types."""
     return get_type_hints(message)
 
 
-def _fits(value: object, wanted: Any) -> bool:
+def _fits(value: object, wanted: object) -> bool:
     if get_origin(wanted) is list:
         return isinstance(value, list) and all(_fits(item, get_args(wanted)[0]) for item in value)
     if isinstance(wanted, UnionType):

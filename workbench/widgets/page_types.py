@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
+from workbench.graph.diff import Mark
 from workbench.widgets.background import Busy
 from workbench.widgets.blocks import Block
 from workbench.widgets.payload import DiffPayload, GraphPayload
-
-Mark = Literal["kept", "changed", "removed", "added", "merged", "split"]
 
 # -- every widget
 
@@ -263,7 +262,18 @@ class PassOfList(TypedDict):
     doc: str
 
 
-class PassState(PassOfList, total=False):
+class MarkCounts(TypedDict, total=False):
+    """The number of nodes with each mark."""
+
+    kept: int
+    changed: int
+    removed: int
+    added: int
+    merged: int
+    split: int
+
+
+class PassState(PassOfList, MarkCounts, total=False):
     """A pass of our own pipeline, or of the compiler's."""
 
     opt_level: int | None
@@ -276,11 +286,6 @@ class PassState(PassOfList, total=False):
     seconds: float
     nodes: int
     kernels: int
-    added: int
-    merged: int
-    split: int
-    removed: int
-    changed: int
 
 
 class ContextState(TypedDict, total=False):
@@ -309,19 +314,13 @@ class Refused(TypedDict):
     text: str
 
 
-class StateCounts(TypedDict, total=False):
+class StateCounts(MarkCounts, total=False):
     """Kernels and nodes of both sides, and the number of nodes with each mark."""
 
     before_kernels: int
     after_kernels: int | None
     before_nodes: int
     after_nodes: int | None
-    kept: int
-    changed: int
-    removed: int
-    added: int
-    merged: int
-    split: int
 
 
 class RowOfList(TypedDict):

@@ -6,16 +6,14 @@ import json
 import math
 from array import array
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import TypedDict
 
-from workbench.graph.diff import GraphDiff
+from workbench.graph.diff import MARKS, GraphDiff
 from workbench.graph.layers import layered_pair
 from workbench.graph.model import Graph
 from workbench.graph.nodes import GROUP_KINDS, KINDS, Group
 
 VERSION = 1
-MARKS = ("kept", "changed", "removed", "added", "merged", "split")
 _NO_PATTERN = -1
 
 
@@ -85,7 +83,7 @@ def encode_graph(graph: Graph) -> GraphPayload:
     strings = _Strings()
     nodes, edges, groups, renumbered = graph.nodes, graph.edges, *_shown_groups(graph)
 
-    def attrs(value: Any) -> int:
+    def attrs(value: object) -> int:
         return strings(_json(value) if value else "")
 
     return {
@@ -126,7 +124,7 @@ def _sendable(text: str) -> str:
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     """Return JSON for the page, without NaN and Infinity, which Python would write."""
     try:
         return json.dumps(value, default=str, allow_nan=False)
@@ -134,7 +132,7 @@ def _json(value: Any) -> str:
         return json.dumps(_plain(value))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -173,20 +171,29 @@ def encode_diff(diff: GraphDiff, before: Graph, after: Graph) -> DiffPayload:
     return {"before_mark": bytes(before_mark), "after_mark": bytes(after_mark), "pairs": _column("I", pairs)}
 
 
-@dataclass(frozen=True)
-class EncodedPair:
-    """Two graphs with the layers of the first, and their difference, for the page."""
+class PairTraits(TypedDict):
+    """The traits of a comparison for two new graphs: nothing is selected, and the page sends its open groups again."""
 
-    drawn: tuple[Graph, Graph]
     before: GraphPayload
     after: GraphPayload
     diff: DiffPayload
+    selection: dict[str, list[int]]
+    hovered: dict[str, list[int]]
+    collapsed: None
 
 
-def encode_pair(before: Graph, after: Graph, changes: GraphDiff) -> EncodedPair:
-    """Return two graphs and their difference for the page."""
+def encode_pair(before: Graph, after: Graph, changes: GraphDiff) -> tuple[tuple[Graph, Graph], PairTraits]:
+    """Return two graphs with the layers of the first, and the traits that show them with their difference."""
     drawn = layered_pair(before, after, changes)
-    return EncodedPair(drawn, encode_graph(drawn[0]), encode_graph(drawn[1]), encode_diff(changes, before, after))
+    encoded: PairTraits = {
+        "before": encode_graph(drawn[0]),
+        "after": encode_graph(drawn[1]),
+        "diff": encode_diff(changes, before, after),
+        "selection": {},
+        "hovered": {},
+        "collapsed": None,
+    }
+    return drawn, encoded
 
 
 def _column(code: str, values: Iterable[int]) -> bytes:
@@ -194,7 +201,7 @@ def _column(code: str, values: Iterable[int]) -> bytes:
     return array(code, values).tobytes()
 
 
-def packed(message: Any) -> tuple[Any, list[bytes]]:
+def packed(message: object) -> tuple[object, list[bytes]]:
     """Return the message with its bytes replaced by places in a list of buffers, and that list, for js/views/packing.ts.
 
     >>> packed({"type": "state", "kind": b"ab"})
@@ -202,7 +209,7 @@ def packed(message: Any) -> tuple[Any, list[bytes]]:
     """
     buffers: list[bytes] = []
 
-    def plain(value: Any) -> Any:
+    def plain(value: object) -> object:
         if isinstance(value, bytes):
             buffers.append(value)
             return {"buffer": len(buffers) - 1}

@@ -85,14 +85,16 @@ def by_graphviz(dot: Any, suffix: str, nodes: int, seconds: float = SECONDS) -> 
     return _run([program, f"-T{suffix[1:]}", *resolution], dot.source.encode(), "Graphviz", seconds)
 
 
-def write(path: Path, data: bytes) -> None:
-    """Write a file, under another name first: an existing file is unchanged if writing fails.
+def write(path: Path, data: bytes) -> Path:
+    """Write a file, under another name first: an existing file is unchanged if writing fails; return its path.
 
     Raises
     ------
     WorkbenchError
-        The file cannot be written.
+        There is no such folder, or the file cannot be written.
     """
+    if not path.parent.is_dir():
+        raise WorkbenchError(f"{path} cannot be written: there is no folder {path.parent}")
     with writing(path):
         beside = path.with_name(f".{secrets.token_hex(8)}.tmp")
         try:
@@ -101,6 +103,7 @@ def write(path: Path, data: bytes) -> None:
         finally:
             with suppress(OSError, ValueError):  # a read-only disk raises this too, with or without a file
                 beside.unlink(missing_ok=True)
+    return path
 
 
 def _run(command: list[str], given: bytes, who: str, seconds: float) -> bytes:

@@ -11,18 +11,17 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import traitlets
 
 from workbench.errors import WorkbenchError
 from workbench.widgets.background import Background
-from workbench.widgets.base import Shown, View, json_trait
+from workbench.widgets.base import SAVED, TextView, json_trait
 from workbench.widgets.messages import Handlers, Reveal
 from workbench.widgets.page_types import Answer
 
 
-class Predict(View):
+class Predict(TextView):
     """A question that asks for a prediction, then shows the answer.
 
     Parameters
@@ -53,7 +52,7 @@ class Predict(View):
     'You said 5. The answer: 6 operators.'
     """
 
-    _view = traitlets.Unicode("predict").tag(sync=True)
+    _view = traitlets.Unicode("predict").tag(**SAVED)
     question = traitlets.Unicode().tag(sync=True)
     unit = traitlets.Unicode().tag(sync=True)
     choices = traitlets.List(traitlets.Unicode()).tag(sync=True)
@@ -63,7 +62,7 @@ class Predict(View):
     def __init__(
         self,
         question: str,
-        answer: Callable[[], Any] | object,
+        answer: Callable[[], object] | object,
         *,
         unit: str = "",
         because: str = "",
@@ -79,7 +78,7 @@ class Predict(View):
         self.on_msg(self._receive)
 
     @property
-    def answer(self) -> Any:
+    def answer(self) -> object:
         """The answer, computed on first use; raises the function's errors. The page still shows the question."""
         with self._finding:
             if not self._found:
@@ -130,9 +129,6 @@ class Predict(View):
     def _failed(self, error: Exception) -> None:
         said = str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
         self.shown = {"stage": "failed", "said": f"The answer was not found. {said}"}
-
-    def _shown_graphs(self) -> Shown | None:
-        return None
 
     def _still_words(self, *, drawn: bool) -> str:  # noqa: ARG002  it has no picture
         """Return the question, and the answer, if it is known by now, behind a click that needs no script."""

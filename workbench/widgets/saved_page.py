@@ -12,7 +12,7 @@ import html
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Protocol, runtime_checkable
 
 from workbench.terminal import visible
 
@@ -41,7 +41,7 @@ def saved_page(traits: Mapping[str, object], bundle: str, title: str) -> str:
     )
 
 
-def to_json(value: Any) -> str:
+def to_json(value: object) -> str:
     """Return JSON that is safe in a script element."""
     return json.dumps(value, default=_plain, separators=(",", ":")).translate(_UNSAFE)
 
@@ -60,11 +60,18 @@ def inline_script(source: str) -> str:
     return re.sub(r"<(?=/script|!--)", r"<\\", lines, flags=re.IGNORECASE)
 
 
-def _plain(value: Any) -> Any:
+@runtime_checkable
+class _Scalar(Protocol):
+    """A number of numpy."""
+
+    def item(self) -> object: ...
+
+
+def _plain(value: object) -> object:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return base64.b64encode(value).decode()
     # numpy's numbers in a row of measurements
-    return value.item() if hasattr(value, "item") else str(value)
+    return value.item() if isinstance(value, _Scalar) else str(value)
 
 
 _PAGE = """<!doctype html>

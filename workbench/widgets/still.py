@@ -1,6 +1,6 @@
 """The picture and the words that a saved notebook shows in place of a widget whose kernel is gone.
 
-A cell with a widget has two outputs: the live view, and this one, which a live view hides (js/views/keeper.ts). JupyterLab
+A cell with a widget has two outputs: the live view, and this one, which a live view hides (js/views/still_sender.ts). JupyterLab
 shows a widget whose model is missing as an error and ignores everything else in the same output, so the picture is an output
 of its own, and hides the error before it.
 """
@@ -9,13 +9,94 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 OUTPUT = "tvm-workbench-still"
 "key in the metadata of the cell's output"
 MOST = 100_000
 "characters of a picture as a URL; js/render/still.ts makes a simpler one of a large graph"
+AGAIN = "Run the cell for the picture, or keep it with .save('picture.html')."
+LIVE = "Run the cell for the live view."
 _PICTURE = re.compile(r"data:image/(?:svg\+xml|webp|png);base64,[A-Za-z0-9+/]+={0,2}")
+
+
+Bundle = tuple[dict[str, object], dict[str, object]]
+"the data of a cell's output by type, and its metadata"
+
+
+class Words(Protocol):
+    """A description of a widget: markup with all names escaped."""
+
+    def __call__(self, *, drawn: bool) -> str:
+        """Return the words; `drawn` if there is a picture above them."""
+        ...
+
+
+class Still:
+    """The still output of a widget: the newest picture from the page, or a first one, and words.
+
+    Parameters
+    ----------
+    id
+        Of the output: letters and digits, the widget's trait `_still_id`.
+    words
+        Describes the widget.
+    first_picture
+        Returns the picture to show until the page sends one; "" for none.
+    """
+
+    def __init__(self, id: str, words: Words, first_picture: Callable[[], str] = str) -> None:
+        self._id, self._words, self._first_picture = id, words, first_picture
+        self.picture = ""
+        "from the page"
+        self._displayed: str | None = None
+        "the output in the cell; None before the widget is displayed"
+
+    def bundle(self, live: Bundle | None) -> Bundle | None:
+        """Return the live widget, and the markup that a page without widgets shows."""
+        return live and ({**live[0], "text/html": self.html()}, live[1])
+
+    def display(self, live: Bundle | None) -> None:
+        """Display the live widget, and after it the output that a saved notebook shows without a kernel."""
+        from IPython.display import display
+
+        if live is None:
+            return
+        # empty HTML: a page without widgets shows nothing here, and the picture in the next output
+        display({**live[0], "text/html": ""}, metadata=live[1], raw=True)
+        self._display(self.html(), update=False)
+
+    def update(self) -> None:
+        """Update the output, if the widget is displayed and the picture or the words have changed."""
+        if self._displayed is not None and (made := self.html()) != self._displayed:
+            self._display(made, update=True)
+
+    def _display(self, made: str, *, update: bool) -> None:
+        from IPython.display import display
+
+        display({"text/html": made}, metadata={OUTPUT: True}, raw=True, display_id=self._id, update=update)
+        self._displayed = made
+
+    def receive(self, _: object, message: object, __: object) -> None:
+        """Take a picture from the page."""
+        picture = read_picture(message)
+        if picture is not None:
+            self.picture = picture
+            self.update()
+
+    def html(self) -> str:
+        """Return the markup of the output."""
+        picture = self.picture or self._first_picture()
+        image = f'<img src="{picture}" alt="" style="max-width:100%">' if picture else ""
+        style = f"<style>{_STYLE.format(id=self._id)}</style>"
+        return f'<div data-wb-still="{self._id}">{style}{image}{self._words(drawn=bool(picture))}</div>'
+
+
+def new_id() -> str:
+    """Return an id for the output of a widget: letters and digits."""
+    return uuid.uuid4().hex[:16]
 
 
 def read_picture(message: object) -> str | None:
@@ -33,22 +114,6 @@ def svg_picture(svg: bytes) -> str:
     """Return an SVG as a URL; "" if it is too long."""
     picture = f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
     return picture if _is_picture(picture) else ""
-
-
-def still_html(id: str, picture: str, words: str) -> str:
-    """Return the HTML of the output.
-
-    Parameters
-    ----------
-    id
-        Of the widget's display; letters and digits.
-    picture
-        A URL, or "".
-    words
-        Markup in which all names are escaped.
-    """
-    image = f'<img src="{picture}" alt="" style="max-width:100%">' if picture else ""
-    return f'<div data-wb-still="{id}"><style>{_STYLE.format(id=id)}</style>{image}{words}</div>'
 
 
 def _is_picture(url: str) -> bool:

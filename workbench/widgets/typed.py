@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from workbench.errors import WorkbenchError
 from workbench.graph.received import Damaged, literal
 
@@ -17,7 +15,7 @@ def kind(type: str) -> str:
     return alone if alone in (*_WORDS, "str") else "any"
 
 
-def read(type: str, text: str) -> Any:
+def read(type: str, text: str) -> object:
     """Return the value of a text in a field of that type.
 
     Raises
@@ -42,7 +40,7 @@ def read(type: str, text: str) -> Any:
     return value
 
 
-def written(type: str, value: Any) -> str:
+def written(type: str, value: object) -> str:
     """Return a value as text that `read` takes."""
     return str(value) if kind(type) == "str" or isinstance(value, bool) else repr(value)
 

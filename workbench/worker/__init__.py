@@ -1,6 +1,6 @@
 """One long-lived child process for each kind of work that can end or block a process.
 
-`parent.py` is the notebook's side: one job at a time, with a timeout, a memory limit and a cancel. `keeper.py` is the child's
+`parent.py` is the notebook's side: one job at a time, with a timeout, a memory limit and a cancel. `supervisor.py` is the child's
 parent, a process without TVM: it ends the child and every process below it, also when the notebook is killed. A workload
 is written to a folder once, its parameters as one file that is mapped. This package does not depend on the jobs: they and
 the table of their names are in `workbench/jobs/`.

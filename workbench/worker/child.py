@@ -1,6 +1,6 @@
 """The child process, which does one job after another for the notebook that started it.
 
-The keeper (keeper.py) starts it; the address and the key of the notebook's listener come on standard input. A
+The supervisor (supervisor.py) starts it; the address and the key of the notebook's listener come on standard input. A
 crash here is a row with a reason there. Messages are JSON; the workload itself comes as a folder that the dialect wrote.
 """
 
@@ -11,11 +11,11 @@ import os
 import sys
 import traceback
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
-from typing import Any
+from typing import Protocol, TypedDict
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect
@@ -26,7 +26,13 @@ KEPT = 4
 "workloads kept between jobs, because a toggled configuration compiles the same workload again"
 
 
-Job = Callable[..., Any]
+Job = Callable[..., object]
+
+
+class Progress(Protocol):
+    """Reports the work under way to the notebook, with the part that is done where it is known."""
+
+    def __call__(self, what: str, fraction: float | None = None) -> None: ...
 
 
 def serve(find_job: Callable[[str], Job]) -> None:
@@ -49,6 +55,27 @@ def serve(find_job: Callable[[str], Job]) -> None:
             _do(line, line.receive(), find_job, workloads)
 
 
+class SentWorkload(TypedDict):
+    """A workload in a message: the folder that the dialect wrote, and the fields that are not in it."""
+
+    folder: str
+    dialect: str
+    name: str
+    trusted: bool
+    shapes: Mapping[str, int | Sequence[int]]
+    limits: Mapping[str, int] | None
+
+
+class Message(TypedDict):
+    """A job for the child."""
+
+    job: str
+    workload: SentWorkload | None
+    arguments: Mapping[str, object]
+    memory: int | None
+    "bytes that the job may hold"
+
+
 class Line:
     """The child's end of the line to the notebook. Each message has this process's id and the number of its job."""
 
@@ -58,13 +85,13 @@ class Line:
         self._number = 0
         self.send({"event": "ready"})
 
-    def receive(self) -> dict[str, object]:
+    def receive(self) -> Message:
         """Return the next job."""
         message = json.loads(self._connection.recv_bytes())
         self._number = message["number"]
         return message
 
-    def send(self, message: dict[str, Any]) -> None:
+    def send(self, message: Mapping[str, object]) -> None:
         """Send a message to the notebook; a forked copy of this process ends here."""
         if os.getpid() != self._pid:
             os._exit(0)
@@ -74,7 +101,7 @@ class Line:
 
 def _do(
     line: Line,
-    message: dict[str, Any],
+    message: Message,
     find_job: Callable[[str], Job],
     workloads: OrderedDict[str, Workload],
 ) -> None:
@@ -95,7 +122,7 @@ def _do(
     line.send(answer)
 
 
-def _workload(sent: dict[str, Any], workloads: OrderedDict[str, Workload]) -> Workload:
+def _workload(sent: SentWorkload, workloads: OrderedDict[str, Workload]) -> Workload:
     folder = sent["folder"]
     if folder not in workloads:
         workloads[folder] = dialect(sent["dialect"]).frontend.restore(Path(folder))

@@ -6,11 +6,11 @@ import ctypes
 import re
 import subprocess
 import sysconfig
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from workbench.targets import target_fields
+from workbench.target_text import target_fields
 
 Version = tuple[int, int]
 _NO_DEVICE, _OLD_DRIVER, _STUB, _MISMATCH, _NOT_COMPATIBLE = 100, 35, 34, 803, 804
@@ -45,10 +45,9 @@ class CudaFacts:
     "TVM's own check that device 0 exists"
 
     @staticmethod
-    def of(data: dict[str, Any]) -> CudaFacts:
+    def of(data: Mapping[str, object]) -> CudaFacts:
         """Return the facts from the JSON of their fields."""
-        values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
-        return CudaFacts(**values)
+        return replace(CudaFacts(), **{name: tuple(v) if isinstance(v, list) else v for name, v in data.items()})
 
 
 def why_not(facts: CudaFacts, target: str = "cuda") -> str:
@@ -169,25 +168,20 @@ def look(built: bool, seen: bool) -> CudaFacts:
         Whether TVM can run CUDA code, and whether it sees device 0.
     """
     compiler, architectures = _nvcc() or _nvrtc() or ("", ())
-    common: dict[str, Any] = {
-        "built": built,
-        "seen_by_tvm": seen,
-        "runtime_cuda": _runtime(),
-        "compiler": compiler,
-        "architectures": architectures,
-    }
+    facts = CudaFacts(
+        built=built, seen_by_tvm=seen, runtime_cuda=_runtime(), compiler=compiler, architectures=architectures
+    )
     driver = _library("libcuda.so.1")
     if driver is None:
-        return CudaFacts(driver_library=False, devices=0, **common)
+        return replace(facts, driver_library=False, devices=0)
     status = driver.cuInit(0)
     version, count = ctypes.c_int(0), ctypes.c_int(0)
     driver.cuDriverGetVersion(ctypes.byref(version))
     if status == 0:
         driver.cuDeviceGetCount(ctypes.byref(count))
     name, compute = _first(driver) if count.value else ("", None)
-    return CudaFacts(
-        status=status, devices=count.value, gpu=name, compute=compute, driver_cuda=_version(version.value), **common
-    )
+    version_of_driver = _version(version.value)
+    return replace(facts, status=status, devices=count.value, gpu=name, compute=compute, driver_cuda=version_of_driver)
 
 
 def gpu() -> Gpu | None:
@@ -210,7 +204,7 @@ def gpu() -> Gpu | None:
         nvml.nvmlShutdown()
 
 
-def _first(driver: Any) -> tuple[str, Version]:
+def _first(driver: ctypes.CDLL) -> tuple[str, Version]:
     device, name = ctypes.c_int(0), ctypes.create_string_buffer(100)
     major, minor = ctypes.c_int(0), ctypes.c_int(0)
     driver.cuDeviceGet(ctypes.byref(device), 0)
@@ -266,7 +260,7 @@ def _version(number: int) -> Version | None:
     return (number // 1000, number % 1000 // 10) if number else None
 
 
-def _library(name: str) -> Any | None:
+def _library(name: str) -> ctypes.CDLL | None:
     try:
         return ctypes.CDLL(name)
     except OSError:

@@ -14,12 +14,13 @@ import time
 from contextlib import suppress
 from multiprocessing.connection import Connection, Listener
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from workbench.errors import WorkerLost
 from workbench.worker import limits
+from workbench.worker.child import Message
 from workbench.worker.host import allowed
-from workbench.worker.keeper import END_SECONDS
+from workbench.worker.supervisor import END_SECONDS
 
 PROGRAM = "workbench.jobs"
 "the package whose `__main__` is the program of the child process"
@@ -27,12 +28,12 @@ START_SECONDS = 60.0
 
 
 class Child:
-    """A running child process with its keeper, the connection to it, and its error stream.
+    """A running child process with its supervisor, the connection to it, and its error stream.
 
     Attributes
     ----------
     process
-        The keeper (keeper.py), which ends with the same status as the child.
+        The supervisor (supervisor.py), which ends with the same status as the child.
     pid : int
         The process id of the child itself.
 
@@ -50,7 +51,7 @@ class Child:
     def __init__(self, folder: Path) -> None:
         key = secrets.token_bytes(32)
         self.kills = limits.kills()
-        self.stderr: Any = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115  it lives as long as the child
+        self.stderr: IO[str] = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115  it lives as long as the child
         with Listener(authkey=key) as listener:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", PROGRAM, str(os.getpid())],
@@ -111,7 +112,7 @@ class Child:
             return self.alive()
         return False
 
-    def ask(self, message: dict[str, Any]) -> None:
+    def ask(self, message: Message) -> None:
         """Send the child a job."""
         self._number += 1
         self.connection.send_bytes(json.dumps({**message, "number": self._number}).encode())

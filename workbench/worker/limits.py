@@ -1,4 +1,4 @@
-"""Limits of the child process: its memory, the free memory, memory errors; and forked copies."""
+"""Limits of the child process: its time, its memory, the free memory, memory errors; and forked copies."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 MIB = 1 << 20
+TIMEOUT = 600.0
+"seconds that a job may take: a large model builds for minutes on few cores, and a job that hangs still ends"
 SHARE = 0.9
 "of the free memory: the rest is for the notebook and for other programs"
 _SIGNS = re.compile(

@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from multiprocessing import util
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,9 @@ from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, NoDevice, NoServer, OutOfMemory, WorkerLost
 from workbench.worker import limits as amounts
+from workbench.worker.child import Message, SentWorkload
 from workbench.worker.launch import Child
+from workbench.worker.limits import TIMEOUT
 
 Progress = Callable[[str, "float | None"], None]
 POLL_SECONDS = 0.05
@@ -49,9 +51,9 @@ class Worker:
         self,
         job: str,
         workload: Workload | None,
-        arguments: dict[str, Any],
+        arguments: Mapping[str, object],
         *,
-        timeout: float = 600.0,
+        timeout: float = TIMEOUT,
         memory: int | None = None,
         progress: Progress = silent,
         cancelled: Callable[[], bool] = never,
@@ -80,7 +82,7 @@ class Worker:
                 raise WorkerLost(ENDED, "cancelled")
             child = self._started()
             most = amounts.limit(memory, amounts.resident(child.pid))
-            message = {
+            message: Message = {
                 "job": job,
                 "workload": None if workload is None else self._sent(workload),
                 "arguments": arguments,
@@ -88,7 +90,7 @@ class Worker:
             }
             try:
                 child.ask(message)
-                return self._answer(child, _Limits(timeout, most, cancelled), progress)
+                return self._answer(child, _JobLimits(timeout, most, cancelled), progress)
             except MeasureError:
                 raise
             except (EOFError, OSError):
@@ -101,7 +103,7 @@ class Worker:
                 self.stop()
                 raise
 
-    def _answer(self, child: Child, limits: _Limits, progress: Progress) -> dict[str, Any]:
+    def _answer(self, child: Child, limits: _JobLimits, progress: Progress) -> dict[str, Any]:
         while True:
             answer = child.answer(POLL_SECONDS)
             if answer is not None:
@@ -115,7 +117,7 @@ class Worker:
                 self.stop()
                 raise lost
 
-    def _sent(self, workload: Workload) -> dict[str, object]:
+    def _sent(self, workload: Workload) -> SentWorkload:
         return {
             "dialect": workload.dialect,
             "name": workload.name,
@@ -173,7 +175,7 @@ def _failure(answer: dict[str, Any]) -> MeasureError:
     return kinds.get(answer.get("status", ""), MeasureError)(message)
 
 
-class _Limits:
+class _JobLimits:
     """Limits of a job, and the check that it keeps them."""
 
     def __init__(self, seconds: float, memory: int | None, cancelled: Callable[[], bool]) -> None:

@@ -15,7 +15,7 @@ from workbench.analysis.fusion.what_if import Why, why
 from workbench.errors import WorkbenchError
 from workbench.graph.dominance import known_node
 from workbench.graph.model import Graph, HasGraph, graph_of
-from workbench.targets import TargetLike, kind_of, target_text
+from workbench.target_text import TargetLike, kind_of, target_text
 from workbench.terminal import html_table
 
 if TYPE_CHECKING:

@@ -99,7 +99,7 @@ def _made(report: FusionReport, group: FusedGroup) -> tuple[Decision, ...]:
 
 def _size(report: FusionReport, group: FusedGroup) -> str:
     if not group.is_kernel:
-        return f"{_name(report, group.root)} is no kernel: TVM makes kernels of operators."
+        return f"{_name(report, group.root)} is not a kernel: TVM makes kernels of operators."
     return f"The kernel of {_name(report, group.root)} holds {_kernel(group)}."
 
 

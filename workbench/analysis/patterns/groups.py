@@ -1,17 +1,45 @@
-"""The matches of a pattern that `partition`, `rewrite` and MergeComposite use.
+"""The attempts of a pattern at each expression, and the expressions inside a match.
 
-They go through the expressions from the last to the first, take each match that shares no computed value with one taken
-before, and refuse one whose inner values are used outside (PatternGrouper in src/relay/ir/dataflow_matcher.cc).
+TVM decides where a pattern matches and which matches `partition`, `rewrite` and MergeComposite use; the matcher of this
+package gives the reasons. Without TVM it decides as TVM does (PatternGrouper in src/relay/ir/dataflow_matcher.cc): from the
+last expression to the first, each match that shares no computed value with one taken before, unless an inner value is
+used outside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from workbench.analysis.patterns.matcher import Bindings, Failure, Matcher
-from workbench.analysis.patterns.pattern import Pattern
+from workbench.analysis.patterns.pattern import Pattern, PatternError
 from workbench.analysis.patterns.program import Program, Row
+
+DIFFERS = "is refused by TVM for a reason that the workbench does not know"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """TVM's answer about one pattern in one program, by row."""
+
+    matched: frozenset[int]
+    failed: Mapping[int, str] = field(default_factory=dict)
+    "row at which TVM's matcher ends with an error -> the error"
+    taken: Mapping[int, Bindings] = field(default_factory=dict)
+    "root of each match that `rewrite` uses -> the rows that its sub-patterns hold"
+    failure: str = ""
+    "the error with which `rewrite` ends; empty if it does not"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values, for another process."""
+        taken = [[row, [[id, list(rows)] for id, rows in held.items()]] for row, held in self.taken.items()]
+        return {"matched": [*self.matched], "failed": [*self.failed.items()], "taken": taken, "failure": self.failure}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Verdict:
+        taken = {row: {id: tuple(rows) for id, rows in held} for row, held in plain["taken"]}
+        return cls(frozenset(plain["matched"]), dict(plain["failed"]), taken, plain["failure"])
 
 
 @dataclass(frozen=True)
@@ -31,30 +59,55 @@ class Attempt:
     "why not: (`overlaps`, root of the match taken before) or (`used-outside`, the inner expression)"
 
 
-def attempts(program: Program, pattern: Pattern) -> tuple[list[Attempt], Matcher]:
-    """Try the pattern at every expression, the last one first."""
-    matcher, group_of, made = Matcher(program, pattern), dict[int, int](), list[Attempt]()
+def attempts(program: Program, matcher: Matcher, verdict: Verdict | None = None) -> list[Attempt]:
+    """Return the attempts at every expression, the last one first; without a verdict of TVM the matcher decides."""
+    group_of, made = dict[int, int](), list[Attempt]()
     for row in reversed(range(len(program.rows))):
         if row in program.closed:
             continue
-        held = matcher.match(row)
+        held, failure = _match(matcher, row) if verdict is None else _explain(matcher, row, verdict)
         if held is None:
-            made.append(Attempt(row, None, matcher.failure))
+            made.append(Attempt(row, None, failure))
             continue
-        inside = frozenset(_inside(program, row, _inputs(program, matcher, pattern, held)))
-        overlapped = group_of.get(row)
-        if overlapped is not None:
-            made.append(Attempt(row, held, None, inside, refused=("overlaps", overlapped)))
-            continue
+        inside = frozenset(_inside(program, row, _inputs(program, matcher, held)) if held else (row,))
         refused = _refused(program, row, inside, group_of)
-        made.append(Attempt(row, held, None, inside, taken=refused is None and row in inside, refused=refused))
-        if refused is None:
+        taken = refused is None and row in inside
+        if verdict is not None:
+            taken = row in verdict.taken
+            unknown = ("fails", row) if verdict.failure else ("differs", row) if row in inside else None
+            refused = None if taken else (not verdict.failure and refused) or unknown
+        made.append(Attempt(row, held, None, inside, taken, refused))
+        if taken:
             group_of.update(dict.fromkeys(inside, row))
-    return made, matcher
+    return made
 
 
-def _inputs(program: Program, matcher: Matcher, pattern: Pattern, held: Bindings) -> set[int]:
+def _match(matcher: Matcher, row: int) -> tuple[Bindings | None, Failure | None]:
+    held = matcher.match(row)
+    return held, None if held is not None else matcher.failure
+
+
+def _explain(matcher: Matcher, row: int, verdict: Verdict) -> tuple[Bindings | None, Failure | None]:
+    """Return the rows held where TVM matches, and our reason where it does not."""
+    if row in verdict.taken:
+        return verdict.taken[row], None
+    try:
+        held, failure = _match(matcher, row)
+    except PatternError as error:
+        if row in verdict.failed:
+            raise  # the reason of TVM's error
+        held, failure = None, Failure(matcher.root, row, "not-explained", f"is not matched: {error}", {})
+    if row in verdict.matched:
+        return held or {}, None  # TVM alone knows what it holds
+    if row in verdict.failed:
+        words = f"makes TVM's matcher fail: {verdict.failed[row]}"
+        return None, Failure(matcher.root, row, "tvm-fails", words, {})
+    return None, failure or Failure(matcher.root, row, "tvm-differs", DIFFERS, held or {})
+
+
+def _inputs(program: Program, matcher: Matcher, held: Bindings) -> set[int]:
     """Return the arguments of the function: the rows that the leaves of the pattern hold, without embedded constants."""
+    pattern = matcher.pattern
     fuzzy, found = _fuzzy(program, pattern, held), set[int]()
 
     def add(row: int, id: int) -> None:
@@ -115,6 +168,8 @@ def _inside(program: Program, root: int, inputs: set[int]) -> Iterator[int]:
 
 
 def _refused(program: Program, root: int, inside: frozenset[int], group_of: dict[int, int]) -> tuple[str, int] | None:
+    if root in group_of:
+        return "overlaps", group_of[root]
     for row in sorted(inside):
         if program.rows[row].kind in ("op", "function", "constant"):
             continue

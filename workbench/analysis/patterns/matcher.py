@@ -1,11 +1,12 @@
-"""Pattern matching as TVM does it, with the furthest failure of each attempt.
+"""Pattern matching by TVM's rules, with the furthest failure of each attempt.
 
-The rules are those of DFPatternMatcher in TVM 0.17 (src/relay/ir/dataflow_matcher.cc), order of attempts and memory
-included, since both affect the result: a sub-pattern that has matched must match the same expression when it is visited
-again; `add` and `multiply` also try their arguments in reverse order; `divide` of a `multiply` also matches the `multiply`
-of a `divide`; on the path of `dominates` nothing is remembered. Two things differ. A walk up a path does not enter an
-expression twice, whereas TVM walks every path (their number doubles with each diamond; `Matcher.steps` bounds TVM's steps).
-Where TVM ends with an internal error, this module raises PatternError with the reason.
+TVM decides where it is at hand; this matcher gives the reason of a mismatch, and decides for a graph alone. The rules are
+those of DFPatternMatcher in TVM 0.17 (src/relay/ir/dataflow_matcher.cc), order of attempts and memory included, since both
+affect the result: a sub-pattern that has matched must match the same expression when it is visited again; `add` and
+`multiply` also try their arguments in reverse order; on the path of `dominates` nothing is remembered. Three things differ.
+`divide` of a `multiply` does not match the `multiply` of a `divide`. A walk up a path does not enter an expression twice,
+whereas TVM walks every path (their number doubles with each diamond; `Matcher.steps` bounds TVM's steps). Where TVM ends
+with an internal error, this module raises PatternError with the reason, or matches.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from workbench.analysis.patterns.program import LEAVES, Program
 
 Bindings = dict[int, tuple[int, ...]]
 "Sub-pattern -> the rows it holds."
+
+VISITS, VISITS_PER_ROW = 1_000_000, 500
+"most visits of a sub-pattern to an expression, in all attempts of one matcher"
 
 
 @dataclass(frozen=True)
@@ -58,15 +62,16 @@ class Matcher:
 
     def __init__(self, program: Program, pattern: Pattern) -> None:
         self.program = program
-        self.nodes: list[PatternNode] = list(pattern.nodes)
+        self.pattern = pattern
+        self.nodes = pattern.nodes
         self.root = pattern.root
         self.steps = 0
         "upper bound of the steps that TVM takes up the paths of `dominates` in one attempt, so far"
+        self._left = VISITS + VISITS_PER_ROW * len(program.rows)
         self.failure: Failure | None = None
         self._memo: dict[int, list[int]] = {}
         self._order: list[int] = []
         self._memoize = True
-        self._given = len(self.nodes)
         self._visits: dict[str, Callable[[PatternNode, int], bool]] = {
             "wildcard": self._wildcard,
             "op": self._op,
@@ -101,13 +106,13 @@ class Matcher:
         return self._held() if self._visit(self.root if pattern is None else pattern, row) else None
 
     def _held(self) -> Bindings:
-        return {p: tuple(dict.fromkeys(rows)) for p, rows in self._memo.items() if p < self._given}
+        return {p: tuple(dict.fromkeys(rows)) for p, rows in self._memo.items()}
 
     def _fail(self, pattern: PatternNode, row: int, reason: str, words: str) -> bool:
         came = (sum(self.nodes[p].kind != "wildcard" for p in self._memo), len(self._memo))
         best = self.failure
         if best is None or came > (sum(self.nodes[p].kind != "wildcard" for p in best.held), len(best.held)):
-            self.failure = Failure(min(pattern.id, self._given - 1), row, reason, words, self._held())
+            self.failure = Failure(pattern.id, row, reason, words, self._held())
         return False
 
     def _clear(self, mark: int) -> None:
@@ -117,6 +122,12 @@ class Matcher:
 
     def _visit(self, id: int, row: int) -> bool:
         pattern = self.nodes[id]
+        self._left -= 1
+        if self._left < 0:
+            raise PatternError(
+                f"the pattern takes more steps than the workbench's matcher makes, at {self.program.named(row)}: it holds "
+                "`add` and `multiply` inside each other, whose arguments match in both orders"
+            )
         if self._memoize and id in self._memo:
             known = self._memo[id]
             if len(known) != 1:
@@ -157,13 +168,13 @@ class Matcher:
     def _var(self, pattern: PatternNode, row: int) -> bool:
         here, name = self.program.rows[row], pattern.fields.get("name", "")
         if here.kind != "var":
-            return self._fail(pattern, row, "no-variable", "is no variable: it is computed here, or a constant")
+            return self._fail(pattern, row, "no-variable", "is not a variable: it is computed here, or a constant")
         return name in ("", here.name) or self._fail(pattern, row, "other-name", f"is not named {name}")
 
     def _constant(self, pattern: PatternNode, row: int) -> bool:
         if self.program.rows[row].kind == "constant":
             return True
-        words = "is no constant; a parameter becomes one when it is bound (BindParams), an expression when it is folded (FoldConstant)"
+        words = "is not a constant; a parameter becomes one when it is bound (BindParams), an expression when it is folded (FoldConstant)"
         return self._fail(pattern, row, "no-constant", words)
 
     def _alt(self, pattern: PatternNode, row: int) -> bool:
@@ -179,7 +190,7 @@ class Matcher:
     def _any_order(self, pattern: PatternNode, row: int) -> bool:
         here = self.program.rows[row]
         if here.kind != "tuple":
-            return self._fail(pattern, row, "no-tuple", "is no tuple")
+            return self._fail(pattern, row, "no-tuple", "is not a tuple")
         if len(pattern.children) != len(here.parts):
             words = f"has {len(here.parts)} fields, and the pattern {len(pattern.children)}"
             return self._fail(pattern, row, "other-count", words)
@@ -227,13 +238,15 @@ class Matcher:
         """Match an `if` or a `let`."""
         here = self.program.rows[row]
         if here.kind != pattern.kind or len(here.parts) != len(pattern.children):
-            return self._fail(pattern, row, f"no-{pattern.kind}", f"is no {pattern.kind}")
+            return self._fail(
+                pattern, row, f"no-{pattern.kind}", "is not an if" if pattern.kind == "if" else "is not a let"
+            )
         return self._all(pattern.children, here.parts)
 
     def _get_item(self, pattern: PatternNode, row: int) -> bool:
         here, index = self.program.rows[row], pattern.fields["index"]
         if here.kind != "get_item":
-            return self._fail(pattern, row, "no-field", "is no field of a tuple")
+            return self._fail(pattern, row, "no-field", "is not a field of a tuple")
         if index not in (-1, here.index):
             return self._fail(pattern, row, "other-field", f"is not field {index}")
         return self._visit(pattern.children[0], here.parts[0])
@@ -241,7 +254,7 @@ class Matcher:
     def _tuple(self, pattern: PatternNode, row: int) -> bool:
         here = self.program.rows[row]
         if here.kind != "tuple":
-            return self._fail(pattern, row, "no-tuple", "is no tuple")
+            return self._fail(pattern, row, "no-tuple", "is not a tuple")
         if pattern.fields["any"]:
             return True
         if len(pattern.children) != len(here.parts):
@@ -252,7 +265,7 @@ class Matcher:
     def _function(self, pattern: PatternNode, row: int) -> bool:
         here = self.program.rows[row]
         if here.kind != "function":
-            return self._fail(pattern, row, "no-function", "is no function")
+            return self._fail(pattern, row, "no-function", "is not a function")
         *params, body = pattern.children
         if pattern.fields["any"]:
             return self._visit(body, here.parts[-1])
@@ -266,9 +279,8 @@ class Matcher:
     def _call(self, pattern: PatternNode, row: int) -> bool:
         here = self.program.rows[row]
         if here.kind != "call":
-            return self._fail(pattern, row, "no-call", "is no call of an operator or function")
+            return self._fail(pattern, row, "no-call", "is not a call of an operator or function")
         mark = len(self._order)
-        name = self._operator(pattern)
         if self._visit(pattern.children[0], here.parts[0]):
             arguments = pattern.children[1:]
             if self._arguments(pattern, arguments, row):
@@ -276,21 +288,10 @@ class Matcher:
             called = self.program.rows[here.parts[0]].name
             if called in ("relax.add", "relax.multiply"):  # Relax tests the call, with its arguments in reverse order
                 return self._arguments(pattern, arguments, row, turned=True)
-            return name in ("add", "multiply") and self._arguments(pattern, arguments[::-1], row)
+            named = self.pattern.names_operator(pattern) and called in ("add", "multiply")
+            return named and self._arguments(pattern, arguments[::-1], row)
         self._clear(mark)
-        name = name.removeprefix("relax.")
-        if name == "divide":
-            return self._of_divided(pattern, row, mark)
-        return name == "multiply" and self._of_multiplied(pattern, row)
-
-    def _operator(self, pattern: PatternNode) -> str:
-        """Return the operator that a call pattern names; "" if it names none."""
-        callee = self.nodes[pattern.children[0]] if pattern.kind == "call" else pattern
-        return callee.fields["name"] if pattern.kind == "call" and callee.kind == "op" else ""
-
-    def _called(self, row: int) -> str:
-        here = self.program.rows[row]
-        return self.program.rows[here.parts[0]].name.removeprefix("relax.") if here.kind == "call" else ""
+        return False
 
     def _arguments(self, pattern: PatternNode, arguments: tuple[int, ...], row: int, turned: bool = False) -> bool:
         if pattern.fields["any"]:
@@ -305,49 +306,6 @@ class Matcher:
         if self._all(arguments, given):
             return True
         self._clear(mark)
-        return False
-
-    def _argument(self, pattern: PatternNode, place: int) -> int:
-        """Return one argument of a call pattern; TVM reads it even where the operator differs."""
-        arguments = pattern.children[1:]
-        if place >= len(arguments):
-            name = self._operator(pattern)
-            raise PatternError(
-                f'TVM fails on is_op("{name}") without two arguments: it looks at them in every call of another operator; '
-                f'write is_op("{name}")(wildcard(), wildcard())'
-            )
-        return arguments[place]
-
-    def _add(self, callee: int, arguments: list[int]) -> int:
-        self.nodes.append(PatternNode(len(self.nodes), "call", "", (callee, *arguments), {"any": False}))
-        return len(self.nodes) - 1
-
-    def _has_argument(self, row: int, name: str) -> bool:
-        return name in [self._called(each) for each in self.program.rows[row].parts[1:3]]
-
-    def _of_divided(self, pattern: PatternNode, row: int, mark: int) -> bool:
-        """Match (a * b) / c read as a * (b / c)."""
-        inner = self.nodes[self._argument(pattern, 0)]
-        there = self._operator(inner).removeprefix("relax.") == "multiply" and self._called(row) == "multiply"
-        if not there or not self._has_argument(row, "divide"):
-            return False
-        for place in (0, 1):
-            divided = self._add(pattern.children[0], [self._argument(inner, place), self._argument(pattern, 1)])
-            if self._visit(self._add(inner.children[0], [self._argument(inner, 1 - place), divided]), row):
-                return True
-            self._clear(mark)
-        return False
-
-    def _of_multiplied(self, pattern: PatternNode, row: int) -> bool:
-        """Match a * (b / c) read as (a * b) / c."""
-        for place in (0, 1):
-            inner = self.nodes[self._argument(pattern, place)]
-            there = self._operator(inner).removeprefix("relax.") == "divide" and self._called(row) == "divide"
-            if there and self._has_argument(row, "multiply"):
-                multiplied = self._add(
-                    pattern.children[0], [self._argument(inner, 0), self._argument(pattern, 1 - place)]
-                )
-                return self._visit(self._add(inner.children[0], [multiplied, self._argument(inner, 1)]), row)
         return False
 
     # -- dominates

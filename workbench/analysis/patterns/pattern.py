@@ -17,6 +17,9 @@ from workbench.terminal import visible
 DEEPEST = 120
 "Deepest nesting of sub-patterns: the matcher recurses into patterns, as TVM's does."
 
+ORDERS = {"add": 2, "multiply": 8, "divide": 8}
+"operator -> number of orders in which TVM tries the arguments of a call pattern, at most"
+
 KINDS = {
     "wildcard": "any value",
     "op": "the operator {name}",
@@ -101,6 +104,19 @@ class Pattern:
             if node.children:
                 deepest[node.id] = 1 + max(deepest[child] for child in node.children)
         return deepest[self.root]
+
+    def steps(self, paths: float) -> float:
+        """Return a bound of the steps that TVM's matcher takes at one expression, from which `paths` lead up.
+
+        It tries the arguments of `add` in both orders, those of `multiply` and `divide` also in place of each other, and
+        walks every path of `dominates`.
+        """
+        steps: list[float] = []
+        for node in self.nodes:
+            callee = self.nodes[node.children[0]] if self.names_operator(node) else None
+            orders = ORDERS.get(callee.fields["name"], 1) if callee else paths if node.kind == "dominates" else 1
+            steps.append(1 + orders * sum(steps[child] for child in node.children))
+        return steps[self.root]
 
     def lines(self) -> Iterator[tuple[int, int, str]]:
         """Yield the tree from the root: (depth, sub-pattern, text). A repeated sub-pattern is not expanded again."""

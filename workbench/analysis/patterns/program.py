@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from workbench.analysis.patterns.pattern import PatternNode
 from workbench.analysis.tensors import tensor
@@ -42,20 +41,12 @@ class Program:
     "whether variables and constants may enter the path of `dominates` from anywhere (TVM since 0.17.0)"
     closed: frozenset[int] = frozenset()
     "expressions in functions of an earlier partition, which TVM does not search"
-    said: tuple[str, ...] = ()
-    "notes on TVM's behaviour while the pattern was matched"
-    asked_operator = False
-    "whether the type of an operator was requested, for which TVM's matcher fails"
 
     def __init__(self, rows: Sequence[Row], nodes: Sequence[tuple[int, ...]], graph: Graph, name: str = "main") -> None:
         self.rows = tuple(rows)
         self.nodes = tuple(nodes)
         self.graph = graph
         self.name = name
-
-    def ask(self, pattern: Any) -> None:  # noqa: ARG002  subclasses with TVM's expressions override it
-        """Set the pattern that is matched next, so that a dialect can make its own objects of it."""
-        self.asked_operator = False
 
     def fault(self, pattern: PatternNode, row: int) -> tuple[str, str] | None:
         """Return (reason code, words) why an expr, attr, type, shape or dtype pattern fails; None if it matches."""
@@ -79,7 +70,7 @@ class Program:
             )
             return None if found else ("other-function", f"is not {pattern.label}")
         if pattern.kind == "dataflow_var":
-            return "no-variable", "is looked at as the value that it is bound to, which is no variable"
+            return "no-variable", "is looked at as the value that it is bound to, which is not a variable"
         said = f"R.shape([{', '.join(map(str, pattern.fields['shape']))}])"
         node = self._node(row)
         same = here.kind == "shape" and node is not None and node.op == said
@@ -135,6 +126,14 @@ class Program:
                     break
             up[row], depth[row] = meeting, depth[meeting] + 1 if meeting >= 0 else 1
         return tuple(up)
+
+    @property
+    def paths(self) -> float:
+        """The most paths that lead up from one expression; they double with each diamond."""
+        counts: list[float] = []
+        for here in self.rows:
+            counts.append(1.0 + sum(counts[i] for i in here.inputs))
+        return max(counts)
 
     def dominated(self, row: int, by: int) -> bool:
         """Return whether every path from the expression to the root leads through the other."""
@@ -224,7 +223,7 @@ def _other_constant(pattern: PatternNode, node: Node | None) -> tuple[str, str] 
 
 def _other_attribute(pattern: PatternNode, node: Node | None, dialect: str) -> tuple[str, str] | None:
     if node is None or node.kind != "op":
-        return "no-attributes", "is no call of an operator, so it has no attributes"
+        return "no-attributes", "is not a call of an operator, so it has no attributes"
     for name, wanted in pattern.fields["attrs"].items():
         if name not in node.attrs:
             default = (
@@ -243,7 +242,7 @@ def other_type(pattern: PatternNode, said: str) -> tuple[str, str] | None:
         return None if said == wanted else ("type-differs", f"has type {said or 'unknown'}, not {wanted}")
     shape, dtype = tensor_parts(said)
     if dtype is None:
-        return "no-tensor", f"has type {said or 'unknown'}, which is no tensor"
+        return "no-tensor", f"has type {said or 'unknown'}, which is not a tensor"
     if pattern.kind == "dtype":
         return None if dtype == wanted else ("dtype-differs", f"has data type {dtype}, not {wanted}")
     return None if shape == list(wanted) else ("shape-differs", f"has shape {shape}, not {list(wanted)}")

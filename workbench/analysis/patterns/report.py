@@ -77,6 +77,8 @@ class PatternReport:
     "the nearest first"
     notes: tuple[str, ...] = ()
     "warnings about TVM with this pattern: where it fails, or takes too long"
+    not_tried: str = ""
+    "the reason why TVM did not decide, and the matches are those of the workbench's own matcher; empty if TVM did"
 
     def __bool__(self) -> bool:
         return bool(self.matches)
@@ -98,18 +100,31 @@ class PatternReport:
             "matches": [_plain(match) for match in self.matches],
             "near_misses": [_plain(miss) for miss in self.near_misses],
             "notes": list(self.notes),
+            "not_tried": self.not_tried,
         }
 
     def __str__(self) -> str:
         return visible("\n".join(_lines(self)))
 
 
-Trial = Callable[[Program, Pattern], tuple[list[Attempt], Matcher]]
-"A function that tries a pattern at every expression of a program."
+Trial = Callable[[Program, Matcher], list[Attempt]]
+"A function that tries the pattern of a matcher at every expression of a program."
+
+OWN = "shown is the workbench's own matcher"
+NEEDS_TVM = f"not tried: needs TVM; {OWN}"
 
 
-def report(programs: Iterable[Program], pattern: Pattern, graph: Graph, tried: Trial = attempts) -> PatternReport:
+def report(
+    programs: Iterable[Program], pattern: Pattern, graph: Graph, tried: Trial | None = None, not_tried: str = NEEDS_TVM
+) -> PatternReport:
     """Try the pattern on every expression of these programs.
+
+    Parameters
+    ----------
+    tried
+        Asks TVM; None for the workbench's own matcher alone.
+    not_tried
+        The reason why TVM is not asked, where it is not.
 
     Raises
     ------
@@ -118,17 +133,19 @@ def report(programs: Iterable[Program], pattern: Pattern, graph: Graph, tried: T
     """
     matches, missed, notes = list[Match](), list[tuple[Program, int, Failure]](), _notes_before(pattern, graph)
     for program in programs:
-        made, matcher = tried(program, pattern)
+        matcher = Matcher(program, pattern)
+        made = (tried or attempts)(program, matcher)
         for attempt in made:
             if attempt.held is not None:
                 matches.extend(_matched(program, attempt, attempt.held))
             elif attempt.failure is not None and _is_near(program, pattern, attempt.row, attempt.failure):
                 missed.append((program, attempt.row, attempt.failure))
-        notes.extend(_notes(program, matcher.steps))
+        notes.extend(_notes(program, pattern, made, matcher.steps))
     matches.sort(key=lambda match: match.root)
     missed.sort(key=lambda miss: (-_solid(pattern, miss[2].held), -len(miss[2].held), miss[0].nodes[miss[1]]))
     misses = tuple(_missed(p, pattern, row, failure, i < EXAMINED) for i, (p, row, failure) in enumerate(missed))
-    return PatternReport(pattern, graph, tuple(matches), misses, tuple(dict.fromkeys(notes)))
+    own = "" if tried else not_tried
+    return PatternReport(pattern, graph, tuple(matches), misses, tuple(dict.fromkeys(notes)), own)
 
 
 def _notes_before(pattern: Pattern, graph: Graph) -> list[str]:
@@ -148,13 +165,18 @@ def _notes_before(pattern: Pattern, graph: Graph) -> list[str]:
     return notes
 
 
-def _notes(program: Program, steps: int) -> Iterator[str]:
-    if program.asked_operator:
+def _notes(program: Program, pattern: Pattern, made: Iterable[Attempt], steps: int) -> Iterator[str]:
+    if any(each.refused and each.refused[0] == "fails" for each in made):
         yield (
-            "partition and rewrite fail in TVM on this pattern, because they ask operators for their type too; "
+            "partition and rewrite fail in TVM on this pattern, as they try it at operators too, whose type they ask for; "
             "begin the pattern with a call, and ask the type of its arguments"
         )
-    yield from program.said
+    failed = [each.failure for each in made if each.failure is not None and each.failure.reason == "tvm-fails"]
+    if failed:
+        yield (
+            f"in @{program.name} TVM's matcher ends with an error at {len(failed)} expressions, and so may "
+            f"{takers(program.graph.dialect, pattern)}; the first is {program.named(failed[0].row)}, which {failed[0].words}"
+        )
     if steps > SLOW:
         yield f"TVM walks {steps:,} steps at one child of dominates, one for each way through the diamonds above it"
 
@@ -191,6 +213,10 @@ def _refusal(program: Program, attempt: Attempt) -> str:
         return "FuseOpsByPattern and rewrite_call look at calls in dataflow blocks, and this is none"
     if why == "first-only":
         return "match_dfb gives the first match of a block, which is another one"
+    if why == "fails":
+        return "partition and rewrite fail in TVM on this pattern"
+    if why == "differs":
+        return "partition and rewrite leave it alone for a reason that the workbench does not know"
     if why == "overlaps":
         return f"it shares a value with the match at {program.named(row)}, which TVM takes first"
     return f"the value of {program.named(row)}, inside the match, is used outside too, so TVM leaves the match alone"
@@ -230,6 +256,8 @@ def _lines(outcome: PatternReport) -> Iterator[str]:
         yield f"  {'  ' * depth}{text}"
     yield ""
     yield _headline(outcome)
+    if outcome.not_tried:
+        yield f"  {outcome.not_tried}"
     for match in outcome.matches:
         refused = f"; not taken: {match.refused}" if match.refused else ""
         yield f"  {_named(outcome.graph, match.root)}: nodes {_ids(match.nodes)}{refused}"
@@ -253,15 +281,14 @@ def _headline(outcome: PatternReport) -> str:
         return "no match"
     taken = len(outcome.taken)
     said = "1 match" if len(outcome.matches) == 1 else f"{len(outcome.matches)} matches"
-    return f"{said}, {'all' if taken == len(outcome.matches) else taken or 'none'} taken by {takers(outcome)}"
+    return f"{said}, {'all' if taken == len(outcome.matches) else taken or 'none'} taken by {takers(outcome.graph.dialect, outcome.pattern)}"
 
 
-def takers(outcome: PatternReport) -> str:
-    """Return the names of the passes that use matches in the dialect of the graph."""
-    if outcome.graph.dialect == "relay":
+def takers(dialect: str, pattern: Pattern) -> str:
+    """Return the names of the passes that use matches in a dialect."""
+    if dialect == "relay":
         return "partition, rewrite and MergeComposite"
-    chained = outcome.pattern.nodes[outcome.pattern.root].kind == "used_by"
-    return "match_dfb" if chained else "FuseOpsByPattern"
+    return "match_dfb" if pattern.nodes[pattern.root].kind == "used_by" else "FuseOpsByPattern"
 
 
 def _miss_lines(outcome: PatternReport, miss: NearMiss) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Any
 from workbench.analysis.patterns.pattern import DEEPEST, Pattern, PatternBuilder, PatternError
 from workbench.analysis.patterns.program import Program, tensor_parts
 from workbench.analysis.patterns.report import PatternReport
-from workbench.analysis.patterns.write import code
+from workbench.analysis.patterns.text import code
 from workbench.errors import UnknownNode
 from workbench.graph.model import Graph
 

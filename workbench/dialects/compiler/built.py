@@ -12,7 +12,7 @@ import tvm
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.counted import Program
 from workbench.dialects.compiler.launches import launches_of
-from workbench.dialects.compiler.target import code_forms, make_target
+from workbench.dialects.compiler.tvm_target import code_forms, make_target
 from workbench.errors import NoDevice
 
 SOURCES = {"llvm": "ll", "asm": "s"}

@@ -15,7 +15,7 @@ from typing import Any
 import tvm
 
 from workbench.errors import MeasureError
-from workbench.targets import kind_of
+from workbench.target_text import kind_of
 
 CALLBACK = "tvm_callback_cuda_compile"
 _PLACEHOLDER = b"// not compiled: there is no device to run it on"

@@ -156,9 +156,11 @@ def _shape(key: Any, value: Any) -> tuple[int, ...]:
     try:
         sizes = tuple(int(size) for size in getattr(value, "shape", value))
     except (TypeError, ValueError):
-        raise LoadError(f"{value!r} is no shape for the input {key!r}; give numbers, (1, 128), or an array") from None
+        raise LoadError(
+            f"{value!r} is not a shape for the input {key!r}; give numbers, (1, 128), or an array"
+        ) from None
     if any(size < 1 for size in sizes):
-        raise LoadError(f"{sizes} is no shape for the input {key!r}: each dimension has to be at least 1")
+        raise LoadError(f"{sizes} is not a shape for the input {key!r}: each dimension has to be at least 1")
     return sizes
 
 

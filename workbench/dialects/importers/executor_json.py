@@ -35,7 +35,7 @@ def is_executor_graph(data: Any) -> bool:
     return isinstance(data, dict) and {"nodes", "arg_nodes", "heads"} <= data.keys()
 
 
-def build_graph(data: Mapping[str, Any], name: str) -> Graph:
+def build_graph(data: object, name: str) -> Graph:
     """Return the neutral graph.
 
     Raises
@@ -58,9 +58,9 @@ def _columns(data: Any) -> dict[str, list[Any]]:
 
 
 class _Reading:
-    def __init__(self, data: Mapping[str, Any], builder: GraphBuilder) -> None:
+    def __init__(self, data: object, builder: GraphBuilder) -> None:
         self.graph = fields(data, _GRAPH)
-        self.columns = _columns(data.get("attrs", {}))
+        self.columns = _columns(data.get("attrs", {}) if isinstance(data, dict) else {})
         self.rows = [*fields(data, {"node_row_ptr": list})["node_row_ptr"]] if self.columns else []
         "index of the first output of each node in the columns, and the end of the last one's"
         self.builder = builder

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from workbench.dialects.facets import CodeText
 from workbench.dialects.relax import passes
-from workbench.targets import target_argument
+from workbench.target_text import target_argument
 
 _IMPORTS = """\
 import tvm

@@ -33,7 +33,7 @@ def relay_type(text: str) -> Any:
         with as_error(LoadError):
             function = tvm.relay.parse(f'#[version = "0.0.5"]\ndef @main(%x: {text}) {{ %x }}')["main"]
     except (tvm.TVMError, LoadError):
-        raise LoadError(f"{text[:80]} is no type that TVM reads") from None
+        raise LoadError(f"{text[:80]} is not a type that TVM reads") from None
     return function.params[0].type_annotation
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost
-from workbench.measurement.build_and_time import Limits, Subject, measured, reference
+from workbench.measurement.build_and_time import MeasureOptions, Subject, measured, reference
 from workbench.measurement.remote.executor import submitted
 from workbench.measurement.remote.tracker import Tracker, target_there
 from workbench.measurement.row import OF_THIS_MACHINE, Row
@@ -115,7 +115,7 @@ class Part:
 
 
 def measured_with(
-    parts: Sequence[Part], how: Limits, executor: Executor | None, keep: Callable[[int, Row], None]
+    parts: Sequence[Part], how: MeasureOptions, executor: Executor | None, keep: Callable[[int, Row], None]
 ) -> None:
     """Fill each row.
 
@@ -152,7 +152,7 @@ def measured_with(
 def _on_devices(
     parts: Sequence[Part],
     orders: Sequence[Future[Path] | None],
-    how: Limits,
+    how: MeasureOptions,
     tracker: Tracker,
     keep: Callable[[int, Row], None],
 ) -> None:
@@ -181,7 +181,7 @@ def _share(own: Worker, subject: Subject) -> None:
     own.adopt(subject.program, worker().written(subject.program))
 
 
-def _filled(part: Part, order: Future[Path] | None, how: Limits) -> Row:
+def _filled(part: Part, order: Future[Path] | None, how: MeasureOptions) -> Row:
     if part.subject is None:
         return part.row
     try:
@@ -194,7 +194,7 @@ def _filled(part: Part, order: Future[Path] | None, how: Limits) -> Row:
     return measured(subject, part.target, how, part.row)
 
 
-def _wait(order: Future[Path] | None, how: Limits) -> None:
+def _wait(order: Future[Path] | None, how: MeasureOptions) -> None:
     """Wait until a build has ended or failed, or is cancelled."""
     while order is not None and not order.done():
         how.progress("Building on the executor", None)
@@ -204,7 +204,7 @@ def _wait(order: Future[Path] | None, how: Limits) -> None:
             raise WorkerLost("cancelled while the executor built it", "cancelled")
 
 
-def _ordered(executor: Executor, part: Part, how: Limits, folder: Path) -> Future[Path] | None:
+def _ordered(executor: Executor, part: Part, how: MeasureOptions, folder: Path) -> Future[Path] | None:
     """Start the build of a row. None for a row that is refused before the build; its message gives the reason later."""
     if part.subject is None:
         return None

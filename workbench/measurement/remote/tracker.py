@@ -18,7 +18,7 @@ from typing import Any
 
 from workbench.errors import MeasureError, NoServer
 from workbench.graph.received import Damaged, fields, parse
-from workbench.targets import target_fields, with_option
+from workbench.target_text import target_fields, with_option
 from workbench.terminal import visible
 
 MAGIC = 0x2F271

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.pipeline import fusion_edits
 from workbench.widgets.fusion.card import cut_step
-from workbench.widgets.messages import Act, Set
+from workbench.widgets.messages import Act, Set, whole
 
 if TYPE_CHECKING:
     from workbench.widgets.fusion.inspector import FusionInspector
@@ -70,9 +70,10 @@ def _filter(name: str) -> Callable[[FusionInspector, str], None]:
 
 
 def _whole(name: str, value: str) -> int:
-    if not value.isascii() or not value.isdigit() or len(value) > 9:
+    number = whole(value)
+    if number is None:
         raise WorkbenchError(f"{name} is {value[:40]!r}; give a whole number")
-    return int(value)
+    return number
 
 
 def _frame(view: FusionInspector, to: int) -> None:

@@ -6,7 +6,6 @@ Plain words come first, then TVM's terms in small type.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from workbench.analysis import legality
 from workbench.analysis.fusion.assertions import as_test
@@ -22,7 +21,7 @@ from workbench.widgets.fusion.program import Fused
 from workbench.widgets.fusion.wording import path, plainly, tested
 
 CUT = "annotation.stop_fusion"
-LISTED = 12
+MOST_CARD_ROWS = 12
 "rows that a card shows of a list"
 
 
@@ -101,13 +100,13 @@ def _would(fused: Fused, changes: Sequence[Change] | None) -> list[Block]:
         doable = change.kind in ("opt_level", "max_depth", "max_function_args") or (
             change.kind == "cut" and fused.program.workload is not None
         )
+        value = change.node if change.kind == "cut" else change.value
         offered.append(
             row(
                 change.sentence,
                 nodes,
                 sign="→",
-                act="change" if doable else "",
-                arg=f"{change.kind}={change.node if change.kind == 'cut' else change.value}" if doable else "",
+                click=("change", f"{change.kind}={value}") if doable else ("", ""),
             )
         )
     return [title, rows(offered, "changes")]
@@ -142,9 +141,9 @@ def _kernel(fused: Fused, node: int) -> list[Block]:
     if ends:
         made += [words(plainly(ends[-1].sentence), name="end"), words(tested(ends[-1]), "small", "test")]
     if joined:
-        made += [heading("What joined"), rows((_merge(fused, d) for d in joined[:LISTED]), "joined")]
-        if len(joined) > LISTED:
-            made.append(words(f"and {len(joined) - LISTED} more", "small"))
+        made += [heading("What joined"), rows((_merge(fused, d) for d in joined[:MOST_CARD_ROWS]), "joined")]
+        if len(joined) > MOST_CARD_ROWS:
+            made.append(words(f"and {len(joined) - MOST_CARD_ROWS} more", "small"))
     return [*made, *_kind(fused, node), heading("As a test"), test_code(fused, as_test(fused.report, node))]
 
 
@@ -168,8 +167,8 @@ def _merge(fused: Fused, decision: Decision) -> Line:
 def _several(fused: Fused, chosen: Sequence[int], roots: set[int]) -> list[Block]:
     groups = [fused.report.group_of(root) for root in sorted(roots)]
     kernels = [group for group in groups if group.is_kernel]
-    listed = rows((row(" + ".join(g.ops[:6]), g.nodes) for g in kernels[:LISTED]), "kernels")
-    more = [words(f"and {len(kernels) - LISTED} more", "small")] if len(kernels) > LISTED else []
+    listed = rows((row(" + ".join(g.ops[:6]), g.nodes) for g in kernels[:MOST_CARD_ROWS]), "kernels")
+    more = [words(f"and {len(kernels) - MOST_CARD_ROWS} more", "small")] if len(kernels) > MOST_CARD_ROWS else []
     said = f"{len(chosen)} nodes in {len(kernels)} kernels."
     return [
         words(said, "strong", "why"),
@@ -212,7 +211,7 @@ def region_card(fused: Fused, node: int, outward: int) -> list[Block]:
                         sign="→",
                         small=f"into {named(fused.graph, e.target)}",
                     )
-                    for e in list(entering.values())[:LISTED]
+                    for e in list(entering.values())[:MOST_CARD_ROWS]
                 ),
                 "entering",
             )
@@ -277,7 +276,7 @@ def cut_step(fused: Fused, chosen: Sequence[int]) -> PassStep:
     return step
 
 
-def why_not(make: Callable[[], Any]) -> str:
+def why_not(make: Callable[[], object]) -> str:
     """Return the reason against an edit; empty if it is legal."""
     try:
         make()

@@ -18,15 +18,16 @@ from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.pipeline.fusion_edits import force_step, outline_step
 from workbench.plots.rows import Row
-from workbench.widgets.base import Shown, json_trait
+from workbench.widgets.base import SAVED, Shown, View, json_trait
 from workbench.widgets.fusion import actions
-from workbench.widgets.fusion.contents import Contents
+from workbench.widgets.fusion.controller import Controller
 from workbench.widgets.fusion.program import Edit, Fused, Settings, Source
 from workbench.widgets.fusion.tabs import Filter, unmeasurable
-from workbench.widgets.graph.traits import OneGraph, known
+from workbench.widgets.graph.ids import CollapsedGroups, NodeIds, known
 from workbench.widgets.history import History
 from workbench.widgets.messages import Act, Handlers, Set
 from workbench.widgets.page_types import Marks, Panels, Status
+from workbench.widgets.payload import GraphPayload
 from workbench.widgets.requests import Requests
 
 TABS = ("", "edits", "branches", "chains", "player", "code")
@@ -34,7 +35,7 @@ State = tuple[str, tuple[str, ...], tuple[tuple[str, int | str | None], ...]]
 "before, edits, settings: the state that undo and redo restore"
 
 
-class FusionInspector(OneGraph):
+class FusionInspector(View):
     """A view of the reasons why a graph becomes these kernels, and of the effect of moving their boundaries.
 
     Every UI action has a Python equivalent: every parameter but the first is a trait.
@@ -72,43 +73,43 @@ class FusionInspector(OneGraph):
     >>> view.cut(3, 4); view.kernels      # doctest: +SKIP
     """
 
-    _view = traitlets.Unicode("fusion").tag(sync=True)
-    before = traitlets.Unicode("").tag(sync=True)
-    edits = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    settings = traitlets.Dict().tag(sync=True)
-    region = traitlets.Int(-1).tag(sync=True)
-    outward = traitlets.Int(0, min=0).tag(sync=True)
-    tab = traitlets.Enum(TABS, default_value="").tag(sync=True)
+    _view = traitlets.Unicode("fusion").tag(**SAVED)
+    graph = json_trait(GraphPayload)
+    selection = NodeIds().tag(**SAVED)
+    hovered = traitlets.Int(-1).tag(sync=True)
+    collapsed = CollapsedGroups().tag(**SAVED)
+    before = traitlets.Unicode("").tag(**SAVED)
+    edits = traitlets.List(traitlets.Unicode()).tag(**SAVED)
+    settings = traitlets.Dict().tag(**SAVED)
+    region = traitlets.Int(-1).tag(**SAVED)
+    outward = traitlets.Int(0, min=0).tag(**SAVED)
+    tab = traitlets.Enum(TABS, default_value="").tag(**SAVED)
     min_branches = traitlets.Int(2, min=2).tag(sync=True)
     frame = traitlets.Int(0, min=0).tag(sync=True)
     frame_filter = traitlets.Dict().tag(sync=True)
     panels = json_trait(Panels, "the words of the page: its head, its card, and the open tab")
     marks = json_trait(Marks, "shades and signs on the graph")
-    status = json_trait(Status, "the work under way, and what failed")
-    saved_traits = (
-        *("graph", "selection", "collapsed", "before", "edits", "settings", "region", "outward", "tab"),
-        *("panels", "marks", *OneGraph.shown_traits),
-    )
+    status = json_trait(Status, "the work under way, and what failed", saved=False)
 
-    def __init__(self, source: Any, **traits: Any) -> None:
+    def __init__(self, source: object, **traits: object) -> None:
         handlers = Handlers().on(Act, partial(actions.act, self)).on(Set, partial(actions.set_field, self))
         self._requests = Requests(self, handlers)
-        self._contents = Contents(self, Source(source), self._requests)
+        self._controller = Controller(self, Source(source), self._requests)
         super().__init__(**{"height": 640, **traits})
-        self._contents.remake()
+        self._controller.remake()
         self._made = self._state
         self._history = History(self._state)
         self.observe(self._state_changed, ["before", "edits", "settings"])
-        self.observe(lambda _: self._contents.show_card(), ["selection", "region", "outward"])
-        self.observe(lambda _: self._contents.show_tab(), ["tab", "min_branches", "frame", "frame_filter"])
+        self.observe(lambda _: self._controller.show_card(), ["selection", "region", "outward"])
+        self.observe(lambda _: self._controller.show_tab(), ["tab", "min_branches", "frame", "frame_filter"])
 
     # -- the Python interface
 
     @property
     def fused(self) -> Fused:
         """The program with its edits, under the settings."""
-        assert self._contents.fused is not None
-        return self._contents.fused
+        assert self._controller.fused is not None
+        return self._controller.fused
 
     @property
     def report(self) -> FusionReport:
@@ -118,17 +119,17 @@ class FusionInspector(OneGraph):
     @property
     def decisions(self) -> tuple[Decision, ...]:
         """The decisions that the player shows."""
-        return self._contents.decisions
+        return self._controller.decisions
 
     @property
     def branches(self) -> list[BranchGroup]:
         """`wb.parallel_branches` of the program with its edits."""
-        return self._contents.branches
+        return self._controller.branches
 
     @property
     def chains(self) -> list[ConstantChain]:
         """The chains of constants in the program with its edits."""
-        return self._contents.chains
+        return self._controller.chains
 
     @property
     def kernels(self) -> int:
@@ -161,9 +162,9 @@ class FusionInspector(OneGraph):
     def choose_branch(self, place: int) -> None:
         """Compute the effect of merging one group of `branches`, and select its nodes."""
         group = self.branches[known([place], len(self.branches), "group of branches")[0]]
-        self._contents.branch = place
+        self._controller.branch = place
         self.selection = [n for branch in group.branches for n in branch]
-        self._contents.show_tab()
+        self._controller.show_tab()
 
     def cut(self, source: int, target: int) -> None:
         """Keep the two ends of an edge in different kernels.
@@ -206,28 +207,28 @@ class FusionInspector(OneGraph):
         refused = unmeasurable(self.fused)
         if refused:
             raise WorkbenchError(refused)
-        self._contents.measure(budget)
+        self._controller.measure(budget)
 
     @property
     def rows(self) -> list[Row]:
         """Return the measured rows, as of `wb.measure`."""
-        return list(self._contents.measured.rows)
+        return list(self._controller.measured.rows)
 
     @property
     def outputs(self) -> str:
         """Return the result of comparing the outputs, as a sentence; empty before."""
-        return self._contents.measured.outputs
+        return self._controller.measured.outputs
 
     def cancel(self) -> None:
         """Stop the current work; the page stays as it is."""
         self._requests.cancel()
-        for each in self._contents.work:
+        for each in self._controller.work:
             each.cancel()
 
     def wait(self, timeout: float = 120) -> bool:
         """Wait until all work is done; return whether that happened in time."""
         # finished work may start more
-        return all(each.wait(timeout) for each in self._contents.work * 2)
+        return all(each.wait(timeout) for each in self._controller.work * 2)
 
     # -- undo and redo
 
@@ -243,7 +244,7 @@ class FusionInspector(OneGraph):
         # three traits may change at once; the first call finds all of them changed
         if self._made != self._state:
             self._history.choose(self._state)
-            self._contents.remake()
+            self._controller.remake()
             self._made = self._state
 
     @property
@@ -255,7 +256,7 @@ class FusionInspector(OneGraph):
     @traitlets.validate("region")
     def _known_region(self, proposal: dict[str, Any]) -> int:
         node = proposal["value"]
-        if node >= 0 and self._contents.fused is not None:
+        if node >= 0 and self._controller.fused is not None:
             known([node], len(self.fused.graph.nodes), "node")
             if not self.fused.nest(node):
                 raise WorkbenchError(f"what uses node {node} never meets again, so no region begins there")
@@ -269,9 +270,9 @@ class FusionInspector(OneGraph):
     def _known_passes(self, proposal: dict[str, Any]) -> Any:
         value = proposal["value"]
         if proposal["trait"].name == "edits":
-            self._contents.source.made(self.before, value)
+            self._controller.source.made(self.before, value)
         else:
-            self._contents.source.made(value, ())
+            self._controller.source.made(value, ())
         return value
 
     @traitlets.validate("frame_filter")
@@ -285,5 +286,5 @@ class FusionInspector(OneGraph):
 
     # -- the saved page
 
-    def _shown_graphs(self) -> Shown | None:
-        return None if self._contents.fused is None else (self.fused.drawn,)
+    def shown_graphs(self) -> Shown | None:
+        return None if self._controller.fused is None else (self.fused.drawn,)

@@ -1,8 +1,8 @@
-"""A program with edits, and the fusion report under some settings. Nothing here draws."""
+"""A program with edits, its fusion report under some settings, and its times. Nothing here draws."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -13,15 +13,21 @@ from workbench.analysis.fusion.kernel_graph import handed_bytes, kernel_graph
 from workbench.analysis.fusion.report import FusionReport
 from workbench.analysis.regions import Region, Regions, regions
 from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect_of
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import diff
 from workbench.graph.model import Edge, Graph
+from workbench.measurement.build_and_time import MeasureOptions
+from workbench.measurement.measure import measure_one
+from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.fusion_edits import cut_step
 from workbench.pipeline.load import load
+from workbench.pipeline.outputs import difference, run_once
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.pipeline.step import State
+from workbench.plots.rows import Row
 from workbench.terminal import visible
+from workbench.worker.parent import Progress
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,7 @@ class Settings:
         return Settings(**fields)
 
     @property
-    def changed(self) -> dict[str, Any]:
+    def changed(self) -> dict[str, int | str | None]:
         """Return the settings that differ from TVM's defaults."""
         plain = Settings()
         return {
@@ -185,18 +191,8 @@ def followed(old: Graph, new: Graph) -> Mapping[int, Sequence[int]]:
 class Source:
     """The program before any edit: a workload, or a graph alone, which can be explained and not changed."""
 
-    def __init__(self, given: Any) -> None:
-        self.workload = None if isinstance(given, Graph) else load(given)
-        self._given = given
-        self._runner = None if self.workload is None else Runner(self.workload)
-
-    @property
-    def name(self) -> str:
-        return self.graph.name if self.workload is None else self.workload.name
-
-    @cached_property
-    def graph(self) -> Graph:
-        return self._given if self.workload is None else self.workload.graph
+    def __init__(self, given: object) -> None:
+        self._program = given if isinstance(given, Graph) else Runner(load(given))
 
     def made(self, before: str, edits: Sequence[str]) -> tuple[Program, Program]:
         """Return the program after the passes `before`, and after the edits too. Results are cached.
@@ -206,13 +202,14 @@ class Source:
         WorkbenchError
             A pass of `before` fails or does not exist, or there is only a graph, which cannot be changed.
         """
-        if self._runner is None:
+        runner = self._program
+        if isinstance(runner, Graph):
             if before or edits:
                 raise WorkbenchError("a graph alone cannot be changed; give the inspector the workload")
-            plain = Program(self.graph, None, ())
+            plain = Program(runner, None, ())
             return plain, plain
         first, rest = Pipeline.parse(before), [Pipeline.parse(text) for text in edits]
-        trace = self._runner.run(Pipeline([*first, *(step for steps in rest for step in steps)]))
+        trace = runner.run(Pipeline([*first, *(step for steps in rest for step in steps)]))
         failed = next((step for step in trace.steps[: len(first)] if step.error), None)
         if failed is not None:
             raise WorkbenchError(f"{failed.name} failed: {failed.error}")
@@ -223,8 +220,65 @@ class Source:
             outcomes.append(Edit(text, next(filter(None, reasons), "")))
             place += len(steps)
         applied = ",".join(filter(None, [before, *(edit.text for edit in outcomes if edit.applied)]))
-        return self._program(state, (), before), self._program(trace.end, tuple(outcomes), applied)
+        return (
+            Program(state.graph, runner.workload_of(state), (), before),
+            Program(trace.end.graph, runner.workload_of(trace.end), tuple(outcomes), applied),
+        )
 
-    def _program(self, state: State, edits: tuple[Edit, ...], made: str) -> Program:
-        assert self._runner is not None
-        return Program(state.graph, self._runner.workload_of(state), edits, made)
+
+GIVEN, EDITED = "as given", "with the edits"
+
+
+def config(fused: Fused, name: str) -> Config:
+    """Return the Config of both builds: FuseOps under these settings, and no earlier pass that changes operators."""
+    depth = fused.settings.max_depth
+    options = {} if depth == 256 else {f"{fused.graph.dialect}.FuseOps.max_depth": depth}
+    assert fused.program.workload is not None
+    switched = dialect_of(fused.program.workload).passes.toggles()
+    # at level 1 FuseOps merges, and passes that rewrite operators do not run yet
+    return Config(name, min(fused.settings.opt_level, 1), tuple(n for n in AS_IS if n in switched), options=options)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The result of a measurement."""
+
+    rows: tuple[Row, ...] = ()
+    "of `wb.measure`: the program as given, and with the edits"
+    outputs: str = ""
+    "the comparison of the outputs, as a sentence; empty before"
+
+
+def measure(fused: Fused, base: Fused, budget: float, progress: Progress, cancelled: Callable[[], bool]) -> Measured:
+    """Time the program as given and with the edits, and compare their outputs."""
+    pairs = [(base, GIVEN), (fused, EDITED)] if fused.program.edits else [(base, GIVEN)]
+    target, found = fused.settings.target or "llvm", []
+    for place, (each, name) in enumerate(pairs):
+        progress(f"Building and timing: {name}", place / (len(pairs) + 1))
+        found.append(_row(each, name, target, budget, cancelled))
+    if len(pairs) < 2 or any(row["status"] != "ok" for row in found):
+        return Measured(tuple(found))
+    progress("Comparing outputs", 2 / 3)
+    return Measured(tuple(found), compared(fused, base, cancelled))
+
+
+def _row(fused: Fused, name: str, target: str, budget: float, cancelled: Callable[[], bool]) -> Row:
+    assert fused.program.workload is not None
+    # the two are compared with each other: the edits must not change the outputs, even if the given ones are wrong
+    limits = MeasureOptions(budget=budget, check=False, cancelled=cancelled)
+    return measure_one(fused.program.workload, config(fused, name), target, limits).to_data()
+
+
+def compared(fused: Fused, base: Fused, cancelled: Callable[[], bool]) -> str:
+    """Compare both programs' outputs for the same random inputs, and return the result as a sentence."""
+    assert base.program.workload is not None
+    assert fused.program.workload is not None
+    try:
+        first, second = (run_once(w, cancelled=cancelled) for w in (base.program.workload, fused.program.workload))
+        apart = difference(first.outputs, second.outputs)
+    except WorkbenchError as error:
+        return f"The outputs were not compared: {error}"
+    if apart.differing == 0:
+        return "The outputs are equal, element by element."
+    said = f"largest relative difference {apart.max_relative:.2g}, {apart.differing:,} of {apart.elements:,} elements"
+    return f"The outputs agree within rounding: {said}." if apart.same else f"The outputs DIFFER: {said}."

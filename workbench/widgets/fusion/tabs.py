@@ -14,14 +14,11 @@ from workbench.analysis.regions import Region
 from workbench.measurement.columns import duration, size
 from workbench.plots.configurations import headline
 from workbench.plots.rows import Row, failed, failures
-from workbench.widgets.blocks import Block, Line, action, code, entry, row, rows, signed, table, words
-from workbench.widgets.fusion.measuring import Measured
-from workbench.widgets.fusion.program import Edit, Fused
+from workbench.widgets.blocks import MOST_ROWS, Block, Line, action, code, entry, row, rows, signed, table, words
+from workbench.widgets.fusion.program import Edit, Fused, Measured
 from workbench.widgets.fusion.wording import plainly, tested
 from workbench.widgets.page_types import Marks, Sign
 
-LISTED = 60
-"rows of a list; more are counted"
 PATIENCE = 2.0
 "seconds to compute the effects of merging branches; a click computes the others"
 SIGNS = {"near": "?", "hazard": "!"}
@@ -130,7 +127,7 @@ def branches(
     if not groups:
         return [*made, words("No sibling branches that are equal, can be combined, or nearly can.", name="branches")]
     ends, letters, listed = time.monotonic() + patience, branch_signs(groups), []
-    for place, group in enumerate(groups[:LISTED]):
+    for place, group in enumerate(groups[:MOST_ROWS]):
         nodes = [n for branch in group.branches for n in branch]
         ops = " → ".join(dict.fromkeys(group.graph.nodes[n].op for n in group.branches[0]))
         known = "change" in group.__dict__ or place == chosen or time.monotonic() < ends
@@ -145,11 +142,10 @@ def branches(
                 small=" · ".join([*filter(None, said), group.passes]),
                 sign=letters[place],
                 look={"hazard": "removed", "near": "near"}.get(group.kind, "branch"),
-                act="branch",
-                arg=str(place),
+                click=("branch", str(place)),
             )
         )
-    more = [words(f"and {len(groups) - LISTED} more", "small")] if len(groups) > LISTED else []
+    more = [words(f"and {len(groups) - MOST_ROWS} more", "small")] if len(groups) > MOST_ROWS else []
     return [*made, rows(listed, "branches"), *more]
 
 
@@ -168,14 +164,14 @@ def chains(found: Sequence[ConstantChain]) -> list[Block]:
     if not found:
         return [words("No operators with constants follow each other.", name="chains")]
     listed = []
-    for chain in found[:LISTED]:
+    for chain in found[:MOST_ROWS]:
         ops = " → ".join(chain.graph.nodes[n].op for n in chain.nodes)
         fold = f"{len(chain.nodes)} → {chain.left}" if chain.folds else "stays"
         said = [f"by {chain.passes}" if chain.passes else "nothing folds it", *(r.sentence for r in chain.reasons[:2])]
         look = "branch" if chain.folds and chain.safe else "removed" if chain.folds else "near"
         sign = "c" if chain.folds and chain.safe else "!" if chain.folds else "?"
         listed.append(row(f"{ops}: {fold}", chain.nodes, small=" · ".join(said), sign=sign, look=look))
-    more = [words(f"and {len(found) - LISTED} more", "small")] if len(found) > LISTED else []
+    more = [words(f"and {len(found) - MOST_ROWS} more", "small")] if len(found) > MOST_ROWS else []
     return [rows(listed, "chains"), *more]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import traitlets
 
@@ -12,87 +11,15 @@ from workbench.errors import WorkbenchError
 from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.model import Graph
 from workbench.measurement.overlay import Overlay
-from workbench.widgets.base import Shown, json_trait
-from workbench.widgets.graph.traits import GraphTraits
-from workbench.widgets.page_types import OverlayState
-from workbench.widgets.payload import DiffPayload, EncodedPair, GraphPayload, encode_pair
+from workbench.widgets.base import SAVED, Shown, View, json_trait
+from workbench.widgets.graph.ids import SIDES, CollapsedSides, SideIds
+from workbench.widgets.page_types import OverlayState, ShowSideMessage, SideValues
+from workbench.widgets.payload import DiffPayload, GraphPayload, encode_pair
 
-SIDES = ("before", "after")
-
-
-class Comparison(GraphTraits):
-    """Base of the views of two graphs."""
-
-    before = json_trait(GraphPayload)
-    after = json_trait(GraphPayload)
-    diff = json_trait(DiffPayload)
-    titles = traitlets.List(traitlets.Unicode(), default_value=list(SIDES)).tag(sync=True)
-    selection = traitlets.Dict(default_value={"before": [], "after": []}).tag(sync=True)
-    hovered = traitlets.Dict(default_value={"before": [], "after": []}).tag(sync=True)
-    collapsed = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True)
-    mode = traitlets.Enum(("split", "changed", "overlay"), default_value="split").tag(sync=True)
-    hops = traitlets.Int(1, min=0, help="steps around a change that `changed` mode shows").tag(sync=True)
-    overlay_state = json_trait(OverlayState, "values by node and by group, those of the side after in `after`")
-    saved_traits = (
-        "overlay_state",
-        *("before", "after", "diff", "titles", "selection", "collapsed", "mode", "hops"),
-        *GraphTraits.shown_traits,
-    )
-
-    @traitlets.validate("selection", "hovered", "collapsed")
-    def _of_two_sides(self, proposal: dict[str, Any]) -> dict[str, list[int]] | None:
-        value = proposal["value"]
-        if value is None:
-            return None
-        name = proposal["trait"].name
-        if set(value) - set(SIDES):
-            raise WorkbenchError(f"{name} has ids for 'before' and 'after', not for {sorted(set(value) - set(SIDES))}")
-        sides = {side: list(value.get(side, ())) for side in SIDES}
-        if not all(type(id) is int and id >= 0 for ids in sides.values() for id in ids):
-            raise WorkbenchError(f"{name} holds ids, whole numbers from 0; it got {value!r}")
-        return sides
-
-    def overlay(self, before: Overlay | None = None, after: Overlay | None = None, title: str = "") -> None:
-        """Colour kernels by a measured value, on one scale for both sides; no arguments remove the colours.
-
-        Parameters
-        ----------
-        before, after
-            The result of `wb.overlay_of` for each side's kernels: of two configurations, or of the CPU and of CUDA.
-
-        Raises
-        ------
-        WorkbenchError
-            The two are in different units, which one scale cannot show.
-        """
-        given = [side for side in (before, after) if side is not None and (side.nodes or side.groups)]
-        if len({side.unit for side in given}) > 1:
-            raise WorkbenchError(f"one scale cannot show {given[0].unit} on one side and {given[1].unit} on the other")
-        sides = [(side or Overlay("", "")).data() for side in (before, after)]
-        named = {"title": title or given[0].title, "unit": given[0].unit} if given else {}
-        self.overlay_state = {**named, **sides[0], "after": sides[1]} if given else {}
-
-    def show(self, nodes: Iterable[int], side: str = "after") -> None:
-        """Bring nodes of one side into view, opening the groups they are in.
-
-        Raises
-        ------
-        WorkbenchError
-            `side` is neither "before" nor "after".
-        """
-        if side not in SIDES:
-            raise WorkbenchError(f"a comparison has the sides 'before' and 'after', not {side!r}")
-        self.send({"type": "show", "side": side, "ids": list(nodes)})
-
-    def _put(self, pair: EncodedPair) -> None:
-        """Show two graphs and their difference; the selection is cleared, and open groups stay open."""
-        self.drawn, self.before, self.after, self.diff = pair.drawn, pair.before, pair.after, pair.diff
-        self.selection = self.hovered = {"before": [], "after": []}
-        # these are ids of other graphs; an open page sends its open groups again
-        self.collapsed = None
+MODES = ("split", "changed", "overlay")
 
 
-class CompareView(Comparison):
+class CompareView(View):
     """A view of two graphs with synchronised pan, zoom, selection and hover; changes have a colour and a mark.
 
     Every parameter but the first two is a trait: it can be set later, and clicks change it.
@@ -122,9 +49,19 @@ class CompareView(Comparison):
         A side or a mark does not exist.
     """
 
-    _view = traitlets.Unicode("compare").tag(sync=True)
+    _view = traitlets.Unicode("compare").tag(**SAVED)
+    before = json_trait(GraphPayload)
+    after = json_trait(GraphPayload)
+    diff = json_trait(DiffPayload)
+    titles = traitlets.List(traitlets.Unicode(), default_value=list(SIDES)).tag(**SAVED)
+    selection = SideIds().tag(**SAVED)
+    hovered = SideIds().tag(sync=True)
+    collapsed = CollapsedSides().tag(**SAVED)
+    mode = traitlets.Enum(MODES, default_value="split").tag(**SAVED)
+    hops = traitlets.Int(1, min=0, help="steps around a change that `changed` mode shows").tag(**SAVED)
+    overlay_state = json_trait(OverlayState, "values by node and by group, those of the side after in `after`")
 
-    def __init__(self, before: Graph | Workload, after: Graph | Workload, **traits: Any) -> None:
+    def __init__(self, before: Graph | Workload, after: Graph | Workload, **traits: object) -> None:
         of_graphs = {name: traits.pop(name) for name in ("selection", "hovered", "collapsed") if name in traits}
         super().__init__(**traits)
         self.compare(_graph(before), _graph(after))
@@ -136,12 +73,57 @@ class CompareView(Comparison):
         """Show two other graphs."""
         self.changes = changes or diff(before, after)
         self._graphs = (before, after)
+        self.drawn, traits = encode_pair(before, after, self.changes)
         with self.hold_sync():
-            self._put(encode_pair(before, after, self.changes))
+            for name, value in traits.items():
+                self.set_trait(name, value)
 
-    def _shown_graphs(self) -> Shown:
+    def overlay(self, before: Overlay | None = None, after: Overlay | None = None, title: str = "") -> None:
+        """Colour kernels by a measured value, on one scale for both sides; no arguments remove the colours.
+
+        Parameters
+        ----------
+        before, after
+            The result of `wb.overlay_of` for each side's kernels: of two configurations, or of the CPU and of CUDA.
+
+        Raises
+        ------
+        WorkbenchError
+            The two are in different units, which one scale cannot show.
+        """
+        self.overlay_state = overlay_state(before, after, title)
+
+    def show(self, nodes: Iterable[int], side: str = "after") -> None:
+        """Bring nodes of one side into view, opening the groups they are in.
+
+        Raises
+        ------
+        WorkbenchError
+            `side` is neither "before" nor "after".
+        """
+        self.send(show_message(nodes, side))
+
+    def shown_graphs(self) -> Shown:
         return (*self._graphs, self.changes)
 
 
 def _graph(thing: Graph | Workload) -> Graph:
     return thing.graph if isinstance(thing, Workload) else thing
+
+
+def overlay_state(before: Overlay | None, after: Overlay | None, title: str = "") -> OverlayState:
+    """Return the colours of a comparison; raises WorkbenchError if the two are in different units."""
+    given = [side for side in (before, after) if side is not None and (side.nodes or side.groups)]
+    if len({side.unit for side in given}) > 1:
+        raise WorkbenchError(f"one scale cannot show {given[0].unit} on one side and {given[1].unit} on the other")
+    if not given:
+        return {}
+    first, last = (SideValues(**(side or Overlay("", "")).data()) for side in (before, after))
+    return {"title": title or given[0].title, "unit": given[0].unit, **first, "after": last}
+
+
+def show_message(nodes: Iterable[int], side: str) -> ShowSideMessage:
+    """Return the message that brings nodes of a side into view; raises WorkbenchError if there is no such side."""
+    if side not in SIDES:
+        raise WorkbenchError(f"a comparison has the sides 'before' and 'after', not {side!r}")
+    return {"type": "show", "side": side, "ids": list(nodes)}

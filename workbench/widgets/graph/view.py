@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import traitlets
 
 from workbench.dialects.base import Workload
 from workbench.graph.model import Graph
 from workbench.measurement.overlay import Overlay
-from workbench.widgets.base import Shown, json_trait
-from workbench.widgets.graph.traits import OneGraph
+from workbench.widgets.base import SAVED, Shown, View, json_trait
+from workbench.widgets.graph.ids import CollapsedGroups, NodeIds
 from workbench.widgets.page_types import OverlayState
-from workbench.widgets.payload import encode_graph
+from workbench.widgets.payload import GraphPayload, encode_graph
 
 
-class GraphView(OneGraph):
+class GraphView(View):
     """A view of a graph: pan, zoom, search, collapse, select.
 
     Every parameter but the first is a trait: it can be set later, and clicks change it.
@@ -63,15 +62,18 @@ class GraphView(OneGraph):
     >>> view.muted = ["cast"]         # doctest: +SKIP
     """
 
-    _view = traitlets.Unicode("graph").tag(sync=True)
+    _view = traitlets.Unicode("graph").tag(**SAVED)
+    graph = json_trait(GraphPayload)
+    selection = NodeIds().tag(**SAVED)
+    hovered = traitlets.Int(-1).tag(sync=True)
+    collapsed = CollapsedGroups().tag(**SAVED)
     overlay_state = json_trait(OverlayState)
-    saved_traits = ("graph", "selection", "collapsed", "overlay_state", *OneGraph.shown_traits)
 
-    def __init__(self, graph: Graph | Workload, **traits: Any) -> None:
+    def __init__(self, graph: Graph | Workload, **traits: object) -> None:
         self.model = graph.graph if isinstance(graph, Workload) else graph
         super().__init__(graph=encode_graph(self.model.layered), **traits)
 
-    def _shown_graphs(self) -> Shown:
+    def shown_graphs(self) -> Shown:
         return (self.model,)
 
     def show(self, nodes: Iterable[int]) -> None:

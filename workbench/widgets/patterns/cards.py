@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from workbench.analysis.patterns.report import Match, NearMiss, PatternReport, takers
 from workbench.analysis.patterns.suggest import SuggestedPattern
 from workbench.graph.model import Graph
-from workbench.widgets.blocks import Block, action, code, heading, row, rows, words
+from workbench.widgets.blocks import MOST_ROWS, Block, action, code, heading, row, rows, words
 from workbench.widgets.page_types import Marks, Sign
 
 Finding = Match | NearMiss
-LISTED = 60
-"findings in the list; the others are selected by their node or by `view.place`"
 INDENT = "\u2003"
 "an em space: a page keeps several of them, and shows them in any font"
 
@@ -55,7 +53,9 @@ def tree(report: PatternReport, finding: Finding | None) -> list[Block]:
         if id == failed and isinstance(finding, NearMiss):
             nodes = (failed_at(report, finding),)
         made.append(row(INDENT * depth + text, nodes, sign=sign, look=look))
-    return [heading("The pattern"), rows(made, "tree"), *(words(note, "small", "note") for note in report.notes)]
+    own = [words(report.not_tried, "small", "not-tried")] if report.not_tried else []
+    notes = [words(note, "small", "note") for note in report.notes]
+    return [heading("The pattern"), rows(made, "tree"), *own, *notes]
 
 
 def _shown_part(report: PatternReport, miss: NearMiss) -> int:
@@ -145,12 +145,11 @@ def found_list(graph: Graph, report: PatternReport | None, place: int) -> list[B
             small=taken(report, each) if isinstance(each, Match) and not each.taken else "",
             sign="▸" if i == place else ("✓" if each.taken else "-") if isinstance(each, Match) else "?",
             look="added" if isinstance(each, Match) else "near",
-            act="show",
-            arg=str(i),
+            click=("show", str(i)),
         )
-        for i, each in enumerate(found[:LISTED])
+        for i, each in enumerate(found[:MOST_ROWS])
     ]
-    more = len(found) - LISTED
+    more = len(found) - MOST_ROWS
     return [rows(made, "findings"), *([words(f"and {more:,} more", "small")] if more > 0 else [])]
 
 
@@ -160,7 +159,7 @@ def _count(match: Match) -> str:
 
 def taken(found: PatternReport, match: Match) -> str:
     """Return whether the dialect's passes use a match, with the reason if not, as a sentence."""
-    who = takers(found)
+    who = takers(found.graph.dialect, found.pattern)
     several = ", " in who
     if match.taken:
         return f"{who} take{'' if several else 's'} it"
@@ -180,7 +179,7 @@ def suggested(graph: Graph, chosen: Sequence[int], found: SuggestedPattern | Non
     made.append(words(f"Checked by matching it: {len(found.nodes)} nodes. {asks}", "small"))
     if found.elsewhere:
         made.append(words("It matches elsewhere too:"))
-        made.append(rows([row(named(graph, n), (n,), sign="?", look="near") for n in found.elsewhere[:LISTED]]))
+        made.append(rows([row(named(graph, n), (n,), sign="?", look="near") for n in found.elsewhere[:MOST_ROWS]]))
     return made if found.taken else [*made, words(f"partition leaves it: {found.refused}")]
 
 

@@ -11,23 +11,23 @@ import traitlets
 from workbench.analysis import legality
 from workbench.analysis.patterns.report import Match, NearMiss, PatternReport
 from workbench.analysis.patterns.suggest import SuggestedPattern
-from workbench.analysis.patterns.write import code as written
+from workbench.analysis.patterns.text import code as written
 from workbench.dialects.base import Workload
-from workbench.dialects.matching import match, pattern_for
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.diff import diff
 from workbench.graph.model import Graph
 from workbench.pipeline.fusion_edits import outline
 from workbench.pipeline.load import load
-from workbench.widgets.base import Shown, json_trait
+from workbench.pipeline.matching import match, pattern_for
+from workbench.widgets.base import SAVED, Shown, View, json_trait
 from workbench.widgets.blocks import Block, code, entry, row, rows
-from workbench.widgets.graph.traits import OneGraph, known
+from workbench.widgets.graph.ids import CollapsedGroups, NodeIds, known
 from workbench.widgets.history import History
 from workbench.widgets.messages import Act, Handlers, Set
 from workbench.widgets.page_types import Marks, Panels, Status
 from workbench.widgets.patterns import cards
 from workbench.widgets.patterns.cards import Finding, findings
-from workbench.widgets.payload import encode_graph
+from workbench.widgets.payload import GraphPayload, encode_graph
 from workbench.widgets.requests import Requests
 
 LONGEST = 20_000
@@ -35,7 +35,7 @@ LONGEST = 20_000
 HINT = 'is_op("nn.relu")(is_op("nn.conv2d")(wildcard(), is_constant()))'
 
 
-class PatternInspector(OneGraph):
+class PatternInspector(View):
     """A view of the matches of a dataflow pattern, and of the reasons why it fails elsewhere.
 
     Every UI action has a Python equivalent: every parameter but the first is a trait.
@@ -67,14 +67,17 @@ class PatternInspector(OneGraph):
     >>> view.selection = [3, 4]; print(view.suggest())      # doctest: +SKIP
     """
 
-    _view = traitlets.Unicode("pattern").tag(sync=True)
+    _view = traitlets.Unicode("pattern").tag(**SAVED)
+    graph = json_trait(GraphPayload)
+    selection = NodeIds().tag(**SAVED)
+    hovered = traitlets.Int(-1).tag(sync=True)
+    collapsed = CollapsedGroups().tag(**SAVED)
     pattern = traitlets.Any("", help="the pattern's text; a DFPattern that is assigned becomes its text")
     place = traitlets.Int(-1, min=-1)
-    tab = traitlets.Enum(("", "found", "suggest", "code"), default_value="found").tag(sync=True)
+    tab = traitlets.Enum(("", "found", "suggest", "code"), default_value="found").tag(**SAVED)
     panels = json_trait(Panels, "the words of the page: its head, its card, and the open tab")
     marks = json_trait(Marks, "shades and signs on the graph")
-    status = json_trait(Status, "the work under way, and what failed")
-    saved_traits = ("graph", "selection", "collapsed", "tab", "panels", "marks", *OneGraph.shown_traits)
+    status = json_trait(Status, "the work under way, and what failed", saved=False)
 
     def __init__(self, source: Any, pattern: Any = "", **traits: Any) -> None:
         self.source: Workload | Graph = source if isinstance(source, Graph) else load(source)
@@ -277,7 +280,7 @@ class PatternInspector(OneGraph):
             raise WorkbenchError("nothing has been suggested yet; select nodes and ask")
         self.pattern = self.suggested.code
 
-    def _shown_graphs(self) -> Shown:
+    def shown_graphs(self) -> Shown:
         return (self.model,)
 
     # -- validation of assignments

@@ -10,31 +10,32 @@ import base64
 import gzip
 import html
 import threading
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import traitlets
 
 from workbench.errors import WorkbenchError
+from workbench.measurement.overlay import Overlay
 from workbench.pipeline.trace import Trace
 from workbench.widgets.background import Background, Task, wait_all
-from workbench.widgets.base import AGAIN, LIVE, Shown, json_trait
-from workbench.widgets.graph.compare import Comparison
+from workbench.widgets.base import SAVED, Shown, View, json_trait, saved_traits
+from workbench.widgets.graph.compare import MODES, overlay_state, show_message
+from workbench.widgets.graph.ids import CollapsedSides, SideIds
 from workbench.widgets.messages import Cancel, Check, Handlers, Want
 from workbench.widgets.output_checks import Checked, OutputChecks
-from workbench.widgets.page_types import CheckState, Listing, LostMessage, Status, StepState
+from workbench.widgets.page_types import CheckState, Listing, LostMessage, OverlayState, Status, StepState
 from workbench.widgets.payload import encode_diff, encode_graph, packed
 from workbench.widgets.saved_page import to_json
-from workbench.widgets.stepper.trace_states import WHOLE, States
+from workbench.widgets.stepper.trace_states import WHOLE, States, Wish
+from workbench.widgets.still import AGAIN, LIVE
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-Wish = tuple[str | int, ...]
-"an item of a Want message"
 
-
-class PassStepper(Comparison):
+class PassStepper(View):
     """A view that steps through a trace, without TVM: `wb.PassStepper(wb.Trace.open("resnet50.wbtrace"))`.
 
     Every UI action has a Python equivalent: every parameter but the first is a trait.
@@ -61,22 +62,24 @@ class PassStepper(Comparison):
         There is no such step.
     """
 
-    _view = traitlets.Unicode("stepper").tag(sync=True)
-    step = traitlets.Int(WHOLE, help="place in trace.steps; -1: the whole trace").tag(sync=True)
-    pinned = traitlets.List(traitlets.Int(), maxlen=2, help="steps A and B").tag(sync=True)
-    shows = traitlets.Enum(("step", "pinned"), default_value="step").tag(sync=True)
-    hide_unchanged = traitlets.Bool(True).tag(sync=True)
+    _view = traitlets.Unicode("stepper").tag(**SAVED)
+    selection = SideIds().tag(**SAVED)
+    hovered = SideIds().tag(sync=True)
+    collapsed = CollapsedSides().tag(**SAVED)
+    mode = traitlets.Enum(MODES, default_value="split").tag(**SAVED)
+    hops = traitlets.Int(1, min=0, help="steps around a change that `changed` mode shows").tag(**SAVED)
+    overlay_state = json_trait(OverlayState)
+    step = traitlets.Int(WHOLE, help="place in trace.steps; -1: the whole trace").tag(**SAVED)
+    pinned = traitlets.List(traitlets.Int(), maxlen=2, help="steps A and B").tag(**SAVED)
+    shows = traitlets.Enum(("step", "pinned"), default_value="step").tag(**SAVED)
+    hide_unchanged = traitlets.Bool(True).tag(**SAVED)
     listing = json_trait(Listing, "the passes as the page lists them")
     checks = json_trait(
         dict[str, CheckState], "place of a step, as text -> its status in trace.check, and what differs"
     )
-    status = json_trait(Status, "what is being done, and what failed")
-    saved_traits = (
-        *Comparison.saved_traits,
-        *("step", "pinned", "shows", "hide_unchanged", "listing", "checks"),
-    )
+    status = json_trait(Status, "what is being done, and what failed", saved=False)
 
-    def __init__(self, trace: Trace, **traits: Any) -> None:
+    def __init__(self, trace: Trace, **traits: object) -> None:
         if not isinstance(trace, Trace):
             raise WorkbenchError(
                 f"a {type(trace).__name__} has no steps; give a trace: wb.PassStepper(wb.trace_build(workload))"
@@ -104,6 +107,14 @@ class PassStepper(Comparison):
         with self.hold_sync():
             self.pinned = [a, b]
             self.shows = "pinned"
+
+    def overlay(self, before: Overlay | None = None, after: Overlay | None = None, title: str = "") -> None:
+        """Colour kernels by a measured value, as `CompareView.overlay`."""
+        self.overlay_state = overlay_state(before, after, title)
+
+    def show(self, nodes: Iterable[int], side: str = "after") -> None:
+        """Bring nodes of one side into view, as `CompareView.show`."""
+        self.send(show_message(nodes, side))
 
     def wait(self, timeout: float = 120) -> bool:
         """Wait until the page's requests and the checks are done; return whether that happened in time."""
@@ -207,21 +218,20 @@ class PassStepper(Comparison):
 
     # -- the saved page
 
-    def _shown_graphs(self) -> Shown:
+    def shown_graphs(self) -> Shown:
         before, after = self.shown
         return self._states.graph(before), self._states.graph(after), self._states.diff(before, after)
 
-    def _kept(self) -> dict[str, Any]:
+    def _kept(self) -> dict[str, object]:
         before, after = (self._states.drawn(state) for state in self.shown)
         changes = encode_diff(self._states.diff(*self.shown), before, after)
         shown = {"before": encode_graph(before.layered), "after": encode_graph(after.layered), "diff": changes}
-        return {**super()._kept(), **shown, "titles": self._titles()}
+        return {**saved_traits(self), **shown, "titles": self._titles()}
 
     def _saved(self) -> dict[str, object]:
         everything = to_json(list(self._states.everything())).encode(errors="replace")
         pool = base64.b64encode(gzip.compress(everything, mtime=0)).decode()
-        # the page has them in its pool
-        return {**super()._kept(), "before": {}, "after": {}, "diff": {}, "pool": pool}
+        return {**saved_traits(self), "pool": pool}
 
     def _first_picture(self) -> str:
         """Return "": a picture would fetch graphs before the widget is on the screen."""

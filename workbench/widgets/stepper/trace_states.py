@@ -7,7 +7,6 @@ import threading
 from array import array
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
 
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import GraphDiff, diff
@@ -17,8 +16,22 @@ from workbench.graph.scopes import Scopes, carried, with_scopes
 from workbench.pipeline.lineage import SURE, lineage
 from workbench.pipeline.step import State
 from workbench.pipeline.trace import Trace
+from workbench.widgets.page_types import (
+    CountsMessage,
+    DiffMessage,
+    Facts,
+    FactsMessage,
+    LineageMessage,
+    Place,
+    Printed,
+    StateMessage,
+    TextMessage,
+    ToPage,
+)
 from workbench.widgets.payload import encode_diff, encode_graph
 
+Wish = tuple[str | int, ...]
+"an item of a Want message"
 WHOLE = -1
 "the step number of the whole trace: its start against its end"
 _BINDING = re.compile(r"\s*([A-Za-z_]\w*)(?:: .+?)? = ")
@@ -94,7 +107,7 @@ class States:
 
     # -- messages to the page
 
-    def message(self, wish: tuple[Any, ...]) -> dict[str, Any]:
+    def message(self, wish: Wish) -> ToPage:
         """Return the answer to a request of the page.
 
         A request is ("state", n), ("facts", n), ("text", n), ("diff", a, b), ("counts", a, b) or ("lineage", n, node).
@@ -104,10 +117,11 @@ class States:
         WorkbenchError
             There is no such state, or nothing of that kind.
         """
-        kind, *numbers = wish
-        if kind == "lineage" and len(numbers) == 2 and all(type(n) is int for n in numbers):
+        kind, *given = wish
+        numbers = [number for number in given if type(number) is int]
+        if kind == "lineage" and len(numbers) == len(given) == 2:
             return self.lineage(*numbers)
-        answers: dict[object, tuple[int, Callable[..., dict[str, Any]]]] = {
+        answers: dict[object, tuple[int, Callable[..., ToPage]]] = {
             "state": (1, self._state),
             "facts": (1, self._facts),
             "text": (1, self._text),
@@ -115,28 +129,32 @@ class States:
             "counts": (2, self._counts),
         }
         count, answer = answers.get(kind, (-1, self._facts))
-        if len(numbers) != count or not all(type(n) is int and 0 <= n < len(self) for n in numbers):
+        if not (len(numbers) == len(given) == count and all(0 <= n < len(self) for n in numbers)):
             raise WorkbenchError(f"the page asked for {list(wish)!r}; this trace has the states 0 to {len(self) - 1}")
-        return {"type": kind, **answer(*numbers)}
+        return answer(*numbers)
 
-    def _facts(self, state: int) -> dict[str, object]:
+    def _facts(self, state: int) -> FactsMessage:
+        return {"type": "facts", **self._sizes(state)}
+
+    def _sizes(self, state: int) -> Facts:
         graph = self.graph(state)
         return {"state": state, "nodes": len(graph.nodes), "ops": len(graph.ops), "kernels": graph.kernel_count}
 
-    def _state(self, state: int) -> dict[str, Any]:
-        return {**self._facts(state), "graph": encode_graph(self.graph(state).layered)}
+    def _state(self, state: int) -> StateMessage:
+        return {"type": "state", **self._sizes(state), "graph": encode_graph(self.graph(state).layered)}
 
-    def _text(self, state: int) -> dict[str, Any]:
-        return {"state": state, **printed(self._states[state])}
+    def _text(self, state: int) -> TextMessage:
+        return {"type": "text", "state": state, **printed(self._states[state])}
 
-    def _counts(self, before: int, after: int) -> dict[str, object]:
-        return {"before": before, "after": after, "counts": self.diff(before, after).counts}
+    def _counts(self, before: int, after: int) -> CountsMessage:
+        return {"type": "counts", "before": before, "after": after, "counts": self.diff(before, after).counts}
 
-    def _diff(self, before: int, after: int) -> dict[str, object]:
-        encoded = encode_diff(self.diff(before, after), self.graph(before), self.graph(after))
-        return {**self._counts(before, after), "diff": encoded}
+    def _diff(self, before: int, after: int) -> DiffMessage:
+        changes = self.diff(before, after)
+        encoded = encode_diff(changes, self.graph(before), self.graph(after))
+        return {"type": "diff", "before": before, "after": after, "counts": changes.counts, "diff": encoded}
 
-    def lineage(self, state: int, node: int) -> dict[str, Any]:
+    def lineage(self, state: int, node: int) -> LineageMessage:
         """Return one node's path through the trace: the states in order, its nodes in each, and the certainty of the link.
 
         Raises
@@ -155,7 +173,7 @@ class States:
             row["step"] = transition.step
         return {"type": "lineage", "state": state, "node": node, "places": rows}
 
-    def _place(self, state: State, ids: tuple[int, ...]) -> dict[str, object]:
+    def _place(self, state: State, ids: tuple[int, ...]) -> Place:
         """Return the nodes of a node in one state; `step` made the state, and `sure` is the least sure link into it."""
         graph = state.graph
         groups = dict.fromkeys(graph.kernel_of(id) for id in ids)
@@ -168,7 +186,7 @@ class States:
             "sure": "",
         }
 
-    def everything(self) -> Iterator[dict[str, object]]:
+    def everything(self) -> Iterator[ToPage]:
         """Yield every message that a page without a kernel needs; it composes other differences from these."""
         for n in range(len(self)):
             yield self.message(("state", n))
@@ -179,7 +197,7 @@ class States:
                 yield self.message(("diff", before, after))
 
 
-def printed(state: State) -> dict[str, object]:
+def printed(state: State) -> Printed:
     """Return a state's module as text, and for each node of its graph the line that binds it."""
     return {"text": state.text, "lines": array("I", lines(state.graph, state.text)).tobytes()}
 

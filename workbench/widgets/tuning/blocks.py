@@ -9,10 +9,10 @@ from typing import Any
 
 from workbench.measurement.columns import duration, size
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.tune.result import Result
-from workbench.tune.run import Run
-from workbench.tune.space import Space
-from workbench.tune.trial import OBJECTIVES, Trial
+from workbench.tuning.result import Result
+from workbench.tuning.run import Run
+from workbench.tuning.space import Space
+from workbench.tuning.trial import OBJECTIVES, Trial
 from workbench.widgets.blocks import Block, action, entry, row, rows, table, words
 from workbench.widgets.tuning.search import AT_WORK, OVER
 
@@ -36,13 +36,15 @@ def choice(trial: Trial, space: Space) -> str:
     return " ".join(parts) or ("the pipeline as it is" if space.pipeline else "nothing changed")
 
 
-def _knob(name: str, value: Any) -> str:
+def _knob(name: str, value: object) -> str:
     if isinstance(value, bool):
         return f"{'+' if value else '-'}{name}"
-    return _edit(value) if name == "edit" else f"{name.removeprefix('relay.').removeprefix('relax.')}={value}"
+    if name == "edit":
+        return _edit(value if isinstance(value, str) else "")
+    return f"{name.removeprefix('relay.').removeprefix('relax.')}={value}"
 
 
-def _edit(text: str | None) -> str:
+def _edit(text: str) -> str:
     """Return a cut or a force in words; any other edit as it is.
 
     >>> _edit("CutFusion{edges=[(5, 8, 0)],ops=['nn.dense', 'add']}")
@@ -50,7 +52,7 @@ def _edit(text: str | None) -> str:
     >>> _edit("ForceFusion{nodes=[3, 4, 7],ops=['cast', 'add', 'nn.relu']}")
     'one kernel of cast 3 … nn.relu 7 (3 operators)'
     """
-    return " + ".join(_step(step) for step in Pipeline.parse(text or "")) or "no edit"
+    return " + ".join(_step(step) for step in Pipeline.parse(text)) or "no edit"
 
 
 def _step(step: PassStep) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
-from workbench.pipeline.build_code import build_code
+from workbench.pipeline.build import build_code
 from workbench.plots import tuning_progress
 from workbench.plots.tuning import ROWS
-from workbench.tune.result import Result
-from workbench.tune.run import Run
-from workbench.tune.trial import OBJECTIVES, Trial
+from workbench.tuning.result import Result
+from workbench.tuning.run import Run
+from workbench.tuning.trial import OBJECTIVES, Trial
 from workbench.widgets.background import Background
 from workbench.widgets.blocks import Block, action, code, heading, picture, words
 from workbench.widgets.tuning import blocks

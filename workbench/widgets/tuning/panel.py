@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from inspect import signature
+from math import isfinite
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -13,21 +14,22 @@ import traitlets
 
 from workbench.dialects.base import Workload
 from workbench.errors import UnknownKeyword, WorkbenchError
-from workbench.targets import TargetLike, target_texts
-from workbench.tune.result import Result
-from workbench.tune.run import Run, prepared
-from workbench.tune.space import Space
-from workbench.widgets.base import Shown, View, json_trait
+from workbench.target_text import TargetLike, target_texts
+from workbench.tuning.result import Result
+from workbench.tuning.run import Run, TuneOptions, prepared
+from workbench.tuning.space import Space
+from workbench.widgets.base import SAVED, TextView, json_trait, page, saved_traits
 from workbench.widgets.blocks import Block, sendable, words
 from workbench.widgets.graph.compare import CompareView
-from workbench.widgets.messages import Act, Handlers, Set
+from workbench.widgets.messages import Act, Handlers, Set, whole
+from workbench.widgets.pictures import write
 from workbench.widgets.tuning import blocks
 from workbench.widgets.tuning.blocks import Wish, controls, still
 from workbench.widgets.tuning.candidate import Curve, Looking, details, python
 from workbench.widgets.tuning.search import AT_WORK, Searching
 
 
-class TunePanel(View):
+class TunePanel(TextView):
     """A panel for `wb.tune`: start, pause, resume, stop, apply; the best so far, and every candidate.
 
     It never blocks the notebook. Each candidate is in the log before the next one begins, so a new panel, after the notebook
@@ -53,10 +55,9 @@ class TunePanel(View):
     >>> panel.start(); panel.wait(); panel.apply().graph.kernel_count  # doctest: +SKIP
     """
 
-    _view = traitlets.Unicode("tune").tag(sync=True)
-    height = traitlets.Int(720, min=120, help="most height in CSS pixels").tag(sync=True)
+    _view = traitlets.Unicode("tune").tag(**SAVED)
+    height = traitlets.Int(720, min=120, help="most height in CSS pixels").tag(**SAVED)
     blocks = json_trait(list[Block])
-    saved_traits = ("blocks",)
 
     def __init__(
         self,
@@ -68,7 +69,7 @@ class TunePanel(View):
         **how: Any,
     ) -> None:
         traits = {name: how.pop(name) for name in ("height", "layout") if name in how}
-        UnknownKeyword.refuse("TunePanel", how, ["height", *signature(prepared).parameters])
+        UnknownKeyword.refuse("TunePanel", how, ["height", *signature(TuneOptions).parameters])
         self.workload, self._space, self._targets = workload, space, target_texts(targets)
         given = how.pop("objective", "time")
         self._wish = Wish(given, how.pop("budget", 60.0), given)
@@ -133,7 +134,7 @@ class TunePanel(View):
 
     def _prepare(self) -> Run:
         wanted = {"objective": self._wish.objective, "budget": self._wish.budget}
-        run = prepared(self.workload, self._space, self._targets, **self._how, **wanted)
+        run = prepared(self.workload, self._space, self._targets, TuneOptions(**self._how, **wanted))
         # the choices stay the same when the search is begun again
         self._space = run.space
         self._looking.forget()
@@ -159,8 +160,8 @@ class TunePanel(View):
         numbered: dict[str, Callable[[int], None]] = {"tune-sort": self._looking.sort, "tune-pick": self._looking.pick}
         if message.what in actions:
             actions[message.what]()
-        elif message.what in numbered and message.arg.isdigit():
-            numbered[message.what](int(message.arg))
+        elif message.what in numbered and (number := whole(message.arg)) is not None:
+            numbered[message.what](number)
         self._looking.write(self.run)
 
     def _set(self, message: Set) -> None:
@@ -169,11 +170,11 @@ class TunePanel(View):
         if message.name == "tune-objective" and message.value in self._wish.choices:
             self._wish = replace(self._wish, objective=self._wish.choices[message.value])
         elif message.name == "tune-budget":
-            try:
-                self._wish = replace(self._wish, budget=float(message.value))
-            except ValueError:
-                self._searching.trouble = f"{message.value!r} is not a number of seconds"
+            seconds = _seconds(message.value)
+            if seconds is None:
+                self._searching.trouble = f"{message.value[:40]!r} is not a number of seconds"
                 return
+            self._wish = replace(self._wish, budget=seconds)
         else:
             return
         self._looking.reorder()
@@ -231,18 +232,21 @@ class TunePanel(View):
         WorkbenchError
             Another suffix; `wb.plots.tuning_progress(panel.result.table)` is a picture of the search.
         """
-        if Path(path).suffix.lower() != ".html":
+        path = Path(path).expanduser()
+        if path.suffix.lower() != ".html":
             raise WorkbenchError(
-                f"{Path(path).name!r} was not written: a TunePanel is saved as .html; wb.plots.tuning_progress(panel.result.table) is a picture"
+                f"{path.name!r} was not written: a TunePanel is saved as .html; wb.plots.tuning_progress(panel.result.table) is a picture"
             )
-        return super().save(path)
-
-    def _saved(self) -> dict[str, object]:
-        return {**self._kept(), "saved": True}
-
-    def _shown_graphs(self) -> Shown | None:
-        return None
+        return write(path, page(saved_traits(self), "tvm-workbench"))
 
     def _still_words(self, *, drawn: bool) -> str:  # noqa: ARG002  it has no picture
         run = self.run
         return still(run, self._targets[0], [] if run is None else self._looking.listed(run))
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        seconds = float(text)
+    except ValueError:
+        return None
+    return seconds if isfinite(seconds) else None

@@ -1,4 +1,4 @@
-"""A search in background threads: read its log, start it, and follow it until it is over."""
+"""A search of a TunePanel: read its log, start it, and follow it until it is over, in background threads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from workbench.errors import WorkbenchError
-from workbench.tune.run import Run
+from workbench.tuning.run import Run
 from workbench.widgets.background import Background
 
 OVER = ("done", "stopped", "failed")
@@ -17,7 +17,7 @@ OFTEN = 0.4
 
 
 class Searching:
-    """One Run after the other. A thread handles requests, such as to begin; another one watches the running search.
+    """One Run after the other. One thread handles requests, such as to begin; another one watches the running search.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ class Searching:
         "None while its log is being read"
         self.trouble, self.busy = "", ""
         self._heard = threading.Event()
-        self._follower: threading.Thread | None = None
         self._work = Background("workbench-tune", self._failed)
+        self._following = Background("workbench-tune-follow", self._failed)
 
     # -- requests, at any time
 
@@ -77,8 +77,7 @@ class Searching:
         return self._work.wait(max(0.0, timeout))
 
     def _at_work(self) -> bool:
-        following = self._follower is not None and self._follower.is_alive()
-        return following and self.run is not None and self.run.status != "paused"
+        return self.run is not None and self.run.status != "paused" and not self._following.wait(0.0)
 
     # -- work in the threads
 
@@ -104,8 +103,6 @@ class Searching:
         self._show()
 
     def _begin_anew(self) -> None:
-        if self._follower is not None:
-            self._follower.join()
         if self.run is None or self.run.status != "ready":
             self._done(self._opened)
         run = self.run
@@ -113,8 +110,8 @@ class Searching:
             return
         run.listen(lambda _: self._heard.set())
         run.start()
-        self._follower = threading.Thread(target=self._follow, args=(run,), name="workbench-tune-follow", daemon=True)
-        self._follower.start()
+        # a search that is over is shown to its end before this one
+        self._following.submit(lambda _: self._follow(run))
 
     def _follow(self, run: Run) -> None:
         """Show the search until it is over, at long intervals, because each update may draw."""

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from workbench.dialects.base import Preset, Workload
 from workbench.errors import WorkbenchError
 from workbench.measurement.count import count_config
 from workbench.measurement.row import FAILED
 from workbench.pipeline.apply import BIND
-from workbench.pipeline.build_trace import trace_build
+from workbench.pipeline.build import trace_build
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.step import Step
 from workbench.widgets.background import Background, Busy, Task
-
-Told = dict[str, Any]
+from workbench.widgets.page_types import BuildState
 
 
 def first_preset(workload: Workload, presets: Sequence[Preset]) -> Preset:
@@ -50,7 +48,7 @@ class CompilerBuild:
         workload: Workload,
         target: str,
         presets: Sequence[Preset],
-        tell: Callable[[Told], None],
+        tell: Callable[[BuildState], None],
         busy: Callable[[Busy | None], None],
         failed: Callable[[Exception], None],
     ) -> None:
@@ -59,8 +57,8 @@ class CompilerBuild:
         self._makes_constants = bool(workload.params) and any(binds(preset.pipeline) for preset in presets)
         self._tell = tell
         self._lock = threading.Lock()
-        self._counts: dict[int, Told] = {}
-        self._listing: Told | None = None
+        self._counts: dict[int, BuildState] = {}
+        self._listing: BuildState | None = None
         "the count of the build that is being explained"
         self._steps: dict[int, tuple[Step, ...]] = {}
         self._work = Background("workbench-real-build", failed, busy)
@@ -81,7 +79,7 @@ class CompilerBuild:
         """Show the passes that change something in the build and are not in the pipeline, and the reverse."""
         with self._lock:
             self._listing = self._counts.get(opt_level, {})
-            listing = {**self._listing, "listing": True}
+            listing: BuildState = {**self._listing, "listing": True}
         self._tell(listing)
         self._work.submit(lambda task: self._explain(pipeline, opt_level, task))
 
@@ -100,7 +98,7 @@ class CompilerBuild:
     def _count(self, opt_level: int, task: Task) -> None:
         try:
             found = count_config(self._workload, Config(opt_level=opt_level), self._target, cancelled=task.cancelled)
-            known: Told = {"failed": found.reason} if found.status == FAILED else {"kernels": found.calls}
+            known: BuildState = {"failed": found.reason} if found.status == FAILED else {"kernels": found.calls}
         except WorkbenchError as error:
             if task.cancelled():
                 return

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import GraphDiff, diff
-from workbench.pipeline.build_trace import trace_build
+from workbench.pipeline.build import trace_build
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.step import State
 from workbench.pipeline.trace import Trace
+from workbench.widgets import page_types
 from workbench.widgets.background import Background, Task
 from workbench.widgets.history import History
 from workbench.widgets.output_checks import Checked
 from workbench.widgets.workbench.compiler_build import binds
-from workbench.widgets.workbench.page import WHOLE, Page, Picture, Reports
-from workbench.widgets.workbench.page_state import pass_states
+from workbench.widgets.workbench.page import WHOLE, Page, Picture, Reports, pass_states
 from workbench.widgets.workbench.pass_list import Catalog, Choice
 
 RUNNING, NOT_RUN = "passes are running", "not run"
@@ -87,7 +87,7 @@ class Drawing:
 
     # -- requests
 
-    def draw(self, choice: Choice, **state: object) -> None:
+    def draw(self, choice: Choice, state: page_types.State) -> None:
         """Show that state and the passes of a choice; make and show its trace, instead of the one that is being made."""
         if choice.mode != self._mode:
             # the other mode has other steps
@@ -95,7 +95,7 @@ class Drawing:
         self.show_checks({})
         passes = pass_states(choice, None, self._setup.catalog.infos)
         with self._listing:
-            self._page.push(**state, passes=passes, step=self.step)
+            self._page.push(**{**state, "passes": passes, "step": self.step})
         self._work.submit(lambda task: self._draw(choice, task))
 
     def show_step(self, index: int) -> None:

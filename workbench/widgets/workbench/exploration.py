@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
-from workbench.pipeline.explore import COUNTED, Effect, Exploration, explore
+from workbench.graph.diff import Mark
+from workbench.pipeline.explore import Effect, Exploration, explore
 from workbench.pipeline.spec import Pipeline
+from workbench.widgets import page_types
 from workbench.widgets.background import Background, Task
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 OFTEN_SECONDS = 0.25
 "seconds between two updates of the rows on the page"
@@ -21,12 +26,12 @@ KEPT = 32
 class Explorer:
     """An exploration of passes after a pipeline; if started again at the same place, it continues where it stopped."""
 
-    def __init__(self, workload: Workload, show: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(self, workload: Workload, show: Callable[[page_types.Exploration], None]) -> None:
         self._workload = workload
         self._show_state = show
         self._found: dict[tuple[Pipeline, int], Exploration] = {}
         self._work = Background("workbench-explore", lambda error: self._push(error=f"{type(error).__name__}: {error}"))
-        self._where: dict[str, object] = {}
+        self._where: page_types.Exploration = {}
         self.now: Exploration | None = None
         "the newest"
 
@@ -83,17 +88,20 @@ class Explorer:
         if found is self.now:
             self._push(rows=[_row(effect) for effect in list(found.rows)], total=found.total, running=running)
 
-    def _push(self, **changes: object) -> None:
+    def _push(self, **changes: Unpack[page_types.Exploration]) -> None:
         self._show_state({"rows": [], "total": 0, "running": False, "error": "", **self._where, **changes})
 
 
-def _row(effect: Effect) -> dict[str, object]:
+def _row(effect: Effect) -> page_types.Effect:
+    counts: dict[Mark, int] = {mark: n for mark, n in effect.diff.items() if mark != "kept"}
     return {
         "name": effect.name,
         "status": effect.status,
         "message": effect.message,
         "seconds": effect.seconds,
         "level": effect.opt_level,
-        **{what: effect.delta(what) for what in COUNTED},
-        "counts": {mark: n for mark, n in effect.diff.items() if mark != "kept"},
+        "nodes": effect.delta("nodes"),
+        "ops": effect.delta("ops"),
+        "kernels": effect.delta("kernels"),
+        "counts": counts,
     }

@@ -8,7 +8,7 @@ import pandas as pd
 
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
-from workbench.measurement.build_and_time import Limits
+from workbench.measurement.build_and_time import MeasureOptions
 from workbench.measurement.columns import KERNEL, size
 from workbench.measurement.kernels import Kernels, kernels_config
 from workbench.measurement.machine import ceilings
@@ -18,6 +18,7 @@ from workbench.pipeline.config import Config
 from workbench.plots.rows import conditions
 from workbench.widgets.background import Task
 from workbench.widgets.blocks import Block, action, entry, picture, table, words
+from workbench.widgets.messages import whole
 from workbench.widgets.workbench.page import Page
 from workbench.widgets.workbench.panel import Panel
 from workbench.widgets.workbench.session import Session
@@ -95,7 +96,7 @@ class KernelsPanel(Panel):
             program,
             config,
             self.session.target,
-            Limits(
+            MeasureOptions(
                 budget=0.5,
                 check=False,
                 per_kernel=True,
@@ -104,9 +105,9 @@ class KernelsPanel(Panel):
             ),
             store=False,
         )
-        if not row["per_kernel"]:
-            raise WorkbenchError(f"the kernels were not timed: {row['message'] or row['status']}")
-        _keep(self._times, config, pd.DataFrame([row]))
+        if not row.per_kernel:
+            raise WorkbenchError(f"the kernels were not timed: {row.message or row.status}")
+        _keep(self._times, config, pd.DataFrame([row.to_data()]))
         if task.wanted:
             self._lay(self.session.graph_after())
 
@@ -128,9 +129,10 @@ class KernelsPanel(Panel):
             self.start(self._time)
         elif what == "kernels-sort":
             columns = list(KERNEL)
-            if not arg.isdecimal() or int(arg) >= len(columns):
+            place = whole(arg)
+            if place is None or place >= len(columns):
                 return
-            column = columns[int(arg)]
+            column = columns[place]
             # numbers are sorted from the largest
             self.down = not self.down if column == self.sort else column not in ("index", "name", "op")
             self.sort = column

@@ -5,15 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
-from workbench.measurement.build_and_time import Limits
+from workbench.measurement.build_and_time import MeasureOptions
 from workbench.measurement.count import count_config
-from workbench.measurement.measure import failed_row, measure_one
+from workbench.measurement.measure import measure_one
 from workbench.measurement.race import Race, race
-from workbench.measurement.row import FAILED, UNDER_WAY, may_win
+from workbench.measurement.row import CANCELLED, FAILED, OK, PENDING, RUNNING, UNDER_WAY, Row
 from workbench.pipeline.config import Config
 from workbench.widgets.background import Background, Busy, Task, wait_all
 
@@ -49,8 +48,8 @@ class Measurements:
         self.budget = budget
         self._changed = changed
         self._lock = threading.RLock()
-        self._rows: dict[Config, dict[str, object]] = {}
-        self._before: dict[Config, dict[str, object]] = {}
+        self._rows: dict[Config, Row] = {}
+        self._before: dict[Config, Row] = {}
         "the row of a pending request, as it was before the request"
         self._races: dict[frozenset[Config], tuple[Config, Config, Race]] = {}
         self._work = Background("workbench-measures", failed, busy)
@@ -65,13 +64,13 @@ class Measurements:
             self._work.withdraw()
             self.forget_pending()
             known = self._rows.get(config)
-            under_way = known is not None and known["status"] in UNDER_WAY
-            wanted = again or known is None or known["status"] == "cancelled" or (under_way and not self._work.resume())
+            under_way = known is not None and known.status in UNDER_WAY
+            wanted = again or known is None or known.status == CANCELLED or (under_way and not self._work.resume())
             if wanted:
                 self._before.pop(config, None)
                 if known is not None and not under_way:
                     self._before[config] = known
-                self._rows[config] = {**(known or {}), "config": config.label, "status": "pending", "message": ""}
+                self._rows[config] = replace(known or self._empty(config), status=PENDING, message="")
         self._changed()
         if wanted:
             self._work.submit(lambda task: self._measure(config, module, task))
@@ -79,7 +78,7 @@ class Measurements:
     def forget_pending(self) -> None:
         """Put back the row of a request that a newer one replaces, or that is cancelled."""
         with self._lock:
-            for key in [key for key, row in self._rows.items() if row["status"] == "pending"]:
+            for key in [key for key, row in self._rows.items() if row.status == PENDING]:
                 if key in self._before:
                     self._rows[key] = self._before[key]
                 else:
@@ -109,10 +108,10 @@ class Measurements:
     def rival(self, current: Config) -> Config | None:
         """Return the configuration to race the current one against: the first that ran and is another build, or None."""
         rows = self.all()
-        if current not in rows or not may_win(rows[current]):
+        if current not in rows or rows[current].status != OK:
             return None
         build = current.same_build()
-        others = (config for config, row in rows.items() if may_win(row) and config.same_build() != build)
+        others = (config for config, row in rows.items() if row.status == OK and config.same_build() != build)
         return next(others, None)
 
     def cancel(self) -> None:
@@ -125,7 +124,7 @@ class Measurements:
     def clear(self) -> None:
         """Drop all rows but running and waiting ones."""
         with self._lock:
-            self._rows = {key: row for key, row in self._rows.items() if row["status"] in UNDER_WAY}
+            self._rows = {key: row for key, row in self._rows.items() if row.status in UNDER_WAY}
             self._races = {}
         self._changed()
 
@@ -133,7 +132,7 @@ class Measurements:
         """Wait until everything is measured; return whether that was in time."""
         return wait_all((self._work, self._racing), timeout)
 
-    def all(self) -> dict[Config, dict[str, Any]]:
+    def all(self) -> dict[Config, Row]:
         """Return a copy of the rows."""
         with self._lock:
             return dict(self._rows)
@@ -141,18 +140,17 @@ class Measurements:
     def _measure(self, config: Config, module: Callable[[], Workload | None], task: Task) -> None:
         workload = module()
         if workload is None or task.cancelled():
-            gone = failed_row(config, self.target, "the passes gave no module")
-            self._set(config, gone | {"status": "cancelled"})
+            gone = replace(self._empty(config), status=CANCELLED, message="the passes gave no module")
+            self._set(config, gone)
             return
-        known = self.all().get(config, {"config": config.label})
-        running = {**known, "status": "running", "message": ""}
+        running = replace(self.all().get(config) or self._empty(config), status=RUNNING, message="")
         self._set(config, running)
-        self._set(config, running | self._counted(workload, config, task))
+        self._set(config, self._counted(running, workload, config, task))
         row = measure_one(
             workload,
             config,
             self.target,
-            Limits(
+            MeasureOptions(
                 budget=self.budget,
                 progress=lambda what, fraction: task.report(f"{what}: {config.label}", fraction),
                 cancelled=task.cancelled,
@@ -179,17 +177,20 @@ class Measurements:
         self.keep_race(a, b, found)
         done()
 
-    def _counted(self, workload: Workload, config: Config, task: Task) -> dict[str, Any]:
-        """Return the counts, which are ready long before the build; none if counting fails, since the build has the reason."""
+    def _counted(self, row: Row, workload: Workload, config: Config, task: Task) -> Row:
+        """Return the row with its counts, which are ready long before the build; if counting fails, the build has the reason."""
         try:
             found = count_config(workload, config, self.target, cancelled=task.cancelled)
         except WorkbenchError:
-            return {}
+            return row
         if found.status == FAILED:
-            return {}
-        return {"kernels": found.calls, "functions": found.functions, "traffic_bytes": found.traffic_bytes}
+            return row
+        return replace(row, kernels=found.calls, functions=found.functions, traffic_bytes=found.traffic_bytes)
 
-    def _set(self, config: Config, row: dict[str, object]) -> None:
+    def _empty(self, config: Config) -> Row:
+        return Row(config.label, self.target, self.target, config.pipeline)
+
+    def _set(self, config: Config, row: Row) -> None:
         with self._lock:
             self._rows[config] = row
         self._changed()

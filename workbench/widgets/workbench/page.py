@@ -1,21 +1,35 @@
-"""The page of a Workbench as its session sees it: pictures, traits, progress and errors. It imports no widget library."""
+"""The page of a Workbench as its session sees it: pictures, traits, progress, errors, and the state as small JSON."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from workbench.dialects.base import Option, PassInfo, Preset
 from workbench.graph.diff import GraphDiff
+from workbench.measurement.columns import BRIEF
 from workbench.measurement.overlay import Overlay
-from workbench.pipeline.step import State
+from workbench.measurement.race import Race
+from workbench.measurement.row import Row, failure
+from workbench.pipeline.config import Config
+from workbench.pipeline.spec import PassStep
+from workbench.pipeline.step import State, Step
+from workbench.pipeline.trace import Trace
+from workbench.widgets import page_types
 from workbench.widgets.background import Busy
-from workbench.widgets.payload import EncodedPair, encode_pair
+from workbench.widgets.blocks import Block, picture
+from workbench.widgets.payload import encode_pair
+from workbench.widgets.typed import kind, written
+from workbench.widgets.workbench.pass_list import Choice
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from workbench.widgets.workbench.widget import Workbench
+
 
 WHOLE = -1
 "the step number of the whole pipeline: its input against its result"
@@ -36,7 +50,7 @@ class Picture:
     "whether the passes have run"
 
     @cached_property
-    def counts(self) -> dict[str, int | None]:
+    def counts(self) -> page_types.StateCounts:
         """Return nodes and kernels of both sides, and the nodes of each mark."""
         before, after = self.first.graph, self.last.graph
         return {
@@ -44,7 +58,7 @@ class Picture:
             "after_kernels": after.kernel_count if self.finished else None,
             "before_nodes": len(before.nodes),
             "after_nodes": len(after.nodes) if self.finished else None,
-            **self.changes.counts,
+            **page_types.MarkCounts(**self.changes.counts),
         }
 
 
@@ -55,14 +69,12 @@ class Page:
     ----------
     widget
         The Workbench.
-    put
-        Shows two encoded graphs and their difference.
     drawn
         Called after a picture.
     """
 
-    def __init__(self, widget: Workbench, put: Callable[[EncodedPair], None], drawn: Callable[..., None]) -> None:
-        self._widget, self._put, self._drawn = widget, put, drawn
+    def __init__(self, widget: Workbench, drawn: Callable[..., None]) -> None:
+        self._widget, self._drawn = widget, drawn
         self.lock = threading.RLock()
         self._open = True
         self.picture: Picture | None = None
@@ -77,11 +89,12 @@ class Page:
         with self.lock:
             return self.picture if seq == self._widget.seq else None
 
-    def push(self, **changes: object) -> None:
+    def push(self, **changes: Unpack[page_types.State]) -> None:
         """Change keys of the `state` trait."""
         with self.lock:
             if self._open:
-                self._widget.state = {**self._widget.state, **changes}
+                shown: page_types.State = {**self._widget.state, **changes}
+                self._widget.state = shown
 
     def show(self, **traits: object) -> None:
         """Set traits."""
@@ -92,12 +105,11 @@ class Page:
 
     def draw(self, picture: Picture) -> None:
         """Show two graphs."""
-        pair = encode_pair(picture.first.graph, picture.last.graph, picture.changes)
+        _, traits = encode_pair(picture.first.graph, picture.last.graph, picture.changes)
         with self.lock, self._widget.hold_sync():
             if self._open:
                 self.picture = picture
-                self._put(pair)
-                self._widget.titles = list(picture.titles)
+                self.show(**traits, titles=list(picture.titles))
                 self.push(counts=picture.counts, step=picture.step, preview=picture.preview)
                 self._widget.seq += 1
 
@@ -157,3 +169,132 @@ class Reports:
             if progress is not None:
                 self._progress[part] = progress
             self._page.push(busy=next(reversed(self._progress.values()), None))
+
+
+def catalog(infos: Mapping[str, PassInfo], settings: Mapping[str, str]) -> page_types.Catalog:
+    """Return every pass that can be added, with its options, and every key of PassContext's config."""
+    passes: list[page_types.PassChoice] = [
+        {
+            "name": info.name,
+            "doc": info.doc,
+            "opt_level": info.opt_level,
+            "locked": info.locked,
+            "reason": info.reason,
+            "ours": info.ours,
+            "options": [_field(option) for option in info.options],
+        }
+        for info in infos.values()
+    ]
+    return {"passes": passes, "settings": [_field(Option(name, type, None)) for name, type in settings.items()]}
+
+
+def _field(option: Option) -> page_types.FieldSpec:
+    default = "" if option.required or option.default is None else written(option.type, option.default)
+    return {
+        "name": option.name,
+        "type": option.type,
+        "kind": kind(option.type),
+        "default": default,
+        "required": option.required,
+    }
+
+
+def context_state(
+    choice: Choice, infos: Mapping[str, PassInfo], names: Sequence[str], settings: Mapping[str, str]
+) -> page_types.ContextState:
+    """Return the PassContext, with a switch for each pass of the compiler's own pipeline."""
+    toggles: list[page_types.PassState] = [
+        {
+            "name": name,
+            "enabled": choice.runs(infos[name]),
+            "locked": bool(infos[name].locked),
+            "reason": infos[name].locked,
+            "doc": infos[name].doc,
+            "opt_level": infos[name].opt_level,
+        }
+        for name in names
+    ]
+    return {
+        "opt_level": choice.opt_level,
+        "disabled": list(choice.disabled),
+        "required": list(choice.required),
+        "options": {name: written(settings.get(name, "any"), value) for name, value in choice.options.items()},
+        "toggles": toggles,
+    }
+
+
+def pass_states(choice: Choice, trace: Trace | None, infos: Mapping[str, PassInfo]) -> list[page_types.PassState]:
+    """Return the passes as the page lists them: the chosen ones, or those that the compiler ran."""
+    if choice.mode == "context":
+        return [_pass_state(PassStep(step.name), step, infos) for step in (trace.steps if trace else ())]
+    steps = trace.steps if trace is not None else [None] * len(choice.pipeline)
+    return [_pass_state(chosen, step, infos) for chosen, step in zip(choice.pipeline, steps, strict=True)]
+
+
+def _pass_state(chosen: PassStep, step: Step | None, infos: Mapping[str, PassInfo]) -> page_types.PassState:
+    info = infos.get(chosen.name)
+    state: page_types.PassState = {
+        "name": chosen.name,
+        "text": chosen.text,
+        "enabled": chosen.enabled,
+        "locked": False,
+        "reason": info.locked if info else "",
+        "doc": info.doc if info else "",
+        "options": _options(chosen, info),
+        "status": "pending" if chosen.enabled else "off",
+    }
+    if step is None:
+        return state
+    state = {**state, "status": step.status, "message": step.error or step.detail, "seconds": step.seconds}
+    if not step.changed:
+        return state
+    changes = page_types.MarkCounts(**{mark: n for mark, n in step.diff.counts.items() if mark != "kept"})
+    return {**state, "nodes": len(step.after.nodes), "kernels": step.after.kernel_count, **changes}
+
+
+def _options(step: PassStep, info: PassInfo | None) -> dict[str, str]:
+    types = {option.name: option.type for option in info.options} if info else {}
+    return {name: written(types.get(name, "any"), value) for name, value in step.options.items()}
+
+
+def code(choice: Choice, presets: Sequence[Preset], target: str) -> str:
+    """Return Python for the current choice."""
+    start = "import workbench as wb\n\nw = wb.load(module, params)\n"
+    if choice.mode == "context":
+        context = (
+            f"opt_level={choice.opt_level}, disabled={list(choice.disabled)!r}, required={list(choice.required)!r}"
+        )
+        config = f", config={dict(choice.options)!r}" if choice.options else ""
+        return f"{start}k = wb.kernels(w, {target!r}, {context}{config})\nt = wb.trace_build(w, {target!r}, {context}{config})\n"
+    measured = {"pipeline": choice.config(presets).pipeline, "opt_level": choice.opt_level}
+    return (
+        f"{start}t = wb.trace(w, wb.Pipeline.parse({str(choice.pipeline)!r}), opt_level={choice.opt_level})\n"
+        f"df = wb.measure(w, [{measured!r}], [{target!r}])\n"
+    )
+
+
+def row_states(rows: Mapping[Config, Row], current: Config) -> list[page_types.RowState]:
+    """Return the measured rows as the page lists them."""
+    return [
+        {
+            **page_types.RowState(**{name: getattr(row, name) for name in BRIEF}),
+            "id": i,
+            "current": config == current,
+            "said": failure(row.status, row.message),
+            "samples": len(row.samples or ()),
+        }
+        for i, (config, row) in enumerate(rows.items())
+    ]
+
+
+def plots(rows: Sequence[Row], races: Sequence[Race]) -> list[Block]:
+    """Return the plots of the measured rows, including failed ones."""
+    import pandas as pd
+
+    from workbench.plots import kernel_count, runtime
+
+    data = pd.DataFrame([row.to_data() for row in rows])
+    return [
+        picture(kernel_count, data, len(data), "plot-kernels"),
+        picture(runtime, data, len(data), "plot-runtime", races=races),
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 from workbench.dialects.base import PassInfo, Preset, Workload
 from workbench.dialects.facets import Dialect
@@ -15,7 +15,8 @@ from workbench.pipeline.config import Config
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.widgets import typed
 
-MODES = ("pipeline", "context")
+Mode = Literal["pipeline", "context"]
+MODES: tuple[Mode, ...] = get_args(Mode)
 OPT_LEVELS = range(5)
 
 
@@ -23,7 +24,7 @@ OPT_LEVELS = range(5)
 class Choice:
     """The user's settings that change the result."""
 
-    mode: str
+    mode: Mode
     "`pipeline`: our own list of passes; `context`: the compiler's pipeline under a PassContext"
     pipeline: Pipeline
     opt_level: int = 3

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 
 from workbench import plots
-from workbench.measurement.ablation import AblationRequest, ablation_rows
+from workbench.measurement.ablation import AblationRequest, AblationRow, ablation_rows
 from workbench.measurement.columns import MEASURED, spread
 from workbench.measurement.race import Race
 from workbench.measurement.row import COUNTED, failure
 from workbench.measurement.verdict import NOISE_COLUMNS, RACED, VERDICT, judge_row, ratio_of
-from workbench.measurement.waterfall import WaterfallRequest, waterfall_rows
+from workbench.measurement.waterfall import WaterfallRequest, WaterfallRow, waterfall_rows
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.plots.ablation import headline
@@ -62,7 +62,7 @@ class PassesPanel(Panel):
         for rows in self.found(*choice, timed=timed, task=task):
             if not task.wanted:
                 return
-            self.rows, self._of, self.finished = self.kept(rows), choice, False
+            self.rows, self._of, self.finished = self.kept([row.to_data() for row in rows]), choice, False
             self.show()
         self.finished = task.wanted
 
@@ -70,7 +70,9 @@ class PassesPanel(Panel):
         """Return the rows without the ratios that were withdrawn meanwhile."""
         return rows
 
-    def found(self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task) -> Iterator[Rows]:
+    def found(
+        self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task
+    ) -> Iterator[Sequence[AblationRow | WaterfallRow]]:
         """Yield the rows as they fill."""
         raise NotImplementedError
 
@@ -89,7 +91,9 @@ class WaterfallPanel(PassesPanel):
         super().__init__(session, page)
         self.what = "kernels"
 
-    def found(self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task) -> Iterator[Rows]:
+    def found(
+        self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task
+    ) -> Iterator[Sequence[WaterfallRow]]:
         """Yield the rows of `wb.waterfall` as they fill."""
         request = WaterfallRequest(
             workload=self.session.workload,
@@ -97,6 +101,7 @@ class WaterfallPanel(PassesPanel):
             pipeline=pipeline,
             opt_level=opt_level,
             timed=timed,
+            budget=0.5,
             check=False,
             store=False,
             progress=task.report_as("Waterfall"),
@@ -159,7 +164,9 @@ class AblationPanel(PassesPanel):
         self._withdrawn: set[int] = set()
         "places of rows whose pair was raced again in another tab"
 
-    def found(self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task) -> Iterator[Rows]:
+    def found(
+        self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task
+    ) -> Iterator[Sequence[AblationRow]]:
         """Yield the rows of `wb.ablate` as they fill."""
         self._pairs, self._withdrawn = {}, set()
         request = AblationRequest(

@@ -16,9 +16,10 @@ from workbench.errors import LoadError, PipelineError, UnknownName, WorkbenchErr
 from workbench.graph.nodes import DIALECTS
 from workbench.graph.received import Damaged, fields, parse, texts
 from workbench.pipeline.spec import Pipeline
+from workbench.widgets.page_types import PresetState
 from workbench.widgets.pictures import write
 from workbench.widgets.workbench.page import Page
-from workbench.widgets.workbench.pass_list import Catalog, Choice
+from workbench.widgets.workbench.pass_list import MODES, Catalog, Choice
 
 VERSION = 1
 COMPILER_LEVELS = range(4)
@@ -106,7 +107,7 @@ class Presets:
         """List the presets on the page."""
         self._page.push(presets_note="")
         given = self._given(choice)
-        shown = [
+        shown: list[PresetState] = [
             {"name": name, "doc": start.doc, "own": name not in given} for name, start in self.starts(choice).items()
         ]
         self._page.push(presets=shown, refused=None)
@@ -245,7 +246,7 @@ def _entry(preset: OwnPreset) -> dict[str, object]:
 
 def _preset(data: Any) -> OwnPreset:
     entry = fields(data, _TYPES)
-    if entry["mode"] not in ("pipeline", "context") or entry["dialect"] not in DIALECTS:
+    if entry["mode"] not in MODES or entry["dialect"] not in DIALECTS:
         raise Damaged("it has a mode or a dialect that the workbench does not know")
     names = [texts(entry[field], field) for field in ("disabled", "required")]
     pipeline = Pipeline.parse(entry["pipeline"])

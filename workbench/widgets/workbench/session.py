@@ -14,20 +14,20 @@ from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
 from workbench.measurement.race import Race
-from workbench.measurement.row import UNDER_WAY
+from workbench.measurement.row import OK, UNDER_WAY, Row
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Trace
 from workbench.plots.configurations import headline
 from workbench.widgets.background import Background, wait_all
 from workbench.widgets.output_checks import OutputChecks
+from workbench.widgets.page_types import State
 from workbench.widgets.workbench import pass_list
 from workbench.widgets.workbench.compiler_build import CompilerBuild
 from workbench.widgets.workbench.drawing import Drawing, Setup
 from workbench.widgets.workbench.exploration import Explorer
 from workbench.widgets.workbench.measurements import Measurements
-from workbench.widgets.workbench.page import WHOLE, Page, Reports
-from workbench.widgets.workbench.page_state import code, context_state, plots, row_states
+from workbench.widgets.workbench.page import WHOLE, Page, Reports, code, context_state, plots, row_states
 from workbench.widgets.workbench.pass_list import Choice
 from workbench.widgets.workbench.presets import Presets
 
@@ -195,7 +195,7 @@ class Session:
         """
         self.drawing.wait(600)
         picture = self.drawing.picture
-        found = picture.counts["after_kernels"] if picture else None
+        found = picture.counts.get("after_kernels") if picture else None
         if found is None:
             raise WorkbenchError("the passes gave no picture yet")
         return found
@@ -205,15 +205,15 @@ class Session:
         choice, catalog = self.choice, self.catalog
         self.checking.cancel()
         self.reports.error = ""
-        self.drawing.draw(
-            choice,
-            mode=choice.mode,
-            context=context_state(choice, catalog.infos, catalog.dialect.passes.toggles(), catalog.settings),
-            pipeline_text=str(choice.pipeline),
-            code=code(choice, catalog.presets, self.target),
-            error=None,
-            refused=None,
-        )
+        state: State = {
+            "mode": choice.mode,
+            "context": context_state(choice, catalog.infos, catalog.dialect.passes.toggles(), catalog.settings),
+            "pipeline_text": str(choice.pipeline),
+            "code": code(choice, catalog.presets, self.target),
+            "error": None,
+            "refused": None,
+        }
+        self.drawing.draw(choice, state)
         if choice.mode == "pipeline":
             self.build.count(choice.opt_level)
         else:
@@ -296,22 +296,22 @@ class Session:
         with self._listing:
             current, rows = self.config, self.measurements.all()
             rival, races = self.measurements.rival(current), self.measurements.races
-            measured = [row for row in rows.values() if row["status"] == "ok"]
+            measured = [row.target for row in rows.values() if row.status == OK]
             self._page.push(
                 rows=row_states(rows, current),
-                target=measured[-1]["target"] if measured else self.target,
+                target=measured[-1] if measured else self.target,
                 headline={
-                    "text": headline(list(rows.values()), races),
+                    "text": headline([row.to_data() for row in rows.values()], races),
                     "rival": "" if rival is None else rival.label,
                     "raced": any({race.a, race.b} == {rival.label, current.label} for race in races if rival),
                 },
             )
         # plots are not updated while a row is being measured: a title needs complete data
-        if rows and not any(row["status"] in UNDER_WAY for row in rows.values()):
+        if rows and not any(row.status in UNDER_WAY for row in rows.values()):
             self._plotting.submit(lambda _task: self._plot(list(rows.values()), races))
 
-    def _plot(self, rows: list[dict[str, object]], races: list[Race]) -> None:
-        figures = [(row["config"], row["status"], row.get("kernels"), row.get("median_us")) for row in rows]
+    def _plot(self, rows: list[Row], races: list[Race]) -> None:
+        figures = [(row.config, row.status, row.kernels, row.median_us) for row in rows]
         if (figures, races) != self._plotted:
             self._plotted = (figures, races)
             self._page.show(plots=plots(rows, races))

@@ -6,35 +6,41 @@ a widget; its panels are the tabs that Python fills.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import traitlets
 
 from workbench.dialects.base import Workload
 from workbench.dialects.entries import chosen
 from workbench.errors import UnknownName, WorkbenchError
+from workbench.measurement.overlay import Overlay
 from workbench.measurement.row import UNDER_WAY
 from workbench.pipeline.config import Config
 from workbench.pipeline.load import load
-from workbench.pipeline.spec import Pipeline
+from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.trace import Trace
-from workbench.targets import TargetLike, target_text
+from workbench.target_text import TargetLike, target_text
 from workbench.widgets import messages
 from workbench.widgets.background import Background, Busy, Task, wait_all
-from workbench.widgets.base import Shown
-from workbench.widgets.graph.compare import Comparison
+from workbench.widgets.base import SAVED, Shown, View, json_trait
+from workbench.widgets.blocks import Block
+from workbench.widgets.graph.compare import MODES, overlay_state, show_message
+from workbench.widgets.graph.ids import SIDES, CollapsedSides, SideIds
 from workbench.widgets.history import History
 from workbench.widgets.messages import Handlers
-from workbench.widgets.payload import packed
+from workbench.widgets.page_types import Catalog, CheckState, Exploration, OverlayState, State
+from workbench.widgets.payload import DiffPayload, GraphPayload, packed
 from workbench.widgets.stepper.trace_states import printed
-from workbench.widgets.workbench import page_state
+from workbench.widgets.workbench import page
 from workbench.widgets.workbench.compiler_build import first_preset
 from workbench.widgets.workbench.drawing import Setup
 from workbench.widgets.workbench.kernels_panel import KernelsPanel
 from workbench.widgets.workbench.page import WHOLE, Page
 from workbench.widgets.workbench.panel import Panel
-from workbench.widgets.workbench.pass_list import Catalog, Choice
+from workbench.widgets.workbench.pass_list import Catalog as PassCatalog
+from workbench.widgets.workbench.pass_list import Choice
 from workbench.widgets.workbench.passes_panels import AblationPanel, WaterfallPanel
 from workbench.widgets.workbench.session import Session
 
@@ -42,7 +48,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Workbench(Comparison):
+class Workbench(View):
     """A view to switch passes on and off, with the effect on the graph, the kernel count and the time.
 
     Parameters
@@ -61,41 +67,45 @@ class Workbench(Comparison):
         Seconds to time a configuration.
     """
 
-    _view = traitlets.Unicode("workbench").tag(sync=True)
-    state = traitlets.Dict(help="the state of the page, as small JSON").tag(sync=True)
-    catalog = traitlets.Dict(help="the passes and config keys that there are").tag(sync=True)
-    checks = traitlets.Dict(help="place of a step, as text -> its status in trace.check, and what differs").tag(
-        sync=True
-    )
+    _view = traitlets.Unicode("workbench").tag(**SAVED)
+    before = json_trait(GraphPayload)
+    after = json_trait(GraphPayload)
+    diff = json_trait(DiffPayload)
+    titles = traitlets.List(traitlets.Unicode(), default_value=list(SIDES)).tag(**SAVED)
     seq = traitlets.Int(0, help="number of the picture").tag(sync=True)
-    plots = traitlets.List(help="pictures of the measured rows, as blocks").tag(sync=True)
-    exploration = traitlets.Dict(help="the passes that were tried here, a row each").tag(sync=True)
-    kernels_tab = traitlets.List(help="calls of the present configuration, as blocks").tag(sync=True)
-    waterfall_tab = traitlets.List(help="the effect of each pass, as blocks").tag(sync=True)
-    ablation_tab = traitlets.List(help="the loss without each pass, as blocks").tag(sync=True)
-    saved_traits = (
-        *Comparison.saved_traits,
-        *("state", "plots", "checks", "exploration", "kernels_tab", "waterfall_tab", "ablation_tab"),
-    )
+    selection = SideIds().tag(**SAVED)
+    hovered = SideIds().tag(sync=True)
+    collapsed = CollapsedSides().tag(**SAVED)
+    mode = traitlets.Enum(MODES, default_value="split").tag(**SAVED)
+    hops = traitlets.Int(1, min=0, help="steps around a change that `changed` mode shows").tag(**SAVED)
+    overlay_state = json_trait(OverlayState)
+    state = json_trait(State, "the choice, the passes, the rows, the work under way")
+    catalog = json_trait(Catalog, "the passes and config keys that there are", saved=False)
+    checks = json_trait(dict[str, CheckState], "place of a step, as text -> its status in trace.check")
+    plots = json_trait(list[Block], "pictures of the measured rows")
+    exploration = json_trait(Exploration, "the passes that were tried here, a row each")
+    kernels_tab = json_trait(list[Block], "calls of the present configuration")
+    waterfall_tab = json_trait(list[Block], "the effect of each pass")
+    ablation_tab = json_trait(list[Block], "the loss without each pass")
 
     def __init__(
         self,
-        workload: Any,
-        pipeline: Pipeline | str | list[Any] | None = None,
+        workload: object,
+        pipeline: Pipeline | str | Sequence[str | PassStep | Callable[..., object]] | None = None,
         *,
         opt_level: int = 3,
         target: TargetLike = "llvm",
         auto_measure: bool = True,
         budget: float = 0.5,
-        **traits: Any,
+        **traits: object,
     ) -> None:
         super().__init__(**{"height": 760, **traits})
         self.auto_measure = auto_measure
         program = _with_main(load(workload))
-        catalog = Catalog.of(program)
+        catalog = PassCatalog.of(program)
         first = first_preset(program, catalog.presets).pipeline if pipeline is None else pipeline
         choice = Choice("pipeline", Pipeline([first] if isinstance(first, str) else first), opt_level)
-        self.catalog = page_state.catalog(catalog.infos, catalog.settings)
+        self.catalog = page.catalog(catalog.infos, catalog.settings)
         passes = Background("workbench-passes", lambda error: self.session.reports.report(error), self._show_passes)
         self._open(Setup(program, target_text(target), catalog, History(choice), passes, budget))
         self._texts = Background("workbench-texts", lambda error: self.session.reports.report(error))
@@ -106,7 +116,7 @@ class Workbench(Comparison):
     def _open(self, setup: Setup) -> None:
         """Make the session on a workload, and the panels."""
         self._setup = setup
-        self._live_page = Page(self, self._put, self._go_on)
+        self._live_page = Page(self, self._go_on)
         self.session = Session(setup, self._live_page)
         self._panels: dict[str, Panel] = {
             panel.name: panel(self.session, self._live_page) for panel in (KernelsPanel, WaterfallPanel, AblationPanel)
@@ -173,7 +183,7 @@ class Workbench(Comparison):
         import pandas as pd
 
         rows = self.session.measurements.all().values()
-        return pd.DataFrame([row for row in rows if row["status"] not in UNDER_WAY])
+        return pd.DataFrame([row.to_data() for row in rows if row.status not in UNDER_WAY])
 
     def toggle(self, name: str, enabled: bool | None = None) -> None:
         """Switch every pass of that name, in the pipeline or in the PassContext, by the current mode.
@@ -287,6 +297,14 @@ class Workbench(Comparison):
             raise UnknownName("tab that Python fills", name, self._panels)
         self._show_tab(name)
 
+    def overlay(self, before: Overlay | None = None, after: Overlay | None = None, title: str = "") -> None:
+        """Colour kernels by a measured value, as `CompareView.overlay`."""
+        self.overlay_state = overlay_state(before, after, title)
+
+    def show(self, nodes: Iterable[int], side: str = "after") -> None:
+        """Bring nodes of one side into view, as `CompareView.show`."""
+        self.send(show_message(nodes, side))
+
     def wait(self, timeout: float = 120) -> bool:
         """Wait until all requests are done; return whether that happened in time."""
         return wait_all((self.session, *self._panels.values(), self.session), timeout)
@@ -363,9 +381,9 @@ class Workbench(Comparison):
         self.session.reports.busy("passes")(progress)
 
     def _go_on(self, *, complete: bool) -> None:
-        if not self._picture_of_page:
+        if not self._still.picture:
             # no page has sent a picture: the notebook may run without a page
-            self._show_still()
+            self._still.update()
         if complete:
             for panel in self._panels.values():
                 panel.refresh()
@@ -385,16 +403,15 @@ class Workbench(Comparison):
 
     # -- the saved page
 
-    def _shown_graphs(self) -> Shown | None:
+    def shown_graphs(self) -> Shown | None:
         picture = self._live_page.picture
         return None if picture is None else (picture.first.graph, picture.last.graph, picture.changes)
 
-    def _kept(self) -> dict[str, Any]:
+    def _kept(self) -> dict[str, object]:
         """Return the traits of a saved page, in which no work is running."""
         with self._live_page.lock:
-            kept = super()._kept()
-        rows = [row for row in kept["state"]["rows"] if row["status"] not in UNDER_WAY]
-        return {**kept, "state": {**kept["state"], "busy": None, "rows": rows}}
+            rows = [row for row in self.state.get("rows", ()) if row["status"] not in UNDER_WAY]
+            return {**super()._kept(), "state": {**self.state, "busy": None, "rows": rows}}
 
     def _saved(self) -> dict[str, object]:
         picture = self._live_page.picture

@@ -16,7 +16,7 @@ from workbench.dialects.compiler.built import llvm_host_cpu as llvm_host_cpu
 from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.counted import Program
 from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
-from workbench.dialects.compiler.target import make_target
+from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.facets import Built
 from workbench.dialects.relax import compat

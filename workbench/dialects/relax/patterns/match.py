@@ -1,18 +1,30 @@
-"""The matches of a pattern in a Relax workload, as TVM finds them."""
+"""TVM's matches of a pattern in a Relax workload, with the workbench's reasons for the near misses.
+
+The accepted matches are those of FuseOpsByPattern (PatternBasedPartitioner in src/relax/transform/fuse_ops.cc): it
+visits the calls in the order of their bindings. It skips a match that holds the last value of an earlier match but not
+all values of that match; any other match takes its values, from an earlier match too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from tvm.relax import dpl
+
 from workbench.analysis.patterns import Pattern
-from workbench.analysis.patterns.program import of_graph
-from workbench.analysis.patterns.report import PatternReport, report
+from workbench.analysis.patterns.groups import Attempt
+from workbench.analysis.patterns.matcher import Bindings, Failure, Matcher
+from workbench.analysis.patterns.pattern import PatternError
+from workbench.analysis.patterns.program import Program, of_graph
+from workbench.analysis.patterns.report import OWN, PatternReport, report
 from workbench.dialects.base import Workload
-from workbench.dialects.relax.patterns.attempts import tried
-from workbench.dialects.relax.patterns.pairs import paired
+from workbench.dialects.facets import AskChild
+from workbench.dialects.relax.compat import identity
+from workbench.dialects.relax.patterns.pairs import is_chain, lacks_objects, paired
 from workbench.dialects.relax.patterns.program import RelaxProgram, programs
+from workbench.errors import last_line
 from workbench.graph.model import Graph
 
 
@@ -23,20 +35,177 @@ class RelaxMatcher:
     graph: Graph
     programs: Sequence[RelaxProgram]
 
-    def match(self, pattern: Any) -> PatternReport:
+    def match(self, pattern: object) -> PatternReport:
         both = paired(pattern)
-        if both.ours:
-            return report(of_graph(self.graph), both.pattern, self.graph)
+        if lacks_objects(both.pattern):
+            own = f"Relax's pattern language has no `dominates`; {OWN}"
+            return report(of_graph(self.graph), both.pattern, self.graph, not_tried=own)
         for program in self.programs:
-            program.ask(both)
+            program.paired = both
         return report(self.programs, both.pattern, self.graph, tried)
 
 
-def matcher(workload: Workload) -> RelaxMatcher:
+def matcher(workload: Workload, ask_child: AskChild) -> RelaxMatcher:  # noqa: ARG001  Relay asks it
     """Return a matcher that uses TVM's, for every function of the workload's module."""
     return RelaxMatcher(workload.graph, programs(workload.module, workload.name))
 
 
-def read(pattern: Any) -> Pattern:
+def read(pattern: object) -> Pattern:
     """Return the Pattern that one of TVM's pattern objects describes."""
     return paired(pattern).pattern
+
+
+def tried(program: Program, matcher: Matcher) -> list[Attempt]:
+    """Try the program's pattern at its expressions in their order."""
+    assert isinstance(program, RelaxProgram)
+    assert program.paired is not None
+    if is_chain(matcher.pattern):
+        return _chains(program, matcher)
+    groups = _Groups(program, matcher.pattern)
+    made = [_attempt(program, matcher, row) for row in range(len(program.rows)) if program.nodes[row]]
+    refused = {attempt.row: groups.take(attempt.row, attempt.held) for attempt in made if attempt.held is not None}
+    return [_decided(attempt, groups, refused.get(attempt.row)) for attempt in made]
+
+
+def _attempt(program: RelaxProgram, matcher: Matcher, row: int) -> Attempt:
+    paired = program.paired
+    assert paired is not None
+    try:
+        theirs = paired.root.extract_matched_expr(program.expressions[row], program.values)
+    except Exception as error:  # noqa: BLE001  TVM's matcher ends with errors of several kinds; each is an answer
+        words = f"makes TVM's matcher fail: {last_line(error)}"
+        return Attempt(row, None, Failure(paired.pattern.root, row, "tvm-fails", words, {}))
+    if theirs is None:
+        return Attempt(row, None, _failure(matcher, row))
+    held: Bindings = {}
+    for id, each in enumerate(paired.objects):
+        expr = theirs.get(each)
+        found = None if expr is None else program.row_of.get(identity(expr))
+        if found is not None:
+            held[id] = (found,)
+    inside = {r for id in _taking(paired.pattern) for r in held.get(id, ())}
+    return Attempt(row, held, None, frozenset({row, *inside}))
+
+
+def _failure(matcher: Matcher, row: int) -> Failure:
+    """Return the furthest point that an attempt reached, by our rules."""
+    try:
+        matched = matcher.match(row)
+    except PatternError as error:
+        return Failure(matcher.root, row, "tvm-fails", f"is not matched: {error}", {})
+    if matched is None and matcher.failure is not None:
+        return matcher.failure
+    return Failure(
+        matcher.root, row, "tvm-differs", "is refused by TVM for a reason that the workbench does not know", {}
+    )
+
+
+def _taking(pattern: Pattern) -> list[int]:
+    """Return the sub-patterns whose values become part of a kernel: calls, and fields of tuples."""
+    return [node.id for node in pattern.nodes if node.kind in ("call", "get_item")]
+
+
+class _Group:
+    """The union-find node that TVM keeps for each variable."""
+
+    def __init__(self, row: int) -> None:
+        self.parent: _Group | None = None
+        self.size = 1
+        self.rows = [row]
+
+    def root(self) -> _Group:
+        group = self
+        while group.parent is not None:
+            group = group.parent
+        return group
+
+
+class _Groups:
+    """The groups that FuseOpsByPattern makes of the matches, in the order of the bindings."""
+
+    def __init__(self, program: RelaxProgram, pattern: Pattern) -> None:
+        self.program = program
+        self.taking = _taking(pattern)
+        self.getting = {node.id for node in pattern.nodes if node.kind == "get_item"}
+        self.of: dict[int, _Group] = {row: _Group(row) for row in program.bound_in_dataflow}
+
+    def take(self, row: int, held: Bindings) -> tuple[str, int] | None:
+        """Take a match, or return the reason why it is skipped."""
+        if row not in self.of or self.program.rows[row].kind != "call":
+            return "not-in-dataflow", row
+        all_held = {held[id][0] for id in self.taking if id in held}
+        inner = [held[id][0] for id in self.taking if id in held and (held[id][0] != row or id in self.getting)]
+        for each in inner:
+            group = self.of.get(each)
+            if group is not None and group.root().size > 1 and not set(group.rows) <= all_held:
+                return "in-an-earlier-match", each
+        whole = self.of[row].root()
+        for each in inner:
+            group = self.of.get(each)
+            if group is not None and group is not whole:
+                group.size -= 1
+                group.parent = whole
+                whole.rows.append(each)
+                whole.size += 1
+        return None
+
+    def root_of(self, row: int) -> int:
+        return self.of[row].root().rows[0]
+
+
+def _decided(attempt: Attempt, groups: _Groups, refused: tuple[str, int] | None) -> Attempt:
+    if attempt.held is None:
+        return attempt
+    if refused is None and groups.root_of(attempt.row) != attempt.row:
+        refused = ("overlaps", groups.root_of(attempt.row))
+    return replace(attempt, taken=refused is None, refused=refused)
+
+
+# -- chains of used_by, which TVM matches in a PatternContext, once for each dataflow block
+
+
+def _chains(program: RelaxProgram, matcher: Matcher) -> list[Attempt]:
+    paired = program.paired
+    assert paired is not None
+    found = _first_matches(program)
+    made: list[Attempt] = []
+    for row in range(len(program.rows)):
+        if not program.nodes[row]:
+            continue
+        held = matcher.match(row)
+        if held is None:
+            made.append(Attempt(row, None, matcher.failure))
+            continue
+        block = program.bound_in_dataflow.get(row)
+        first = None if block is None else found.get(block)
+        refused = ("not-in-dataflow", row) if block is None else ("first-only", row)
+        inside = frozenset({row, *(r for id in _taking(paired.pattern) for r in held.get(id, ()))})
+        taken = first is not None and first == row
+        made.append(Attempt(row, held, None, inside, taken, None if taken else refused))
+    return made
+
+
+def _first_matches(program: RelaxProgram) -> dict[int, int]:
+    """Return dataflow block -> the row of the last value of the match that TVM returns for it."""
+    paired = program.paired
+    assert paired is not None
+    found: dict[int, int] = {}
+    with dpl.PatternContext() as context:
+        _joined(paired.pattern, paired.objects, paired.pattern.root)
+        last = paired.objects[paired.pattern.nodes[paired.pattern.root].children[1]]
+        for place, block in enumerate(program.blocks):
+            matched = context.match_dfb(block)
+            variable = None if matched is None else matched.get(last)
+            if variable is not None:
+                found[place] = program.row_of[identity(variable)]
+    return found
+
+
+def _joined(pattern: Pattern, objects: tuple[Any, ...], id: int) -> Any:
+    """Return the chain as TVM's object; making it registers the constraints in the context."""
+    node = pattern.nodes[id]
+    if node.kind != "used_by":
+        return objects[id]
+    producer, consumer = (_joined(pattern, objects, child) for child in node.children)
+    index = node.fields["index"]
+    return producer.only_used_by(consumer, index) if node.fields["only"] else producer.used_by(consumer, index)

@@ -3,59 +3,43 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import tvm
 from tvm import relax
 from tvm.relax import dpl
 
-from workbench.analysis.patterns import Pattern, PatternBuilder, PatternNode
+from workbench.analysis.patterns import Pattern, PatternNode
 from workbench.analysis.patterns.pattern import Apart, PatternError
 from workbench.analysis.patterns.program import tensor_parts
-from workbench.analysis.patterns.read import parse
+from workbench.analysis.patterns.text import parse
+from workbench.dialects.pattern_objects import (
+    MAKE,
+    READ,
+    Make,
+    Paired,
+    PatternLanguage,
+    Read,
+    known_operator,
+    read_expr,
+)
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.attributes import plain
 from workbench.dialects.relax.expressions import type_text
-from workbench.errors import UnknownName, last_line
 
 
-@dataclass(frozen=True)
-class Paired:
-    """A Pattern with TVM's own object for each sub-pattern."""
-
-    pattern: Pattern
-    objects: tuple[Any, ...]
-    "in the order of pattern.nodes; None for `used_by` and `dominates`, which are not patterns of TVM's"
-
-    @property
-    def root(self) -> Any:
-        return self.objects[self.pattern.root]
-
-    @property
-    def chained(self) -> bool:
-        """Return whether it is a chain of `used_by`, which TVM matches in a PatternContext."""
-        return self.pattern.nodes[self.pattern.root].kind == "used_by"
-
-    @property
-    def ours(self) -> bool:
-        """Return whether it uses `dominates`, which Relax's language lacks: only our matcher supports it."""
-        return any(node.kind == "dominates" for node in self.pattern.nodes)
+def is_chain(pattern: Pattern) -> bool:
+    """Return whether it is a chain of `used_by`, which TVM matches in a PatternContext."""
+    return pattern.nodes[pattern.root].kind == "used_by"
 
 
-def paired(pattern: Any) -> Paired:
-    """Return a pattern of any form, paired: one of tvm.relax.dpl, its text, or a Pattern.
+def lacks_objects(pattern: Pattern) -> bool:
+    """Return whether it uses `dominates`, which Relax's language lacks: only our matcher supports it."""
+    return any(node.kind == "dominates" for node in pattern.nodes)
 
-    Raises
-    ------
-    PatternError
-        It is none of these, or TVM rejects it, or its TVM object does not expose its conditions.
-    UnknownName
-        It names an operator that TVM does not have.
-    """
-    if isinstance(pattern, dpl.DFPattern):
-        return _read(pattern)
+
+def paired(pattern: object) -> Paired:
+    """Return a pattern of any form with TVM's objects; raises as `PatternLanguage.pair`."""
     if isinstance(pattern, (dpl.PatternSeq, dpl.PatternContext)):
         raise PatternError(
             f"TVM does not tell what a {type(pattern).__name__} holds; give it as text, such as "
@@ -64,40 +48,16 @@ def paired(pattern: Any) -> Paired:
     if isinstance(pattern, str):
         pattern = parse(pattern)
     if isinstance(pattern, Pattern):
-        return Paired(pattern, tuple(_made(pattern)))
-    raise PatternError(f"a {type(pattern).__name__} is no pattern; give a DFPattern of tvm.relax.dpl, or its text")
+        _check_chain(pattern)
+        if lacks_objects(pattern):
+            return Paired(pattern, (None,) * len(pattern.nodes))
+    return LANGUAGE.pair(pattern)
 
 
-# -- from ours to TVM's
-
-
-def _made(pattern: Pattern) -> list[Any]:
-    ours = any(node.kind == "dominates" for node in pattern.nodes)
-    made: list[Any] = []
-    for node in pattern.nodes:
-        children = [made[child] for child in node.children]
-        if ours or node.kind == "used_by":
-            made.append(None)
-            continue
-        if any(child is None for child in children):
-            raise PatternError(
-                "used_by stands at the root of a pattern only: in TVM it joins patterns, and is none itself"
-            )
-        if node.kind not in _MAKERS:
-            raise PatternError(f"Relax's pattern language has no `{node.kind}`")
-        try:
-            made.append(_MAKERS[node.kind](node, children))
-        except (RuntimeError, TypeError, ValueError, AttributeError) as error:
-            raise PatternError(f"TVM rejects `{node.label}`: {last_line(error)}") from None
-    return made
-
-
-def _operator(node: PatternNode, _: list[Any]) -> Any:
-    name = node.fields["name"]
-    known = [str(each) for each in tvm.ir.Op.list_op_names()]
-    if name not in known:
-        raise UnknownName("operator", name, known)
-    return dpl.is_op(name)
+def _check_chain(pattern: Pattern) -> None:
+    chains = {node.id for node in pattern.nodes if node.kind == "used_by"}
+    if any(node.kind != "used_by" and chains & {*node.children} for node in pattern.nodes):
+        raise PatternError("used_by stands at the root of a pattern only: in TVM it joins patterns, and is none itself")
 
 
 def _call(node: PatternNode, children: list[Any]) -> Any:
@@ -124,15 +84,19 @@ def _function(node: PatternNode, children: list[Any]) -> Any:
 def _typed(node: PatternNode, children: list[Any]) -> Any:
     shape, dtype = tensor_parts(node.fields["type"])
     if dtype is None or not all(isinstance(each, int) for each in shape):
-        raise PatternError(f"{node.fields['type']} is no tensor type of known shape; ask with has_shape and has_dtype")
+        raise PatternError(
+            f"{node.fields['type']} is not a tensor type of known shape; ask with has_shape and has_dtype"
+        )
     wanted = compat.tensor_type(tuple(shape), dtype)
     return children[0].has_ty(wanted) if hasattr(children[0], "has_ty") else children[0].has_struct_info(wanted)
 
 
-_MAKERS: dict[str, Callable[[PatternNode, list[Any]], Any]] = {
+_MAKE: dict[str, Make] = {
+    **MAKE,
     "wildcard": lambda _, __: dpl.wildcard(),
     "constant": lambda _, __: dpl.is_const(),
-    "op": _operator,
+    "op": lambda n, _: dpl.is_op(known_operator(n)),
+    "used_by": lambda _, __: None,
     "expr": _constant,
     "var": lambda n, _: dpl.is_var(n.fields.get("name", "")),
     "dataflow_var": lambda n, _: dpl.is_dfv(n.fields["name"]),
@@ -144,28 +108,10 @@ _MAKERS: dict[str, Callable[[PatternNode, list[Any]], Any]] = {
     "any_order": lambda _, c: dpl.is_tuple(c, unordered=True),
     "get_item": lambda n, c: dpl.is_tuple_get_item(c[0], n.fields["index"]),
     "function": _function,
-    "alt": lambda _, c: c[0] | c[1],
     "and": lambda _, c: c[0] & c[1],
     "not": lambda _, c: ~c[0],
-    "attr": lambda n, c: c[0].has_attr(dict(n.fields["attrs"])),
     "type": _typed,
-    "shape": lambda n, c: c[0].has_shape(list(n.fields["shape"])),
-    "dtype": lambda n, c: c[0].has_dtype(n.fields["dtype"]),
 }
-
-
-# -- from TVM's to ours
-
-
-def _read(root: Any) -> Paired:
-    return Paired(*PatternBuilder.read(root, _taken_apart))
-
-
-def _taken_apart(pattern: Any) -> Apart:
-    name = type(pattern).__name__
-    if name not in _READERS:
-        raise PatternError(f"{name} is a kind of pattern that the workbench does not know yet")
-    return _READERS[name](pattern)
 
 
 def _read_call(p: Any) -> Apart:
@@ -175,14 +121,8 @@ def _read_call(p: Any) -> Apart:
 
 
 def _read_expr(p: Any) -> Apart:
-    if isinstance(p.expr, tvm.ir.Op):
-        return [], "op", {"name": p.expr.name}
     held: Any = compat.value_of(p.expr) if isinstance(p.expr, compat.Constant) else None
-    if isinstance(held, tvm.runtime.Tensor) and len(held.shape) == 0:
-        value, dtype = held.numpy().item(), str(held.dtype)
-        return [], "expr", {"text": f"const({value!r}, {dtype!r})", "value": value, "dtype": dtype}
-    words = " ".join(str(p.expr).split())
-    return [], "expr", {"text": words if len(words) < 60 else words[:57] + "..."}
+    return read_expr(p.expr, held if isinstance(held, tvm.runtime.Tensor) else None)
 
 
 def _printed(p: Any) -> str:
@@ -196,9 +136,8 @@ def _name(p: Any) -> str:
     return str(p.name if hasattr(p, "name") else p.name_hint)
 
 
-_READERS: dict[str, Callable[[Any], Apart]] = {
-    "WildcardPattern": lambda _: ([], "wildcard", {}),
-    "ConstantPattern": lambda _: ([], "constant", {}),
+_READ: dict[str, Read] = {
+    **READ,
     "ExprPattern": _read_expr,
     "VarPattern": lambda p: ([], "var", {"name": _name(p)}),
     "DataflowVarPattern": lambda p: ([], "dataflow_var", {"name": _name(p)}),
@@ -209,7 +148,6 @@ _READERS: dict[str, Callable[[Any], Apart]] = {
     "TuplePattern": lambda p: (list(p.fields), "tuple", {"any": False}),
     "UnorderedTuplePattern": lambda p: (list(p.fields), "any_order", {}),
     "FunctionPattern": lambda p: ([*p.params, p.body], "function", {"any": False}),
-    "TupleGetItemPattern": lambda p: ([p.tuple], "get_item", {"index": int(p.index)}),
     "OrPattern": lambda p: ([p.left, p.right], "alt", {}),
     "AndPattern": lambda p: ([p.left, p.right], "and", {}),
     "NotPattern": lambda p: ([p.reject], "not", {}),
@@ -217,5 +155,6 @@ _READERS: dict[str, Callable[[Any], Apart]] = {
     "TypePattern": lambda p: ([p.pattern], "type", {"type": type_text(p.ty)}),
     "StructInfoPattern": lambda p: ([p.pattern], "type", {"type": type_text(p.struct_info)}),
     "ShapePattern": lambda p: ([p.pattern], "shape", {"shape": [plain(d) for d in p.shape]}),
-    "DataTypePattern": lambda p: ([p.pattern], "dtype", {"dtype": str(p.dtype)}),
 }
+
+LANGUAGE = PatternLanguage(dpl.DFPattern, "Relax's pattern language (tvm.relax.dpl)", _MAKE, _READ)

@@ -11,11 +11,11 @@ from tvm import relax
 
 from workbench.analysis.patterns import PatternNode
 from workbench.analysis.patterns.program import Program, Row, other_type
+from workbench.dialects.pattern_objects import Paired
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.compat import identity
 from workbench.dialects.relax.expressions import callee_name, sort_of
 from workbench.dialects.relax.graph import build_graph
-from workbench.dialects.relax.patterns.pairs import Paired
 from workbench.errors import last_line
 from workbench.graph.model import Graph
 
@@ -54,9 +54,6 @@ class RelaxProgram(Program):
         program = cls(rows, [tuple(shown.get(identity(expr), ())) for expr in order], graph, name)
         program.expressions, program.function, program.values, program.row_of = tuple(order), function, values, row_of
         return program
-
-    def ask(self, pattern: Paired) -> None:
-        self.paired = pattern
 
     @cached_property
     def blocks(self) -> tuple[Any, ...]:

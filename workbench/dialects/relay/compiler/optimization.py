@@ -16,7 +16,7 @@ from tvm.relay.backend import te_compiler  # pyright: ignore[reportAttributeAcce
 
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.capture import pass_context
-from workbench.dialects.compiler.target import make_target
+from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relay.compiler.folding import Folder, NotPlain
 from workbench.dialects.relay.entries import copy
 from workbench.dialects.scheduling import scheduled

@@ -12,8 +12,9 @@ from tvm.relay import dataflow_pattern as dfp
 from workbench.analysis.patterns import PatternNode
 from workbench.analysis.patterns.pattern import PatternError
 from workbench.analysis.patterns.program import Program, Row, other_type
+from workbench.dialects.pattern_objects import Paired
 from workbench.dialects.relay.passes.nodes import Located, located
-from workbench.dialects.relay.patterns.pairs import Paired, plain, skips_leaves, type_text
+from workbench.dialects.relay.patterns.pairs import plain, skips_leaves, type_text
 from workbench.errors import last_line
 from workbench.graph.model import Graph
 
@@ -57,9 +58,6 @@ class RelayProgram(Program):
         program.closed = _closed(order, rows)
         return program
 
-    def ask(self, pattern: Paired) -> None:
-        self.paired, self.asked_operator = pattern, False
-
     def fault(self, pattern: PatternNode, row: int) -> tuple[str, str] | None:
         assert self.paired is not None, "a program knows its pattern before it is matched"
         theirs, expr = self.paired.objects[pattern.id], self.expressions[row]
@@ -68,7 +66,6 @@ class RelayProgram(Program):
             return None if same else ("expr-differs", f"is not {pattern.fields['text']}")
         if pattern.kind == "attr":
             return _attribute_fault(pattern, theirs, expr)
-        self.asked_operator = self.asked_operator or isinstance(expr, tvm.ir.Op)
         return _type_fault(pattern, theirs, _type_of(expr))
 
 
@@ -218,7 +215,7 @@ def _attribute_fault(pattern: PatternNode, theirs: dfp.DFPattern, expr: relay.Ex
     elif isinstance(expr, relay.Function):
         alone = relay.Function([], relay.const(0), attrs=expr.attrs)
     elif not isinstance(expr, tvm.ir.Op):
-        return "no-attributes", "is no call of an operator, so it has no attributes"
+        return "no-attributes", "is not a call of an operator, so it has no attributes"
     try:
         if dfp.AttrPattern(dfp.wildcard(), theirs.attrs).match(alone):
             return None

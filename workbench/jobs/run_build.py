@@ -1,0 +1,149 @@
+"""Jobs that run a build on this machine: time it, race it against another, write the reference's outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from statistics import median
+from typing import Any
+
+import tvm
+
+from workbench.dialects import arrays
+from workbench.dialects.base import Workload
+from workbench.dialects.facets import KernelTime, Running
+from workbench.errors import MeasureError
+from workbench.jobs.build import built_here, compiled, counted
+from workbench.measurement.build_and_time import RaceRequest, TimeRequest
+from workbench.measurement.repeats import HEATS, TURNS, Run, interleave, sample, turns
+from workbench.pipeline.outputs import AS_IT_STANDS, difference
+from workbench.worker.child import Progress
+from workbench.worker.cuda import gpu, look
+
+RACE_METHOD = f"in turn, in one process, loaded anew {HEATS} times"
+KERNELS_SHARE = 1.0
+"of the budget: to time the kernels one by one, in addition to timing the whole"
+
+
+def run(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, object]:
+    """Run a build on random inputs (a TimeRequest): compare its outputs, and time it until the spread settles."""
+    request = TimeRequest(**asked)
+    kept = compiled(workload, request.target, request.config, progress)
+    progress("Loading")
+    running = kept.built.load(request.seed)
+    calls = counted(kept.built, workload)["calls"] if request.per_kernel else None
+    return observed(running, calls, request, progress, seen_here)
+
+
+def observed(
+    running: Running,
+    calls: Sequence[Mapping[str, object]] | None,
+    request: TimeRequest,
+    progress: Progress,
+    seen: Callable[[], Mapping[str, object]],
+) -> dict[str, object]:
+    """Compare the outputs of a loaded build, wherever it runs, and time it.
+
+    Parameters
+    ----------
+    calls
+        The build's, to time each separately too; None to time the whole only.
+    seen
+        Returns the conditions; called right after the whole was timed.
+    """
+    checked = compare(running, request.reference, progress)
+    progress("Timing", 0.0)
+    times = sample(running.run, request.budget, lambda fraction: progress("Timing", fraction))
+    answer = {**checked, **times, "method": running.method, **seen()}
+    if calls is not None:
+        progress("Timing kernels")
+        rows = kernel_rows(calls, running.kernels(request.budget * KERNELS_SHARE))
+        answer |= {"per_kernel": rows, "kernel_method": running.kernel_method}
+    return answer
+
+
+def seen_here() -> dict[str, object]:
+    """Return the conditions that only the running process knows: TVM's threads, the GPU's clock."""
+    found = gpu()
+    threads = int(tvm.runtime.num_threads())
+    return {"threads": threads, "gpu_clock_mhz": None if found is None else found.clock_mhz}
+
+
+def compare(running: Running, reference: str | None, progress: Progress) -> dict[str, object]:
+    """Compare the outputs of one run with the reference's; another number, shape or type of outputs is wrong too.
+
+    Parameters
+    ----------
+    reference
+        The file with the outputs; None to compare nothing.
+    """
+    if reference is None:
+        return {}
+    progress("Checking outputs")
+    expected = list(arrays.load(reference).values())
+    try:
+        found = difference(running.outputs(), expected)
+    except MeasureError as error:
+        return {"same": False, "said": str(error), "max_abs_error": None, "max_rel_error": None}
+    said = f"{found.differing:,} of {found.elements:,} values differ, by up to {found.max_relative:.2g} of the largest"
+    return {
+        "same": found.same,
+        "said": said,
+        "max_abs_error": found.max_absolute,
+        "max_rel_error": found.max_relative,
+    }
+
+
+def reference(workload: Workload, *, seed: int, path: str, progress: Progress) -> dict[str, object]:
+    """Build for this CPU with the least optimisation, run once, and write the outputs to a file."""
+    progress("Building the reference")
+    built = built_here(workload, AS_IT_STANDS.to_data())
+    progress("Running the reference")
+    outputs = built.load(seed).outputs()
+    arrays.save(path, {f"output{place}": array for place, array in enumerate(outputs)})
+    return {}
+
+
+def race(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, object]:
+    """Build two configurations (a RaceRequest) and run them in turn, the first one twice, and load them several times."""
+    request = RaceRequest(**asked)
+    kept = [compiled(workload, request.target, config, progress) for config in request.configs]
+    checks = [compare(each.built.load(request.seed), request.reference, progress) for each in kept]
+    progress("Racing", 0.0)
+
+    def load(heat: int) -> list[Run]:
+        loaded = {place: kept[TURNS[place]].built.load(request.seed) for place in turns(heat)}
+        return [loaded[place].run for place in range(len(TURNS))]
+
+    times = interleave(load, request.budget, lambda fraction: progress("Racing", fraction))
+    return {**times, "checks": checks, "target": kept[0].target, "method": RACE_METHOD}
+
+
+def cuda(workload: Workload, *, progress: Progress) -> dict[str, object]:
+    """Return the facts about CUDA here, as the fields of CudaFacts."""
+    del workload
+    progress("Looking for a GPU")
+    built = tvm.get_global_func("device_api.cuda", allow_missing=True) is not None
+    return asdict(look(built, built and bool(tvm.cuda(0).exist)))
+
+
+def kernel_rows(calls: Sequence[Mapping[str, object]], times: Iterable[KernelTime]) -> list[dict[str, object]]:
+    """Return one row for each timed call: `index` of the call, `name`, `function`, `op`, `median_us`, `share` of all time.
+
+    Both come in execution order. Calls that run nothing are left out; a time whose call is not in the table (an arm of an
+    `if` that ran twice) has no index.
+    """
+    rows: list[tuple[float, dict[str, object]]] = []
+    place = 0
+    for time in times:
+        index = next((i for i in range(place, len(calls)) if calls[i]["function"] == time.function), None)
+        if index is not None:
+            place = index + 1
+        call = {} if index is None else calls[index]
+        if call.get("noop"):
+            continue
+        name = call.get("name", time.function)
+        row = {"index": index, "name": name, "function": time.function, "op": call.get("op")}
+        rows.append((median(time.samples) * 1e6, row))
+    total = sum(us for us, _ in rows)
+    return [{**row, "median_us": us, "share": us / total if total else 0.0} for us, row in rows]

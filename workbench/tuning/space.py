@@ -1,0 +1,168 @@
+"""A Space: passes and settings that may vary, and the Config of each choice."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect_of
+from workbench.errors import WorkbenchError
+from workbench.pipeline.config import Config
+from workbench.pipeline.spec import PassStep, Pipeline
+
+Assignment = Mapping[str, Any]
+"name of a knob -> the choice"
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One variable of a space, with its choices."""
+
+    name: str
+    "`FoldConstant`, `FuseOps.fuse_opt_level`, `opt_level`, `relay.FuseOps.max_depth`, or `edit`"
+    kind: str
+    "pass, option, level, config or edit"
+    choices: tuple[object, ...]
+    "the default first; None keeps TVM's own setting"
+
+    @property
+    def default(self) -> Any:
+        return self.choices[0]
+
+
+@dataclass(frozen=True)
+class Space:
+    """A set of configurations: the product of its knobs. Each is a Config, so it can be rerun alone.
+
+    A pass that is twice in a pipeline is switched, and gets its options, in both places.
+
+    Examples
+    --------
+    >>> space = Space(toggles=("FoldConstant",), opt_levels=(3, 2))
+    >>> [space.config_for(each).label for each in space.assignments()]
+    ['opt 3', 'opt 2', 'opt 3 -FoldConstant', 'opt 2 -FoldConstant']
+    """
+
+    toggles: tuple[str, ...] = ()
+    "passes of the compiler's own pipeline, or of `pipeline`, that may be switched off"
+    extras: tuple[str, ...] = ()
+    "passes of the compiler's own pipeline that its opt level leaves out and that may be required"
+    opt_levels: tuple[int, ...] = (3,)
+    config: Mapping[str, Sequence[Any]] = field(default_factory=dict, hash=False)
+    "PassContext config -> values to try, the default first; None for TVM's own"
+    pipeline: str = ""
+    "a pipeline whose result is compiled unchanged; empty for the compiler's own pipeline"
+    options: Mapping[str, Sequence[Any]] = field(default_factory=dict, hash=False)
+    "`Pass.option` of the pipeline -> values to try, the default first"
+    edits: tuple[str, ...] = ()
+    """Cuts and forces as text of passes, of which at most one is taken; it runs right before the pipeline's last FuseOps. An edit
+    names nodes by their ids, which another edit before it would shift; cuts that go together are one CutFusion."""
+
+    def __post_init__(self) -> None:
+        names = [knob.name for knob in self.knobs]
+        doubled = next((name for name in names if names.count(name) > 1), None)
+        if doubled is not None:
+            raise WorkbenchError(f"the space decides {doubled!r} twice; name it once")
+        if not self.pipeline and (self.options or self.edits):
+            raise WorkbenchError("options of passes and edits need a pipeline=; Space.fusion(w) has one")
+        if self.pipeline and self.extras:
+            raise WorkbenchError(
+                "extras are of the compiler's own pipeline; in a pipeline=, a pass that stands in it may be toggled"
+            )
+        if not self.opt_levels or not all(knob.choices for knob in self.knobs):
+            raise WorkbenchError("each thing to decide needs at least one value to try")
+        self._check_pipeline()
+
+    def _check_pipeline(self) -> None:
+        steps = {step.name for step in Pipeline.parse(self.pipeline)}
+        named = {**dict.fromkeys(self.toggles), **{key.rpartition(".")[0]: None for key in self.options}}
+        missing = next((name for name in named if name not in steps), None) if self.pipeline else None
+        if missing is not None:
+            raise WorkbenchError(
+                f"the pipeline has no pass {missing!r} to decide about; it has {', '.join(sorted(steps))}"
+            )
+
+    @property
+    def knobs(self) -> tuple[Knob, ...]:
+        """The knobs of the space."""
+        return (
+            *(Knob(name, "pass", (True, False)) for name in self.toggles),
+            *(Knob(name, "pass", (False, True)) for name in self.extras),
+            *(Knob(name, "option", tuple(values)) for name, values in self.options.items()),
+            *(Knob(name, "config", tuple(values)) for name, values in self.config.items()),
+            *([Knob("edit", "edit", (None, *self.edits))] if self.edits else []),
+            *([Knob("opt_level", "level", self.opt_levels)] if len(self.opt_levels) > 1 else []),
+        )
+
+    @property
+    def size(self) -> int:
+        """The number of choices, including equivalent ones."""
+        return math.prod(len(knob.choices) for knob in self.knobs)
+
+    @property
+    def default(self) -> dict[str, Any]:
+        """The choice without any change."""
+        return {knob.name: knob.default for knob in self.knobs}
+
+    def assignments(self) -> Iterator[dict[str, object]]:
+        """Iterate over all choices, each once."""
+        knobs = self.knobs
+        for values in itertools.product(*(knob.choices for knob in knobs)):
+            yield {knob.name: value for knob, value in zip(knobs, values, strict=True)}
+
+    def config_for(self, chosen: Assignment) -> Config:
+        """Return the configuration of a choice."""
+        level = chosen.get("opt_level", self.opt_levels[0])
+        settings = {name: chosen[name] for name in self.config if chosen[name] is not None}
+        if self.pipeline:
+            return Config(opt_level=level, options=settings, pipeline=str(self._steps(chosen)))
+        off = tuple(name for name in self.toggles if not chosen[name])
+        on = tuple(name for name in self.extras if chosen[name])
+        return Config(opt_level=level, disabled=off, required=on, options=settings)
+
+    def _steps(self, chosen: Assignment) -> Pipeline:
+        steps = [self._step(step, chosen) for step in Pipeline.parse(self.pipeline)]
+        edits = Pipeline.parse(chosen.get("edit") or "")
+        places = [place for place, step in enumerate(steps) if step.name == "FuseOps"]
+        place = places[-1] if places else len(steps)
+        return Pipeline([*steps[:place], *edits, *steps[place:]])
+
+    def _step(self, step: PassStep, chosen: Assignment) -> PassStep:
+        given = {
+            key.rpartition(".")[2]: chosen[key]
+            for key in self.options
+            if key.rpartition(".")[0] == step.name and chosen[key] is not None
+        }
+        enabled = step.enabled and chosen.get(step.name, True)
+        return replace(step, options={**step.options, **given}, enabled=enabled)
+
+    @staticmethod
+    def switches(workload: Workload, opt_level: int = 3) -> Space:
+        """Return the space of passes of the compiler's own pipeline that run at that opt level and can be switched off."""
+        from workbench.measurement.switches import switches
+
+        return Space(toggles=switches(workload, None, opt_level).names, opt_levels=(opt_level,))
+
+    @staticmethod
+    def of(workload: Workload) -> Space:
+        """Return the default space of `wb.tune`: all passes that a PassContext can switch off or on, and FuseOps' depth."""
+        running = Space.switches(workload).toggles
+        here = dialect_of(workload)
+        infos = {info.name: info for info in here.passes.catalog()}
+        extras = tuple(
+            name for name in here.passes.toggles() if not infos[name].locked and (infos[name].opt_level or 0) > 3
+        )
+        depth = {f"{workload.dialect}.FuseOps.max_depth": (None, 8, 1)}
+        return Space(toggles=running, extras=extras, config=depth)
+
+    @staticmethod
+    def fusion(workload: Workload, most: int = 8) -> Space:
+        """Return the space of cuts and forces near costly kernel boundaries; see workbench.tuning.fusion_space."""
+        from workbench.tuning.fusion_space import fusion
+
+        pipeline, edits = fusion(workload, most)
+        return Space(pipeline=str(pipeline), edits=tuple(edits))

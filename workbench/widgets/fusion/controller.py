@@ -1,0 +1,205 @@
+"""The controller of a FusionInspector: remakes its picture, the words about it and the marks when the program changes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from workbench.analysis.branches import BranchGroup, parallel_branches
+from workbench.analysis.branches.relax import is_lowered
+from workbench.analysis.chains import ConstantChain, constant_chains
+from workbench.analysis.fusion.reasons import Decision
+from workbench.errors import WorkbenchError
+from workbench.graph.model import Graph
+from workbench.widgets.background import Background, Task
+from workbench.widgets.blocks import Block, sendable, words
+from workbench.widgets.fusion import tabs
+from workbench.widgets.fusion.card import card, region_card
+from workbench.widgets.fusion.program import Fused, Measured, Settings, Source, followed, measure
+from workbench.widgets.page_types import Marks, Panels
+from workbench.widgets.payload import encode_graph
+from workbench.widgets.requests import Requests
+
+if TYPE_CHECKING:
+    from workbench.widgets.fusion.inspector import FusionInspector
+
+
+class Controller:
+    """The controller of the page: a new picture when the program or a setting changes, new words when anything else changes.
+
+    Attributes
+    ----------
+    fused, base
+        The program with its edits, and without them, under the settings; None before the first `remake`.
+    measured
+        The times of both, and the comparison of their outputs.
+    branch
+        The group of branches whose merge is computed first; -1 for none.
+    """
+
+    def __init__(self, view: FusionInspector, source: Source, requests: Requests) -> None:
+        self._view = view
+        self._requests = requests
+        self.source = source
+        self.fused: Fused | None = None
+        self.base: Fused | None = None
+        self.measured = Measured()
+        self.branch = -1
+        self._branches: dict[int, list[BranchGroup]] = {}
+        "by the least number of branches"
+        self._chains: list[ConstantChain] | None = None
+        self._lock = threading.RLock()
+        self._trying = Background("workbench-fusion-cards", requests.show_failure)
+        self._listing = Background("workbench-fusion-branches", requests.show_failure)
+        self._measuring = Background("workbench-fusion-times", requests.show_failure, requests.show_busy)
+        self.work = (requests.work, self._trying, self._listing, self._measuring)
+
+    def remake(self) -> None:
+        """Make the program and its picture."""
+        view = self._view
+        with self._lock, view.hold_sync():
+            old = self.fused
+            settings = Settings.of(view.settings)
+            first, last = self.source.made(view.before, view.edits)
+            self.base = Fused(first, settings)
+            self.fused = fused = Fused(last, settings) if last.edits else self.base
+            self._branches, self._chains, self.branch = {}, None, -1
+            if old is not None and old.program.edits != fused.program.edits:
+                self.measured = Measured()
+            view.graph = encode_graph(fused.drawn.layered)
+            if old is not None and old.graph is not fused.graph:
+                self._follow(old.graph, fused.graph)
+            self._requests.show(error=None)
+            self.show_card()
+            self.show_tab()
+
+    def _follow(self, old: Graph, new: Graph) -> None:
+        """Keep the selection and the region on the nodes that their nodes became."""
+        view, mapping = self._view, followed(old, new)
+        view.selection = [a for b in view.selection for a in mapping.get(b, [])[:1]]
+        view.region = next(iter(mapping.get(view.region, ())), -1)
+        view.outward = 0
+
+    # -- the lists
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """The decisions that the player shows."""
+        return tabs.Filter(**self._view.frame_filter).of(self._view.fused)
+
+    @property
+    def branches(self) -> list[BranchGroup]:
+        """The groups of parallel branches."""
+        least = self._view.min_branches
+        if least not in self._branches:
+            self._branches[least] = parallel_branches(self._view.fused.graph, least)
+        return self._branches[least]
+
+    @property
+    def chains(self) -> list[ConstantChain]:
+        """The chains of constants."""
+        if self._chains is None:
+            self._chains = constant_chains(self._view.fused.graph)
+        return self._chains
+
+    # -- the card
+
+    def show_card(self) -> None:
+        """Show the card of the selection; changes that would merge two kernels are added when they are computed."""
+        with self._lock:
+            fused, chosen = self._view.fused, list(self._view.selection)
+            pair = len(chosen) == 2 and len({fused.report.group_of(n).root for n in chosen}) == 2
+            self._put({"card": [*self._region(), *card(fused, chosen, None if pair else ())]})
+            self._mark()
+        if pair and not fused.report.failure:
+            self._trying.submit(lambda task: self._try(task, fused, chosen))
+
+    def _try(self, task: Task, fused: Fused, chosen: Sequence[int]) -> None:
+        found = fused.report.why(chosen[0], chosen[1]).changes
+        with self._lock:
+            if task.wanted and self.fused is fused and list(self._view.selection) == chosen:
+                self._put({"card": [*self._region(), *card(fused, chosen, found)]})
+
+    def _region(self) -> list[Block]:
+        view = self._view
+        if not 0 <= view.region < len(view.fused.graph.nodes) or not (nest := view.fused.nest(view.region)):
+            return []
+        return region_card(view.fused, view.region, min(view.outward, len(nest) - 1))
+
+    # -- the line above the graph, and the open tab
+
+    def show_tab(self) -> None:
+        """Show the open tab; branches are added when they are found."""
+        view = self._view
+        with self._lock:
+            looking = view.tab == "branches" and view.min_branches not in self._branches
+            shown = [words("Looking for parallel branches …", "small")] if looking else self._tab()
+            self._put({"head": tabs.head(view.fused, self.base or view.fused, view.before), "tab": shown})
+            self._mark()
+        if looking:
+            self._listing.submit(self._look)
+
+    def _look(self, task: Task) -> None:
+        """Find the branches, and the effect of merging them."""
+        view, fused, least = self._view, self._view.fused, self._view.min_branches
+        found = parallel_branches(fused.graph, least)
+        with self._lock:
+            if self.fused is fused:
+                self._branches[least] = found
+        if task.wanted:
+            shown = tabs.branches(found, least, self.branch, lowered=is_lowered(fused.graph))
+            with self._lock:
+                if task.wanted and self.fused is fused and view.tab == "branches" and view.min_branches == least:
+                    self._put({"tab": shown})
+                    self._mark()
+
+    def _tab(self) -> list[Block]:
+        view, fused = self._view, self._view.fused
+        try:
+            if view.tab == "branches":
+                return tabs.branches(self.branches, view.min_branches, self.branch, lowered=is_lowered(fused.graph))
+            if view.tab == "chains":
+                return tabs.chains(self.chains)
+        except WorkbenchError as error:
+            return [words(str(error))]
+        if view.tab == "player":
+            frames = self.decisions
+            shown = tabs.Filter(**view.frame_filter)
+            return tabs.player(fused, shown, frames, min(view.frame, max(len(frames) - 1, 0)))
+        if view.tab == "code":
+            return tabs.code_blocks(view.before, list(view.edits), fused, list(view.selection))
+        return tabs.what_if(fused, self.base or fused, self.measured)
+
+    def _mark(self) -> None:
+        view, fused = self._view, self._view.fused
+        marks: Marks = {}
+        if view.tab == "player" and (frames := self.decisions):
+            marks = tabs.decision_marks(fused, frames[min(view.frame, len(frames) - 1)])
+        elif view.tab == "branches" and view.min_branches in self._branches:
+            marks = tabs.branch_marks(self.branches)
+        elif view.tab == "chains":
+            marks = tabs.chain_marks(self.chains)
+        if view.region >= 0 and (nest := fused.nest(view.region)):
+            marks.update(tabs.region_marks(nest[min(view.outward, len(nest) - 1)]))
+        view.marks = marks
+
+    def _put(self, panels: Panels) -> None:
+        shown: Panels = {**self._view.panels, **panels}
+        self._view.panels = sendable(shown)
+
+    # -- times
+
+    def measure(self, budget: float) -> None:
+        """Measure the program as given and with its edits, in the background."""
+        fused, base = self._view.fused, self.base
+        assert base is not None
+        self._measuring.submit(lambda task: self._measure(task, fused, base, budget))
+
+    def _measure(self, task: Task, fused: Fused, base: Fused, budget: float) -> None:
+        self._requests.show(error=None)
+        found = measure(fused, base, budget, partial(task.report, at_once=True), task.cancelled)
+        if task.wanted and self.fused is fused:
+            self.measured = found
+            self.show_tab()

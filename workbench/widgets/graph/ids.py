@@ -1,0 +1,86 @@
+"""Traits that hold ids of nodes and groups. They are checked when they are set, by Python or by a page."""
+
+from __future__ import annotations
+
+import traitlets
+
+from workbench.errors import WorkbenchError
+from workbench.widgets.base import View
+
+SIDES = ("before", "after")
+Sides = dict[str, list[int]]
+"ids by side"
+
+
+class NodeIds(traitlets.List[int]):
+    """Ids of nodes of the graph in a view."""
+
+    def __init__(self) -> None:
+        super().__init__(traitlets.Int())
+
+    def validate(self, obj: View, value: object) -> list[int]:
+        """Refuse ids that the graph does not have."""
+        ids, shown = super().validate(obj, value) or [], obj.shown_graphs()
+        return known(ids, len(shown[0].nodes), "node") if shown else ids
+
+
+class CollapsedGroups(traitlets.TraitType[list[int] | None, list[int] | None]):
+    """Ids of groups of the graph in a view; None lets the view choose."""
+
+    allow_none, default_value = True, None
+
+    def validate(self, obj: View, value: object) -> list[int]:
+        """Refuse ids that the graph does not have."""
+        if not isinstance(value, (list, tuple)) or any(type(id) is not int for id in value):
+            self.error(obj, value)
+        shown = obj.shown_graphs()
+        return known(list(value), len(shown[0].layered.groups), "group") if shown else list(value)
+
+
+class SideIds(traitlets.TraitType[Sides, Sides]):
+    """Ids of the two graphs of a comparison."""
+
+    def make_dynamic_default(self) -> Sides:
+        return {side: [] for side in SIDES}
+
+    def validate(self, obj: View, value: object) -> Sides:
+        """Refuse other sides and other ids than whole numbers; add a missing side."""
+        if not isinstance(value, dict):
+            self.error(obj, value)
+        return _sides(str(self.name), value)
+
+
+class CollapsedSides(traitlets.TraitType[Sides | None, Sides | None]):
+    """Ids of groups of the two graphs of a comparison; None lets the view choose."""
+
+    allow_none, default_value = True, None
+
+    def validate(self, obj: View, value: object) -> Sides:
+        """Refuse as SideIds does."""
+        if not isinstance(value, dict):
+            self.error(obj, value)
+        return _sides(str(self.name), value)
+
+
+def _sides(name: str, value: dict[str, list[int]]) -> Sides:
+    if set(value) - set(SIDES):
+        raise WorkbenchError(f"{name} has ids for 'before' and 'after', not for {sorted(set(value) - set(SIDES))}")
+    sides = {side: list(value.get(side, ())) for side in SIDES}
+    if not all(type(id) is int and id >= 0 for ids in sides.values() for id in ids):
+        raise WorkbenchError(f"{name} holds ids, whole numbers from 0; it got {value!r}")
+    return sides
+
+
+def known(ids: list[int], count: int, what: str) -> list[int]:
+    """Return ids; refuse those that the graph has no node or group for.
+
+    Raises
+    ------
+    WorkbenchError
+        An id is not in the graph.
+    """
+    for id in ids:
+        if not 0 <= id < count:
+            there = f"ids run from 0 to {count - 1}" if count else "it has none"
+            raise WorkbenchError(f"{what} {id} is not in this graph; {there}")
+    return ids

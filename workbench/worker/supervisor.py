@@ -1,0 +1,125 @@
+"""The parent of the child process, which ends it with all processes that it started.
+
+Run by `python -m workbench.jobs PID`, with the process id of the notebook. It forks, and the copy becomes the child
+process (child.py). The supervisor itself loads no TVM and runs no job: it also acts while the child is in a long C++ call. On Linux it
+is the subreaper of all processes below it: a process of any session that loses its parent becomes the supervisor's child.
+It ends them when the child ends, on SIGTERM, and when the notebook has ended, also by SIGKILL.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+LOOK_SECONDS = 0.5
+"time between two looks at whether the notebook still runs"
+END_SECONDS = 5.0
+"time to wait for processes that were killed"
+_DEATH_SIGNAL, _SUBREAPER = 1, 36
+"options of Linux's prctl"
+
+
+def main(serve: Callable[[], None]) -> None:
+    """Start the child process, wait for its end or the notebook's, and end all remaining processes.
+
+    Parameters
+    ----------
+    serve
+        The work of the child process.
+    """
+    notebook, supervisor = int(sys.argv[1]), os.getpid()
+    _prctl(_SUBREAPER, 1)
+    child = os.fork()
+    if child == 0:
+        _be_child(supervisor, serve)
+        return
+    status = _watch(child, notebook)
+    _end_all(child)
+    _end_like(status)
+
+
+def _be_child(supervisor: int, serve: Callable[[], None]) -> None:
+    """Run the child process."""
+    os.setsid()
+    # This ends the child if the supervisor is killed: the signal comes when the thread that forked ends, the supervisor's only one.
+    _prctl(_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() == supervisor:
+        serve()
+
+
+def _watch(child: int, notebook: int) -> int:
+    """Return the child's wait status; 0 if it must be ended."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer)
+    for number in (signal.SIGCHLD, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    while os.getppid() == notebook:
+        for ended, status in _ended():
+            if ended == child:
+                return status
+        woken, _, _ = select.select([reader], [], [], LOOK_SECONDS)
+        if woken and signal.SIGTERM in os.read(reader, 512):
+            break
+    return 0
+
+
+def _ended() -> Iterator[tuple[int, int]]:
+    """Yield each process below this one that has ended, with its wait status."""
+    with suppress(ChildProcessError):
+        while (found := os.waitpid(-1, os.WNOHANG))[0]:
+            yield found
+
+
+def _end_all(child: int) -> None:
+    """Kill the child's session and its descendants. Those of a killed process become children of this one."""
+    with suppress(OSError):
+        os.killpg(child, signal.SIGKILL)
+    deadline = time.monotonic() + END_SECONDS
+    while time.monotonic() < deadline:
+        for pid in _children():
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(0.01)
+
+
+def _children() -> Iterator[int]:
+    """Yield the ids of this process's children, including adopted ones; none without /proc."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            # pid (name) state parent ...; a name may contain any character
+            fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            if int(fields[1]) == os.getpid():
+                yield int(path.parent.name)
+
+
+def _end_like(status: int) -> None:
+    """End as the child did, so that the notebook sees its exit code or its signal."""
+    code = os.waitstatus_to_exitcode(status)
+    if code >= 0:
+        os._exit(code)
+    with suppress(ImportError):
+        import resource
+
+        # one core dump is enough
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    with suppress(OSError):
+        signal.signal(-code, signal.SIG_DFL)
+    os.kill(os.getpid(), -code)
+
+
+def _prctl(option: int, value: int) -> None:
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
