@@ -8,7 +8,6 @@ from workbench.analysis.fusion import explain_fusion as explain_fusion
 from workbench.analysis.fusion.assertions import assert_fused as assert_fused
 from workbench.analysis.fusion.assertions import assert_kernels as assert_kernels
 from workbench.analysis.regions import regions as regions
-from workbench.dialects.base import Workload as Workload
 from workbench.dialects.kinds import explain_kind as explain_kind
 from workbench.dialects.registry import passes as passes
 from workbench.dialects.translating import to_relax as to_relax
@@ -34,6 +33,7 @@ from workbench.pipeline.explore import explore as explore
 from workbench.pipeline.fusion_edits import cut as cut
 from workbench.pipeline.fusion_edits import force as force
 from workbench.pipeline.fusion_edits import outline as outline
+from workbench.pipeline.load import Workload as Workload
 from workbench.pipeline.load import load as load
 from workbench.pipeline.load import load_all as load_all
 from workbench.pipeline.matching import match as match

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from workbench.analysis.branches import parallel_branches
-from workbench.analysis.branches.contraction import Circular, circular, merged, remaining
+from workbench.analysis.branches import BranchGroup, parallel_branches
+from workbench.analysis.branches.contraction import Circular, circular, remaining
 from workbench.analysis.tensors import Tensor, nbytes, tensor
 from workbench.errors import WorkbenchError
+from workbench.graph.after import After
 from workbench.graph.model import Graph, GraphBuilder
 
 T = "Tensor[(2, 8), float32]"
@@ -31,10 +34,38 @@ def casts(count=2, dialect="relay"):
 def test_equal_branches_are_found_from_the_producer_on_and_their_saving_is_counted():
     (found,) = parallel_branches(casts(3))
     assert (found.kind, found.producer, found.branches) == ("identical", 0, ((1, 2), (3, 4), (5, 6)))
+    assert (found.change, found.cost) == (None, "not tried: needs TVM")
+    assert "3 branches of cast -> nn.relu" in str(found)
+
+
+def asked(before: Graph, after: After) -> BranchGroup:
+    """Return the only group of a graph whose pass leaves that."""
+    (found,) = parallel_branches(replace(before, ask_after=lambda _passes: after))
+    return found
+
+
+def test_what_the_pass_merges_is_counted():
+    before = casts(3)
+    found = asked(before, After(before, casts(1)))
     assert (found.change.ops, found.change.kernels) == (-4, -2)
     # two kernels less: each read 64 bytes of float32 and wrote 16 of int8
     assert found.change.traffic_bytes == -2 * (64 + 16)
-    assert "3 branches of cast -> nn.relu" in str(found)
+    assert found.outcome.sentence == "merged as stated"
+    assert str(found).startswith("identical: 3 branches")
+
+
+def test_an_outcome_that_contradicts_the_rules_is_the_headline():
+    before = casts(3)
+    found = asked(before, After(before, before))
+    assert (found.outcome.status, found.outcome.contradicts, found.change) == ("not merged", True, None)
+    assert str(found).startswith("not merged by TVM, identical by the rules: 3 branches")
+
+
+def test_an_error_of_the_pass_is_shown():
+    before = casts(3)
+    found = asked(before, After(before, failure="the child process ended with SIGSEGV"))
+    assert "TVM's pass fails: the child process ended with SIGSEGV" in str(found)
+    assert str(found).startswith("failed by TVM, identical by the rules")
 
 
 def test_a_relax_graph_without_a_module_has_no_verdict_of_tvm():
@@ -60,14 +91,6 @@ def test_a_graph_of_another_dialect_is_refused():
 
 def test_an_empty_graph_has_no_branches():
     assert parallel_branches(Graph(dialect="relay")) == []
-
-
-def test_nothing_changes_where_nothing_is_equal():
-    graph = casts()
-    rebuilt = merged(graph, {})
-    assert [(n.kind, n.op, n.type) for n in rebuilt.nodes] == [(n.kind, n.op, n.type) for n in graph.nodes]
-    assert rebuilt.inputs == graph.inputs
-    assert rebuilt.outputs == graph.outputs
 
 
 def test_a_value_that_would_need_itself_is_noticed():

@@ -63,6 +63,7 @@ def test_branches_and_chains_are_listed_and_marked() -> None:
     (group,) = (g for g in view.branches if g.kind == "combinable")
     assert {marked[node] for branch in group.branches for node in branch} == {"a"}
     view.tab = "chains"
+    assert view.wait(60)
     assert "nothing folds it" in str(view.panels["tab"])
     assert view.marks["signs"]
 

@@ -286,6 +286,7 @@ def test_a_hazard_is_named_and_is_one(case):
     trace = wb.trace(w, found[0].passes, opt_level=4)
     if happens == RAISES:
         assert trace.steps[0].status == "error"
+        assert found[0].outcome.sentence == f"TVM's pass fails: {trace.steps[0].error}"
     else:
         assert not wb.compare_outputs(w, wb.load(trace.result))
 
@@ -320,6 +321,7 @@ def test_siblings_that_need_each_other_end_the_process_and_that_is_predicted(bat
         [sys.executable, "-c", CRASH.format(batch=batch)], capture_output=True, check=False, timeout=120
     )
     assert ended.returncode < 0
+    assert "TVM's pass fails: the child process ended with SIG" in str(found[0])
 
 
 @pytest.mark.parametrize("least", [1, 0, -1, True, 2.0, None])

@@ -160,6 +160,7 @@ def test_each_row_of_the_table(case):
     assert (chain.left, [r.code for r in chain.reasons]) == (left, [code] if code else [])
     assert bool(chain.passes) == (left < length)
     assert gone(w, chain.passes or EVERYTHING) == length - left
+    assert (chain.outcome.status, chain.outcome.contradicts) == ("merged" if left < length else "not merged", False)
     if chain.passes and not code:
         assert wb.compare_outputs(w, wb.load(wb.trace(w, chain.passes).result))
 
@@ -204,6 +205,8 @@ def test_a_factor_of_another_type_than_the_weights_makes_fold_scale_axis_raise()
     w = load(relay.multiply(conv(x, k(4, 4, 1, 1, dtype="int8"), out_dtype="int32"), k(4, 1, 1, dtype="int32")))
     (chain,) = constant_chains(w.graph)
     assert [r.code for r in chain.reasons] == ["scale-type-crash"]
+    assert chain.outcome.status == "failed"
+    assert "TVM's pass fails: " in str(chain)
     assert wb.trace(w, "FoldScaleAxis").steps[0].status == "error"
 
 
@@ -247,6 +250,7 @@ def agree(seeds, tell):
             w = make(seed)
             found = constant_chains(w.graph)
             predicted = sum(len(c.nodes) - c.left for c in found)
+            assert not [str(c) for c in found if c.outcome.contradicts]
             passes = next((c.passes for c in found if "Canonicalize" in c.passes), "SimplifyExpr,FoldConstant")
             assert gone(w, passes) == predicted, (make.__name__, seed, [str(c) for c in found])
             chains += len(found)

@@ -9,10 +9,13 @@ import pytest
 
 import workbench as wb
 from workbench.errors import WorkbenchError
+from workbench.pipeline.config import Config
 from workbench.tuning.evaluate import Evaluator
 from workbench.tuning.run import Run
+from workbench.tuning.trial import Trial
 from workbench.widgets.tuning import blocks as tune_blocks
 from workbench.widgets.tuning.blocks import choice, ordered, remark
+from workbench.widgets.tuning.candidate import Looking
 
 
 def named(panel, name):
@@ -172,6 +175,15 @@ def test_stale_click_changes_nothing(workload, space, act, arg):
     before = panel.blocks
     panel._receive(None, {"type": "act", "what": act, "arg": arg}, [])
     assert panel.blocks == before
+
+
+def test_code_is_of_the_candidate_and_not_of_an_earlier_search(workload):
+    looking = Looking(workload, "llvm", lambda: None)
+    looking.toggle_code()
+    first, other = (Trial(3, "llvm", Config(opt_level=level), {}) for level in (0, 2))
+    looking._write(first)
+    assert "opt_level=0" in looking.python(first)
+    assert looking.python(other) == ""
 
 
 def test_failure_of_the_follower_is_shown(workload, space, monkeypatch):

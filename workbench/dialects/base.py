@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.dialects import registry
 from workbench.errors import LoadError
-from workbench.graph.model import Graph, Options, depth
+from workbench.graph.model import Graph
 
 SAFE_DEPTH = 5000
 """Operators in a chain that TVM's recursive passes take. Of chains tried, 5,000 ran and 20,000 ended the process."""
@@ -92,7 +92,7 @@ class Workload:
     def graph(self) -> Graph:
         """The neutral graph of the module; built once."""
         if self._graph is None:
-            self._graph = registry.dialect_of(self).frontend.graph(self.module, self.name)
+            self._graph = runnable(registry.dialect_of(self).frontend.graph(self.module, self.name), self)
         return self._graph
 
     @property
@@ -187,17 +187,8 @@ class GraphOnly(Workload):
         return f"Workload({self.name!r}, {self.dialect}, {what} only{noted})"
 
 
-def runnable(graph: Graph, dialect: str, module: Any) -> Graph:
-    """Return the graph of a module with `ask_after`, which runs a pass on that module."""
-    return replace(graph, ask_after=cache(partial(_graph_after, graph, dialect, module)))
-
-
-def _graph_after(graph: Graph, dialect: str, module: Any, name: str, options: Options) -> Graph | None:
-    if depth(graph) > SAFE_DEPTH:
-        return None
-    try:
-        here = registry.dialect(dialect)
-        after = here.passes.apply(here.passes.make(name, dict(options)), here.frontend.copy(module), 4)
-        return here.frontend.graph(after, graph.name)
-    except Exception:  # noqa: BLE001  a pass raises errors of many classes
-        return None
+def runnable(graph: Graph, workload: Workload) -> Graph:
+    """Return the graph of a workload with `ask_after`, which runs passes on the module."""
+    # a workload of its own: one that holds the graph would keep itself alive
+    own = Workload(workload.module, workload.params, workload.name, workload.dialect, trusted=workload.trusted)
+    return replace(graph, ask_after=cache(partial(registry.run_passes, own, graph)))

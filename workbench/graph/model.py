@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     import graphviz
     import networkx as nx
 
-Options = tuple[tuple[str, object], ...]
-"a pass's options by name"
+    from workbench.graph.after import After
 
 
 @dataclass(frozen=True)
@@ -39,8 +38,8 @@ class Graph:
     "runs TVM's analyses on the module; None where there is no module"
     ask_products: Callable[[], Products | None] | None = field(default=None, compare=False, repr=False)
     "runs CombineParallelMatmul on the module; None where there is no Relax module"
-    ask_after: Callable[[str, Options], Graph | None] | None = field(default=None, compare=False, repr=False)
-    "runs a pass, given by name and options, on the module and draws the result; returns None where the pass raises"
+    ask_after: Callable[[str], After] | None = field(default=None, compare=False, repr=False)
+    "runs passes, given as a Pipeline's text, on the module in a child process; None where there is no module"
 
     def __repr__(self) -> str:
         sizes = f"{len(self.nodes)} nodes, {len(self.edges)} edges, {len(self.groups)} groups"

@@ -12,13 +12,10 @@ from workbench.errors import MeasureError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.jobs.build import runner_of
 from workbench.pipeline.apply import applied, made
-from workbench.pipeline.run import Runner
+from workbench.pipeline.run import ANY_LEVEL, Runner, run_here
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import State
 from workbench.worker.child import Progress
-
-LEVEL = 4
-"the opt_level at which TVM runs every pass"
 
 
 def apply(
@@ -41,6 +38,13 @@ def apply(
     return {"status": found.status, "seconds": found.seconds, "error": found.error, "detail": found.detail}
 
 
+def after(workload: Workload, *, passes: str, progress: Progress) -> dict[str, object]:
+    """Run passes, and return the graph after them, or the error of the pass that fails."""
+    progress("Running passes")
+    found = run_here(workload, passes)
+    return {"graph": None if found.graph is None else found.graph.to_data(), "failure": found.failure}
+
+
 def effect(
     workload: Workload, *, name: str, options: Mapping[str, object], after: str, opt_level: int, progress: Progress
 ) -> dict[str, object]:
@@ -50,7 +54,7 @@ def effect(
     here = runner.run(Pipeline.parse(after), opt_level)
     if here.failed is not None:
         raise MeasureError(f"{here.failed.name} failed before any pass was tried: {here.failed.error}")
-    tried = runner.run(Pipeline([*Pipeline.parse(after), PassStep(name, options)]), max(opt_level, LEVEL))
+    tried = runner.run(Pipeline([*Pipeline.parse(after), PassStep(name, options)]), max(opt_level, ANY_LEVEL))
     step = tried.steps[-1]
     answer = {"status": step.status, "error": step.error, "seconds": step.seconds}
     if not step.changed:

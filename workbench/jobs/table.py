@@ -34,6 +34,8 @@ JOBS: Mapping[str, Callable[..., object]] = {
     "effect": passes.effect,
     "match_relay": passes.match_relay,
     "values": trace.values,
+    # Graph.ask_after
+    "after": passes.after,
     # wb.load
     "start": load.start,
     "program": load.program,

@@ -29,7 +29,7 @@ class TimeRequest:
     """A build to run and to time."""
 
     target: str
-    config: Mapping[str, Any]
+    config: Mapping[str, object]
     "a Config's data"
     budget: float
     "seconds"
@@ -49,7 +49,7 @@ class RaceRequest:
     """Two configurations to build and to run in turn."""
 
     target: str
-    configs: Sequence[Mapping[str, Any]]
+    configs: Sequence[Mapping[str, object]]
     budget: float
     seed: int
     reference: str | None

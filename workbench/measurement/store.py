@@ -10,7 +10,7 @@ import os
 import sqlite3
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -44,7 +44,7 @@ def place() -> Path | None:
     return Path(named).expanduser() if named else _data_folder() / "tvm-workbench" / "measurements.sqlite"
 
 
-def append(row: Mapping[str, Any]) -> None:
+def append(row: Mapping[str, object]) -> None:
     """Keep one row. If that fails, a warning gives the reason, and the caller still has the row."""
     path = place()
     if path is None:
@@ -61,7 +61,7 @@ class Store:
 
     path: Path
 
-    def append(self, row: Mapping[str, Any]) -> None:
+    def append(self, row: Mapping[str, object]) -> None:
         """Write a row and commit it.
 
         Parameters
@@ -190,7 +190,7 @@ def history(workload: Workload | None = None, *, everywhere: bool = False) -> pd
     return frame
 
 
-def _columns(rows: list[dict[str, Any]]) -> list[str]:
+def _columns(rows: Sequence[Mapping[str, object]]) -> list[str]:
     """Return the columns of `wb.measure`, then additional ones of another version."""
     return list(dict.fromkeys((*COLUMNS, *(name for row in rows for name in row))))
 

@@ -7,3 +7,19 @@ stay there, and graphs and texts are fetched when the user looks at a step. A fa
 `load.py` turns a user's source into a Workload: received text and files become TVM's objects in a forked child first, so a
 file that ends TVM costs milliseconds and not the notebook.
 """
+
+from __future__ import annotations
+
+from workbench.dialects import registry
+from workbench.dialects.base import Workload
+from workbench.graph.after import After
+from workbench.graph.model import Graph
+
+
+def _run_passes(workload: Workload, graph: Graph, passes: str) -> After:
+    from workbench.pipeline.run import run_in_child
+
+    return run_in_child(workload, graph, passes)
+
+
+registry.register_runner(_run_passes)

@@ -175,8 +175,8 @@ def _made(
             raise from_data(answer["error"])
         workload = dialect.frontend.restore(Path(folder)) if answer["saved"] else again()
         graph = Graph.from_json((Path(folder) / "graph.json").read_text(encoding="utf-8"))
-        workload._graph = runnable(graph, dialect.name, workload.module)  # noqa: SLF001
     workload.name, workload.notes, workload.trusted = name, answer["notes"], not answer["has_kernels"]
+    workload._graph = runnable(graph, workload)  # noqa: SLF001
     return workload
 
 

@@ -10,16 +10,19 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from workbench.dialects.base import SAFE_DEPTH, Workload
 from workbench.dialects.registry import dialect_of
-from workbench.errors import Cancelled, TooDeep, WorkerLost
-from workbench.graph.model import depth
-from workbench.pipeline.apply import Applied, applied, made
+from workbench.errors import Cancelled, MeasureError, TooDeep, WorkbenchError, WorkerLost
+from workbench.graph.after import After
+from workbench.graph.model import Graph, depth
+from workbench.pipeline.apply import BIND, Applied, applied, made
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
+from workbench.worker.parent import worker
 from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
 
 RUN_KERNELS = frozenset({"FoldConstant", "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR"})
 "passes that compile kernels of the module and run them"
+ANY_LEVEL = 4
+"the opt_level at which TVM runs every pass"
+ASK_SECONDS = 120.0
+"seconds for the passes that a Graph asks about"
 _UNTRUSTED = "runs kernels of the module, and these came with a text or a file; set `workload.trusted = True` if you trust its author"
 
 
@@ -168,9 +175,39 @@ class Runner:
     def _state(self, module: IRModule) -> State:
         return State(
             module,
-            lambda: self.dialect.frontend.graph(module, self.workload.name),
+            lambda: self.workload.of(module).graph,
             lambda: self.dialect.frontend.text(module),
         )
+
+
+def run_here(workload: Workload, passes: str) -> After:
+    """Run passes, given as a Pipeline's text, in this process."""
+    try:
+        found = Runner(workload).run(Pipeline.parse(passes), ANY_LEVEL)
+    except WorkbenchError as error:
+        return After(workload.graph, failure=str(error))
+    if found.failed is not None:
+        return After(workload.graph, failure=found.failed.error)
+    return After(workload.graph, found.end.graph)
+
+
+def run_in_child(workload: Workload, graph: Graph, passes: str) -> After:
+    """Run passes in the child process that tries passes; in this process if TVM cannot save the module."""
+    if depth(graph) > SAFE_DEPTH:
+        return After(graph, failure=f"the graph is too deep for TVM, which ends its process beyond about {SAFE_DEPTH}")
+    if BIND in passes.split(",") and not workload.params:
+        return After(graph, failure=f"{BIND} has no values; give them to wb.load(..., params=...)")
+    child = worker("trials")
+    try:
+        child.written(workload)
+    except Exception:  # noqa: BLE001  TVM raises errors of many classes here
+        return replace(run_here(workload, passes), before=graph)
+    try:
+        found = child.run("after", workload, {"passes": passes}, timeout=ASK_SECONDS)
+    except MeasureError as error:
+        return After(graph, failure=str(error))
+    after = found["graph"]
+    return After(graph, None if after is None else Graph.from_data(after), found["failure"])
 
 
 def _names(name: str, run: object) -> Iterator[str]:

@@ -8,10 +8,16 @@ import random
 import threading
 from collections.abc import Iterator
 from functools import cache, cached_property
-from typing import Any, Protocol
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol
 
 from workbench.errors import WorkbenchError
 from workbench.tuning.space import Assignment, Space
+
+if TYPE_CHECKING:
+    from optuna import Study, Trial
+    from optuna.distributions import BaseDistribution, CategoricalDistribution
+    from optuna.trial import TrialState
 
 
 def load_in_background() -> None:
@@ -29,14 +35,14 @@ def load_in_background() -> None:
     threading.Thread(target=optuna, name="loading Optuna", daemon=True).start()
 
 
-def optuna() -> Any:
+def optuna() -> ModuleType:
     """Return the module `optuna`."""
     import optuna
 
     return optuna
 
 
-def choice_of(count: int) -> object:
+def choice_of(count: int) -> CategoricalDistribution:
     """Return a categorical choice of `count` indexes; it is its own copy, since Optuna copies it with every trial."""
     return _kind()(tuple(range(count)))
 
@@ -44,7 +50,7 @@ def choice_of(count: int) -> object:
 @cache
 def _kind() -> type:
     class Choice(optuna().distributions.CategoricalDistribution):
-        def __deepcopy__(self, memo: dict[int, Any]) -> Choice:
+        def __deepcopy__(self, memo: dict[int, object]) -> Choice:
             return self
 
         def __eq__(self, other: object) -> bool:
@@ -75,7 +81,7 @@ class Search(Protocol):
     result, and returns each candidate once.
     """
 
-    def ask(self) -> dict[str, Any] | None:
+    def ask(self) -> Assignment | None:
         """Return the next candidate that was neither returned nor recorded before; None when there is none."""
         ...
 
@@ -151,7 +157,7 @@ class Exhaustive:
                     seen.add(other)
                     heapq.heappush(heap, (sum(map(bool, other)), other))
 
-    def ask(self) -> dict[str, Any] | None:
+    def ask(self) -> Assignment | None:
         found = next((point for point in self._waiting if point not in self._told), None)
         return None if found is None else self._points.chosen(found)
 
@@ -183,22 +189,22 @@ class Guided:
         "points returned by `ask` without a result yet"
         self._untaught: list[Point] = []
         "points with a result that is not in the study yet"
-        self._asked: dict[Point, Any] = {}
+        self._asked: dict[Point, Trial] = {}
         self._first = [self._points.default, *self._shuffled(self._points.default)] if begin else []
 
     @cached_property
-    def _optuna(self) -> Any:
+    def _optuna(self) -> ModuleType:
         return optuna()
 
     @cached_property
-    def _choices(self) -> dict[str, Any]:
+    def _choices(self) -> dict[str, BaseDistribution]:
         return {knob.name: choice_of(len(knob.choices)) for knob in self._points.knobs}
 
     @cached_property
-    def _study(self) -> Any:
+    def _study(self) -> Study:
         return self._create_study()
 
-    def _create_study(self) -> Any:
+    def _create_study(self) -> Study:
         # each study draws different numbers, the same ones if the search is repeated
         seed = self._random.randrange(1 << 32)
         sampler = self._optuna.samplers.TPESampler(seed=seed, multivariate=True)
@@ -210,7 +216,7 @@ class Guided:
         finally:
             logging.set_verbosity(before)
 
-    def ask(self) -> dict[str, Any] | None:
+    def ask(self) -> Assignment | None:
         if len(self._told) + len(self._given) >= self._size:
             return None
         point = self._next()
@@ -302,7 +308,7 @@ class Guided:
         for point in kept:
             self._add(point, self._told[point])
 
-    def _state(self, costs: Costs | None) -> Any:
+    def _state(self, costs: Costs | None) -> TrialState:
         states = self._optuna.trial.TrialState
         # pruned trials show the estimator what to avoid; with several objectives Optuna supports only failed ones
         alone = self._objectives == 1

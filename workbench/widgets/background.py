@@ -9,6 +9,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import partial
 from typing import Protocol, TypedDict, TypeVar
 
+from workbench.errors import WorkbenchError
+
 Name = TypeVar("Name", bound=Hashable)
 
 GRACE_SECONDS = 2.0
@@ -30,6 +32,11 @@ class Busy(TypedDict):
 def busy(what: str, fraction: float | None = None) -> Busy:
     """Return the progress of work as the page shows it: a description, and the fraction that is done, from 0 to 1."""
     return {"what": what, "fraction": fraction, "since": time.time()}
+
+
+def sentence(error: Exception) -> str:
+    """Return the sentence of an error that a user can cause, with its class for any other."""
+    return str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
 
 
 class Task:

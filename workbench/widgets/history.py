@@ -1,14 +1,19 @@
-"""Undo and redo of a user's choices, for every widget that has them."""
+"""The newest values that a widget keeps: a user's choices with undo and redo, and results by key."""
 
 from __future__ import annotations
 
 from typing import Generic, TypeVar
 
+KEPT_CHOICES = 200
+KEPT_RESULTS = 32
+
 Chosen = TypeVar("Chosen")
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class History(Generic[Chosen]):
-    """The history of choices, with undo and redo."""
+    """The newest choices, with undo and redo."""
 
     def __init__(self, first: Chosen) -> None:
         self._choices = [first]
@@ -22,8 +27,8 @@ class History(Generic[Chosen]):
         """Make a new choice and forget undone ones; return whether it differs from the current one."""
         if choice == self.current:
             return False
-        self._choices[self._place + 1 :] = [choice]
-        self._place += 1
+        self._choices = [*self._choices[: self._place + 1], choice][-KEPT_CHOICES:]
+        self._place = len(self._choices) - 1
         return True
 
     def undo(self) -> bool:
@@ -37,3 +42,13 @@ class History(Generic[Chosen]):
         moved = self._place + 1 < len(self._choices)
         self._place += moved
         return moved
+
+
+class Newest(dict[K, V]):
+    """Results by key; a new one removes the oldest beyond KEPT_RESULTS."""
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self.pop(key, None)
+        super().__setitem__(key, value)
+        if len(self) > KEPT_RESULTS:
+            del self[next(iter(self))]

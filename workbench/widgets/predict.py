@@ -15,7 +15,7 @@ from pathlib import Path
 import traitlets
 
 from workbench.errors import WorkbenchError
-from workbench.widgets.background import Background
+from workbench.widgets.background import Background, sentence
 from workbench.widgets.base import SAVED, TextView, json_trait
 from workbench.widgets.messages import Handlers, Reveal
 from workbench.widgets.page_types import Answer
@@ -127,8 +127,7 @@ class Predict(TextView):
         self._asking.submit(lambda _: self.reveal(message.guess))
 
     def _failed(self, error: Exception) -> None:
-        said = str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
-        self.shown = {"stage": "failed", "said": f"The answer was not found. {said}"}
+        self.shown = {"stage": "failed", "said": f"The answer was not found. {sentence(error)}"}
 
     def _still_words(self, *, drawn: bool) -> str:  # noqa: ARG002  it has no picture
         """Return the question, and the answer, if it is known by now, behind a click that needs no script."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import traitlets
 
 from workbench.errors import WorkbenchError
-from workbench.widgets.background import Background, Busy, Task
+from workbench.widgets.background import Background, Busy, Task, sentence
 from workbench.widgets.messages import Cancel, Handlers, Message, Set
 
 if TYPE_CHECKING:
@@ -57,8 +57,7 @@ class Requests:
 
     def show_failure(self, error: Exception) -> None:
         """Show an error of background work."""
-        words = str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
-        self.show(busy=None, error={"title": "That failed", "text": words})
+        self.show(busy=None, error={"title": "That failed", "text": sentence(error)})
 
     def _receive(self, _: object, content: object, __: object) -> None:
         try:

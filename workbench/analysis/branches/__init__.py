@@ -21,9 +21,9 @@ _FINDERS = {"relay": relay_branches, "relax": relax_branches}
 def parallel_branches(source: Graph | HasGraph, min_branches: int = 2) -> list[BranchGroup]:
     """Return sibling branches: equal ones, then those that a pass would combine, then near misses.
 
-    The conditions are those of TVM's passes, and tests compare them. The cost of combining, and on Relax the products that
-    are combined, come from the pass itself, which runs on the module; for a graph without a module they are "not tried:
-    needs TVM". Relay: EliminateCommonSubexpr, CombineParallelConv2D, CombineParallelDense in both modes,
+    The conditions, reasons and hazards follow rules like those of TVM's passes, and tests compare them. `outcome` and `cost`
+    of a group, and on Relax the products that are combined, come from the pass itself, which runs on the module; for a
+    graph without a module they are "not tried: needs TVM". Where TVM and the rules disagree, TVM is right. Relay: EliminateCommonSubexpr, CombineParallelConv2D, CombineParallelDense in both modes,
     CombineParallelBatchMatmul; CombineParallelOps and MergeIdenticalKernels, which are ours. Relax: EliminateCommonSubexpr,
     CombineParallelMatmul, and CombineParallelConv2D, which is ours. Each group is for one run of its pass; a pass run on a
     hazard crashes, raises, or gives other values, and then helps no other group either. Scalar constants and attributes are
@@ -54,6 +54,6 @@ def parallel_branches(source: Graph | HasGraph, min_branches: int = 2) -> list[B
         )
     check_arguments(graph)
     groups = list(find(Calls(graph), min_branches))
-    runs = Counter(group.passes for group in groups if group.kind == "combinable")
-    groups = [replace(group, together=runs[group.passes]) if runs[group.passes] > 1 else group for group in groups]
+    runs = Counter(group.passes for group in groups if group.kind in ("identical", "combinable"))
+    groups = [replace(group, together=runs[group.passes]) for group in groups]
     return sorted(groups, key=lambda group: KINDS.index(group.kind))

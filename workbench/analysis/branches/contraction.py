@@ -1,4 +1,4 @@
-"""Graphs with branches combined: the groups that allow it, the remaining work, and merged equal nodes."""
+"""Graphs with branches combined: the groups that allow it, and the remaining work."""
 
 from __future__ import annotations
 
@@ -58,25 +58,6 @@ def circular(graph: Graph, groups: Sequence[Branches]) -> set[int]:
         except Circular:
             bad.add(place)
     return bad
-
-
-def merged(graph: Graph, instead: Mapping[int, int]) -> Graph:
-    """Return the graph with each node in `instead` replaced by its equal, and without nodes that become unused."""
-
-    def value(node: int) -> int:
-        while node in instead:
-            node = instead[node]
-        return node
-
-    order = _producers_first(map(value, _kept(graph)), lambda node: map(value, graph.inputs[node]))
-    builder = GraphBuilder(graph.name, graph.dialect)
-    builder.groups = list(graph.groups)
-    place: dict[int, int] = {}
-    for node in order:
-        place[node] = builder.copy(graph.nodes[node], [place[value(source)] for source in graph.inputs[node]])
-    builder.outputs = [place[value(node)] for node in graph.outputs]
-    builder.groups = _moved(graph, {n.id: place[value(n.id)] for n in graph.nodes if value(n.id) in place})
-    return builder.build()
 
 
 def _kept(graph: Graph) -> list[int]:

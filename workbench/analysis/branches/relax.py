@@ -22,8 +22,7 @@ def relax_branches(calls: Calls, least: int) -> Iterator[BranchGroup]:
     """Yield the branch groups of a Relax graph, in no order."""
     graph = calls.graph
     for branches in equal_branches(calls):
-        instead = {node: first for branch in branches[1:] for node, first in zip(branch, branches[0], strict=True)}
-        yield BranchGroup("identical", producer(graph, branches), branches, SAME, 1, graph=graph, instead=instead)
+        yield BranchGroup("identical", producer(graph, branches), branches, SAME, 1, graph=graph)
     yield from (_misplaced(graph, node) for node, first in (graph.answers.merged or {}).items() if first == -1)
     yield from matmul_groups(calls, least)
     yield from conv_groups(calls, least)

@@ -11,7 +11,6 @@ from workbench.analysis.branches.equal import equal_branches, equal_kernels, nea
 from workbench.analysis.branches.report import BranchGroup, producer
 from workbench.analysis.branches.rules import TVM_RULES, type_of
 from workbench.analysis.branches.siblings import Reason, Rules, SiblingGroup, common_levels, find_siblings
-from workbench.graph.model import Graph
 
 
 def relay_branches(calls: Calls, least: int) -> Iterator[BranchGroup]:
@@ -22,38 +21,16 @@ def relay_branches(calls: Calls, least: int) -> Iterator[BranchGroup]:
     yield from _ours(calls, least)
     yield from _near_equal(calls)
     for rules in TVM_RULES:
-        yield from _other_argument(calls, rules)
+        yield from _other_argument(calls, rules, least)
 
 
 def _equal(calls: Calls) -> Iterator[BranchGroup]:
     graph = calls.graph
     for branches in equal_branches(calls):
-        instead = {node: first for branch in branches[1:] for node, first in zip(branch, branches[0], strict=True)}
-        yield BranchGroup(
-            "identical", producer(graph, branches), branches, "EliminateCommonSubexpr", 3, graph=graph, instead=instead
-        )
+        yield BranchGroup("identical", producer(graph, branches), branches, "EliminateCommonSubexpr", 3, graph=graph)
     for groups in equal_kernels(graph):
-        inside = [tuple(n.id for n in graph.nodes if graph.kernel_of(n.id) == group) for group in groups]
-        branches = tuple(tuple(n for n in nodes if graph.nodes[n].kind == "op") for nodes in inside)
-        ends = [end for group in groups if (end := graph.groups[group].output) is not None]
-        yield BranchGroup(
-            "identical",
-            producer(graph, branches),
-            branches,
-            "MergeIdenticalKernels",
-            0,
-            graph=graph,
-            instead=dict.fromkeys(ends[1:], ends[0]),
-            apart=_beside(graph, inside),
-        )
-
-
-def _beside(graph: Graph, kernels: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Return these kernels and those that feed or read them."""
-    inside = {node for nodes in kernels for node in nodes}
-    touched = {s for n in inside for s in graph.inputs[n]} | {user for n in inside for user, _ in graph.consumers[n]}
-    found = {graph.kernel_of(node) for node in inside | touched}
-    return tuple(group for group in found if group is not None and graph.groups[group].kind == "primitive")
+        branches = tuple(tuple(n.id for n in graph.ops if graph.kernel_of(n.id) == group) for group in groups)
+        yield BranchGroup("identical", producer(graph, branches), branches, "MergeIdenticalKernels", 0, graph=graph)
 
 
 def _combiner(calls: Calls, rules: Rules, least: int) -> Iterator[BranchGroup]:
@@ -163,7 +140,7 @@ def _near(calls: Calls, rules: Rules, found: list[SiblingGroup], least: int) -> 
             )
 
 
-def _other_argument(calls: Calls, rules: Rules) -> Iterator[BranchGroup]:
+def _other_argument(calls: Calls, rules: Rules, least: int) -> Iterator[BranchGroup]:
     """Yield calls that share an argument other than the first, which the combiners do not look at."""
     if rules.passes.endswith("to_batch=False}}"):
         return
@@ -180,7 +157,7 @@ def _other_argument(calls: Calls, rules: Rules) -> Iterator[BranchGroup]:
             )
             source = calls.graph.inputs[nodes[0]][1]
             branches = tuple((node,) for node in nodes)
-            yield BranchGroup("near", source, branches, rules.passes.format(min=2), 4, (reason,), (), calls.graph)
+            yield BranchGroup("near", source, branches, rules.passes.format(min=least), 4, (reason,), (), calls.graph)
 
 
 def _ours(calls: Calls, least: int) -> Iterator[BranchGroup]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from workbench.analysis.branches.contraction import folded, merged
+from workbench.analysis.branches.contraction import folded
 from workbench.analysis.branches.siblings import Reason
 from workbench.analysis.fusion import explain_fusion
+from workbench.analysis.outcome import FAILED, LEFT, MERGED, Outcome, failed
 from workbench.analysis.tensors import nbytes
 from workbench.graph.model import Edge, Graph
 from workbench.terminal import visible
 
 KINDS = ("identical", "combinable", "hazard", "near")
+EQUAL_PASSES = ("EliminateCommonSubexpr", "MergeIdenticalKernels")
+"passes that merge equal branches"
 
 
 @dataclass(frozen=True)
@@ -37,26 +39,54 @@ class BranchGroup:
     hazards: tuple[Reason, ...] = ()
     "what goes wrong when the pass runs"
     graph: Graph = field(default_factory=Graph, repr=False, compare=False)
-    instead: Mapping[int, int] = field(default_factory=dict, repr=False, compare=False)
-    "for identical branches, removed node -> the equal node that stays"
-    together: int = field(default=1, compare=False)
-    "the groups that one run of the pass combines, this one included"
-    apart: tuple[int, ...] = field(default=(), repr=False, compare=False)
-    "kernels that the pass splits and fuses again"
+    together: int = field(default=0, compare=False)
+    "the groups that one run of the pass merges by the rules, this one included if it is one"
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """The result of the pass on the graph's module, computed on first use: TVM runs it in a child process."""
+        found = failed(self.graph, self.passes)
+        if found is not None:
+            return replace(found, contradicts=found.status == FAILED and self.kind in ("identical", "combinable"))
+        return self._outcome()
+
+    def _outcome(self) -> Outcome:
+        merged = self._merged()
+        if self.kind in ("identical", "combinable"):
+            if merged:
+                return Outcome(MERGED, "merged as stated")
+            said = "not merged: the rules allow it, and TVM's pass leaves some of the branches"
+            return Outcome(LEFT, said, contradicts=True)
+        if not merged:
+            return Outcome(LEFT, "not merged")
+        if self.kind == "hazard":
+            return Outcome(MERGED, "merged, without an error of TVM")
+        if self.together:
+            return Outcome(MERGED, "each is merged, with other branches")
+        return Outcome(MERGED, "merged: the rules refuse it, and TVM's pass does it", contradicts=True)
+
+    def _merged(self) -> bool:
+        assert self.graph.ask_after is not None, "a graph without a module has no outcome"
+        after, lasts = self.graph.ask_after(self.passes), [branch[-1] for branch in self.branches]
+        if self.passes in EQUAL_PASSES:
+            return after.merges(lasts) and (self.kind == "identical" or after.leaves_one(lasts[0]))
+        # a diff may pair nodes wrongly where several differ in their inputs only, so the counts of operators are a second sign
+        signs = after.replaces(lasts), after.leaves_fewer(lasts)
+        return any(signs) if self.kind == "combinable" else all(signs)
 
     @cached_property
     def change(self) -> Change | None:
-        """Difference in operators, kernels and bytes (after minus before), computed on first use.
+        """Difference in operators, kernels and bytes (after minus before) of all groups that the pass merges.
 
-        For combinable branches TVM runs the pass, so this is the change of all groups that the pass combines. None for a near miss or
-        a hazard, and where there is no module to run the pass on.
+        TVM runs the pass on first use. None for a near miss or a hazard, and where TVM does not merge these branches or
+        there is no module to run the pass on.
         """
-        if self.kind == "identical":
-            return change(self.graph, merged(self.graph, self.instead), self._weights, self.apart)
-        if self.kind != "combinable" or self.graph.ask_after is None:
+        if self.kind not in ("identical", "combinable") or self.outcome.status != MERGED:
             return None
-        after = self.graph.ask_after(*_name_and_options(self.passes))
-        return None if after is None else change(self.graph, after, self._weights)
+        assert self.graph.ask_after is not None, "a graph without a module has no outcome"
+        after = self.graph.ask_after(self.passes).graph
+        assert after is not None, "a pass that fails merges nothing"
+        return change(self.graph, after, self._weights)
 
     @property
     def _weights(self) -> list[int]:
@@ -78,12 +108,15 @@ class BranchGroup:
 
     @property
     def cost(self) -> str:
-        """The cost of the merge in operators, kernels and bytes, as a sentence; empty for a near miss or a hazard."""
+        """The cost of the merge in operators, kernels and bytes, as a sentence; empty for a near miss or a hazard.
+
+        Where TVM does not merge the branches, the sentence is the outcome.
+        """
         if self.kind in ("near", "hazard"):
             return ""
         found = self.change
         if found is None:
-            return "not tried: needs TVM" if self.graph.ask_after is None else "not known: the pass raises"
+            return self.outcome.sentence
         others = f", with the other {self.together - 1} of this pass" if self.together > 1 else ""
         if found.kernels is None:
             why = "FuseOps fails on this graph before SimplifyInference"
@@ -97,23 +130,33 @@ class BranchGroup:
         return said
 
     @property
+    def results(self) -> tuple[str, ...]:
+        """The outcome, and the cost where TVM merges the branches; TVM runs the pass on first use."""
+        return tuple(dict.fromkeys((self.outcome.sentence, *filter(None, [self.cost]))))
+
+    @property
+    def asked(self) -> bool:
+        """Return whether `results` are known without asking TVM now."""
+        return "outcome" in vars(self) and ("change" in vars(self) or self.kind in ("near", "hazard"))
+
+    @property
+    def headline(self) -> str:
+        """The kind, or the outcome where it is known and contradicts the kind."""
+        if "outcome" not in vars(self) or not self.outcome.contradicts:
+            return self.kind
+        return f"{self.outcome.status} by TVM, {self.kind} by the rules"
+
+    @property
     def codes(self) -> tuple[str, ...]:
         """Return the codes of all reasons and hazards."""
         return tuple(reason.code for reason in (*self.reasons, *self.hazards))
 
     def __str__(self) -> str:
         ops = " -> ".join(self.graph.nodes[node].op for node in self.branches[0])
-        said = [f"{self.kind}: {len(self.branches)} branches of {ops} ({self.passes})"]
-        said += [f"  {reason.code}: {reason.sentence}" for reason in (*self.hazards, *self.reasons)]
-        return visible("\n".join([*said, f"  {self.cost}"] if self.cost else said))
-
-
-def _name_and_options(passes: str) -> tuple[str, tuple[tuple[str, object], ...]]:
-    """Return a pass's name and options, read from its text."""
-    name, _, inside = passes.removesuffix("}").partition("{")
-    call = ast.parse(f"options({inside})", mode="eval").body
-    assert isinstance(call, ast.Call)
-    return name, tuple((word.arg or "", ast.literal_eval(word.value)) for word in call.keywords)
+        results = self.results  # before the headline, which then knows the outcome
+        said = [f"{self.headline}: {len(self.branches)} branches of {ops} ({self.passes})"]
+        said += [f"{reason.code}: {reason.sentence}" for reason in (*self.hazards, *self.reasons)]
+        return visible("\n  ".join([*said, *results]))
 
 
 def _signed(number: int, what: str) -> str:
@@ -141,7 +184,7 @@ class Change:
     "bytes that these kernels read and write; None like kernels"
 
 
-def change(graph: Graph, after: Graph, weights: Sequence[int], apart: Sequence[int] = ()) -> Change:
+def change(graph: Graph, after: Graph, weights: Sequence[int]) -> Change:
     """Return the difference that a pass makes.
 
     Parameters
@@ -150,14 +193,12 @@ def change(graph: Graph, after: Graph, weights: Sequence[int], apart: Sequence[i
         The graph as the pass leaves it.
     weights
         Parameters that are constants once they are bound.
-    apart
-        Kernels of `after`, as groups, that are split and fused again.
     """
     ops = len(after.ops) - len(graph.ops)
     params = [[node.id for node in each.nodes if node.kind == "param"] for each in (graph, after)]
     bound = [theirs for ours, theirs in zip(*params, strict=False) if ours in set(weights)]
     ours = _fused(folded(graph, weights))
-    theirs = _fused(_without(folded(after, bound), apart))
+    theirs = _fused(folded(after, bound))
     if ours is None or theirs is None:
         return Change(ops, None, None)
     return Change(ops, theirs[0] - ours[0], theirs[1] - ours[1])
@@ -178,26 +219,6 @@ def _fused(graph: Graph) -> tuple[int, int] | None:
         read = {source for node in kernel.nodes for source in graph.inputs[node] if source not in inside}
         traffic += sum(nbytes(graph.nodes[node].type) for node in (*read, kernel.root))
     return len(report.kernels), traffic
-
-
-def _without(graph: Graph, groups: Sequence[int]) -> Graph:
-    """Return the graph without these groups; their nodes move to the group around."""
-    if not groups:
-        return graph
-    opened = set(groups)
-
-    def around(group: int | None) -> int | None:
-        while group in opened:
-            group = graph.groups[group].parent
-        return group
-
-    nodes = tuple(replace(node, group=around(node.group)) for node in graph.nodes)
-    boxes = tuple(
-        # a removed group has no nodes, and must not look like a call either
-        replace(g, kind="scope", output=None, inputs=()) if g.id in opened else replace(g, parent=around(g.parent))
-        for g in graph.groups
-    )
-    return replace(graph, nodes=nodes, groups=boxes)
 
 
 # The kinds that AnnotateTIROpPattern finds in the PrimFuncs of Relax's operators. FuseOps sees them after LegalizeOps.

@@ -16,7 +16,6 @@ from typing import Any
 from workbench.analysis.branches.siblings import Reason
 from workbench.analysis.chains import rules
 from workbench.analysis.chains.relay import ConstantChain, RelayChains
-from workbench.graph.diff import diff
 from workbench.graph.model import Graph, Node
 
 RELAY_NAMES: Mapping[str, str] = {
@@ -45,8 +44,6 @@ class RelaxChains(RelayChains):
     def __init__(self, graph: Graph) -> None:
         super().__init__(as_relay(graph))
         self.given = graph
-        self._mappings: dict[str, dict[int, tuple[int, ...]] | None] = {}
-        "pass -> node before it -> nodes after it, for each remaining node; None where the pass raises"
 
     def chain(self, run: list[Node]) -> ConstantChain | None:
         family, start = self.family(run[-1]), self.data(run[0])
@@ -56,7 +53,9 @@ class RelaxChains(RelayChains):
         left = self._left(run, PASSES[family])
         if left is None:
             said = f"it was not tried whether {PASSES[family]} shortens them: needs TVM"
-            return self._made(run, len(run), "", [Reason("not-tried", said, tuple(node.id for node in run))])
+            return self._made(
+                run, len(run), "", [Reason("not-tried", said, tuple(node.id for node in run))], PASSES[family]
+            )
         if left == len(run):
             return self._stays(run, family) if len(run) > 1 else None
         reasons = []
@@ -72,24 +71,23 @@ class RelaxChains(RelayChains):
             return 1
         if self.given.ask_after is None:
             return None
-        if passes not in self._mappings:
-            after = self.given.ask_after(passes, ())
-            self._mappings[passes] = None if after is None else diff(self.given, after).mapping
-        mapping = self._mappings[passes]
-        return len(run) if mapping is None else len({mapping[node.id] for node in run if node.id in mapping})
+        after = self.given.ask_after(passes)
+        return len(run) if after.failure else after.left_of([node.id for node in run])
 
     def _stays(self, run: Sequence[Node], family: str) -> ConstantChain:
         own = [self.given.nodes[node.id] for node in run]
         if family == "arithmetic" and rules.canonical(run):
             said = "one multiply and one add is as short as such a chain gets"
             return self._made(run, len(run), "", [Reason("canonical", said, tuple(node.id for node in run))])
-        return self._made(run, len(run), "", [unfolded(own, family)])
+        return self._made(run, len(run), "", [unfolded(own, family)], PASSES.get(family, ""))
 
     def _is_clip_and_cast(self, run: Sequence[Node]) -> bool:
         return [node.op for node in run] == ["clip", "cast"]
 
-    def _made(self, run: Sequence[Node], left: int, passes: str, reasons: Sequence[Reason]) -> ConstantChain:
-        return replace(super()._made(run, left, passes, reasons), graph=self.given)
+    def _made(
+        self, run: Sequence[Node], left: int, passes: str, reasons: Sequence[Reason], tried: str = ""
+    ) -> ConstantChain:
+        return replace(super()._made(run, left, passes, reasons, tried), graph=self.given)
 
     def padded(self, node: Node) -> ConstantChain | None:
         """Return the chain of a pad that the padding of the next convolution could replace."""
@@ -107,7 +105,7 @@ class RelaxChains(RelayChains):
         if found is None:
             return None
         said = "no pass of this TVM moves a factor into weights; FoldBatchnormToConv2D does so for a batch_norm only"
-        return replace(found, left=2, passes="", reasons=(Reason("no-pass", said, found.nodes),))
+        return replace(found, left=2, passes="", reasons=(Reason("no-pass", said, found.nodes),), tried="")
 
 
 def _lead_back(run: Sequence[Node]) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from workbench.analysis.branches.siblings import Reason
 from workbench.analysis.chains import rules
 from workbench.analysis.chains.rules import Step
+from workbench.analysis.outcome import FAILED, LEFT, MERGED, Outcome, failed
 from workbench.analysis.tensors import tensor
 from workbench.graph.model import Graph, Node
 from workbench.terminal import visible
@@ -29,16 +31,37 @@ class ConstantChain:
     shapes: tuple[str, ...]
     "the types of these constants; empty where there is none"
     left: int
-    "operators left after `passes`; as many as before if nothing folds them"
+    "operators left after `passes` by the rules; as many as before if nothing folds them"
     passes: str
     "the passes that fold them, in the order that works, as a Pipeline's text; empty if there are none"
     reasons: tuple[Reason, ...] = ()
     "why not more is folded, or nothing, or not safely"
+    tried: str = field(default="", compare=False)
+    "the passes whose outcome TVM gives: `passes`, or those that fold other chains of this kind; empty if there are none"
     graph: Graph = field(default_factory=Graph, repr=False, compare=False)
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """The result of the passes on the graph's module, computed on first use: TVM runs them in a child process."""
+        if not self.tried:
+            return Outcome(LEFT, "")
+        found = failed(self.graph, self.tried)
+        if found is not None:
+            return replace(found, contradicts=self.folds and found.status == FAILED)
+        assert self.graph.ask_after is not None, "a graph without a module has no outcome"
+        after = self.graph.ask_after(self.tried)
+        left, status = after.left_of(self.nodes), LEFT
+        if left < len(self.nodes):
+            status = MERGED
+        if left == self.left:
+            return Outcome(status, "folded as stated" if self.folds else "not folded")
+        return Outcome(
+            status, f"{len(self.nodes)} -> {left} by TVM, although the rules say {self.left}", contradicts=True
+        )
 
     @property
     def folds(self) -> bool:
-        """Return whether the passes leave fewer operators."""
+        """Return whether the passes leave fewer operators by the rules."""
         return self.left < len(self.nodes)
 
     @property
@@ -49,8 +72,29 @@ class ConstantChain:
     def __str__(self) -> str:
         ops = " -> ".join(self.graph.nodes[node].op for node in self.nodes)
         how = f"by {self.passes}" if self.passes else "by nothing"
-        said = [f"{ops}: {len(self.nodes)} -> {self.left} {how}"]
-        return visible("\n".join(said + [f"  {reason.code}: {reason.sentence}" for reason in self.reasons]))
+        results = self.results  # before the headline, which then knows the outcome
+        said = [f"{ops}: {self.headline} {how}", *(f"{reason.code}: {reason.sentence}" for reason in self.reasons)]
+        return visible("\n  ".join([*said, *results]))
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The outcome as sentences: one, or none where no pass could fold the chain. TVM runs the passes on first use."""
+        return tuple(filter(None, [self.outcome.sentence]))
+
+    @property
+    def asked(self) -> bool:
+        """Return whether the outcome is known without asking TVM now."""
+        return "outcome" in vars(self)
+
+    @property
+    def contradicted(self) -> bool:
+        """Return whether the outcome is known and differs from the rules."""
+        return self.asked and self.outcome.contradicts
+
+    @property
+    def headline(self) -> str:
+        """The number of operators before and after, or the outcome where it is known and differs from the rules."""
+        return self.outcome.sentence if self.contradicted else f"{len(self.nodes)} -> {self.left}"
 
 
 class RelayChains:
@@ -161,7 +205,8 @@ class RelayChains:
             reasons += self._unfolded(run, family) if not reasons else []
             if not reasons:
                 return None
-        return self._made(run, left, self._passes(run, family) if left < len(run) else "", reasons)
+        passes = self._passes(run, family)
+        return self._made(run, left, passes if left < len(run) else "", reasons, passes)
 
     def _counter(self, family: str, source: Node) -> Callable[[Sequence[Step]], int]:
         kind = tensor(source.type)
@@ -256,13 +301,23 @@ class RelayChains:
             return [Reason("no-rule", "the first cast may lose something, so SimplifyExpr keeps both", ids)]
         return [Reason("no-rule", f"TVM has no rule that makes one of {names} in a row", ids)]
 
-    def _made(self, run: Sequence[Node], left: int, passes: str, reasons: Sequence[Reason]) -> ConstantChain:
+    def _made(
+        self, run: Sequence[Node], left: int, passes: str, reasons: Sequence[Reason], tried: str = ""
+    ) -> ConstantChain:
         constants = tuple(self._constant(node)[1] for node in run)
         shapes = tuple("" if c is None else self.graph.nodes[c].type for c in constants)
         start = self.data(run[0])
         assert start is not None, "an operator of a run has one value that is not constant"
         return ConstantChain(
-            tuple(node.id for node in run), start, constants, shapes, left, passes, tuple(reasons), self.graph
+            tuple(node.id for node in run),
+            start,
+            constants,
+            shapes,
+            left,
+            passes,
+            tuple(reasons),
+            passes or tried,
+            self.graph,
         )
 
     # -- chains that end in another operator
@@ -302,15 +357,16 @@ class RelayChains:
         if weight is None or weight not in self.constant or not self._per_channel(node, earlier, constant):
             return None
         run = [earlier, node]
+        bind = "BindParams," if self._needs_binding(weight) or self._needs_binding(constant) else ""
+        passes = f"{bind}FoldScaleAxis,FoldConstant"
         if len(self.graph.consumers[source]) != 1 or source in self.graph.outputs:
             said = f"{earlier.op} is used elsewhere too, so its weights cannot take the factor"
-            return self._made(run, 2, "", [Reason("interior-has-other-user", said, (source,))])
+            return self._made(run, 2, "", [Reason("interior-has-other-user", said, (source,))], passes)
         kinds = {tensor(self.graph.nodes[n].type).dtype for n in (weight, constant) if tensor(self.graph.nodes[n].type)}  # type: ignore[union-attr]
         if len(kinds) > 1:
             said = f"weights and factor are of different types ({', '.join(sorted(kinds))}), and FoldScaleAxis raises"
-            return self._made(run, 2, "", [Reason("scale-type-crash", said, (source, node.id))])
-        bind = "BindParams," if self._needs_binding(weight) or self._needs_binding(constant) else ""
-        return self._made(run, 1, f"{bind}FoldScaleAxis,FoldConstant", ())
+            return self._made(run, 2, "", [Reason("scale-type-crash", said, (source, node.id))], passes)
+        return self._made(run, 1, passes, ())
 
     def _per_channel(self, node: Node, earlier: Node, constant: int) -> bool:
         kind, whole = tensor(self.graph.nodes[constant].type), tensor(earlier.type)

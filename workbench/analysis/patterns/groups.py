@@ -31,7 +31,7 @@ class Verdict:
     failure: str = ""
     "the error with which `rewrite` ends; empty if it does not"
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return plain values, for another process."""
         taken = [[row, [[id, list(rows)] for id, rows in held.items()]] for row, held in self.taken.items()]
         return {"matched": [*self.matched], "failed": [*self.failed.items()], "taken": taken, "failure": self.failure}

@@ -196,7 +196,9 @@ def _tensor_type(reader: Reader, given: Given, _: int | None, node: ast.Call) ->
     shape, dtype = given["shape"], given.get("dtype", "float32")
     if not isinstance(shape, list) or not all(type(each) is int for each in shape) or not isinstance(dtype, str):
         return reader.refuse(node, "TensorType takes a list of whole numbers and a data type")
-    return type_text(shape, dtype)
+    if not shape:
+        return dtype
+    return f"Tensor[({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''}), {dtype}]"
 
 
 def _tuple_type(reader: Reader, given: Given, _: int | None, node: ast.Call) -> str:
@@ -204,13 +206,6 @@ def _tuple_type(reader: Reader, given: Given, _: int | None, node: ast.Call) -> 
     if not isinstance(fields, list) or not all(isinstance(each, str) for each in fields):
         return reader.refuse(node, "TupleType takes a list of types")
     return f"({', '.join(fields)}{',' if len(fields) == 1 else ''})"
-
-
-def type_text(shape: list[int], dtype: str) -> str:
-    """Return the type of a tensor, as Relay prints it."""
-    if not shape:
-        return dtype
-    return f"Tensor[({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''}), {dtype}]"
 
 
 LANGUAGE: dict[str, Entry] = {

@@ -153,7 +153,7 @@ class Pattern:
     def __str__(self) -> str:
         return visible("\n".join(f"{'  ' * depth}{text}" for depth, _, text in self.lines()))
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return plain values: {"root": id, "nodes": [{"id", "kind", "label", "children", "fields"}, ...]}."""
         return {
             "root": self.root,

@@ -89,9 +89,7 @@ class Program:
 
     def named(self, row: int) -> str:
         """Return the expression in words."""
-        here = self.rows[row]
-        at = f"node {self.nodes[row][0]}" if self.nodes[row] else here.kind
-        return f"{at} ({self.what(row)})" if self.nodes[row] else self.what(row)
+        return f"node {self.nodes[row][0]} ({self.what(row)})" if self.nodes[row] else self.what(row)
 
     def what(self, row: int) -> str:
         """Return the kind of expression, or its operator."""
@@ -151,10 +149,10 @@ def _common(a: int, b: int, up: list[int], depth: list[int]) -> int:
     return a if a == b else -1
 
 
-def of_graph(graph: Graph, skips_leaves: bool = True) -> list[Program]:
+def of_graph(graph: Graph) -> list[Program]:
     """Return the programs of a Graph without a module, one for each function that is not drawn in place."""
     homes = [next((g.id for g in reversed([*graph.ancestors(n.group)])), -1) for n in graph.nodes]
-    return [_of_group(graph, group, homes, skips_leaves) for group in sorted(set(homes))]
+    return [_of_group(graph, group, homes) for group in sorted(set(homes))]
 
 
 @dataclass
@@ -178,16 +176,14 @@ class _Rows:
         return (self.callees[node.op],)
 
 
-def _of_group(graph: Graph, group: int, homes: list[int], skips_leaves: bool) -> Program:
+def _of_group(graph: Graph, group: int, homes: list[int]) -> Program:
     table = _Rows()
     held = [node for node in graph.nodes if homes[node.id] == group]
     for node in held:
         inputs = tuple(table.of[i] for i in graph.inputs[node.id] if i in table.of)
         callee = table.callee(node) if node.kind in ("op", "call") else ()
         table.of[node.id] = table.add(_row(node, callee, inputs), node.id)
-    program = Program(table.rows, table.nodes, graph, graph.groups[group].name if group >= 0 else graph.name)
-    program.skips_leaves = skips_leaves
-    return program
+    return Program(table.rows, table.nodes, graph, graph.groups[group].name if group >= 0 else graph.name)
 
 
 def _row(node: Node, callee: tuple[int, ...], inputs: tuple[int, ...]) -> Row:

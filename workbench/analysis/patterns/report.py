@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
-from typing import Any
 
 from workbench.analysis.patterns.groups import Attempt, attempts, computes
 from workbench.analysis.patterns.matcher import Bindings, Failure, Matcher
@@ -344,7 +343,7 @@ def _ids(nodes: tuple[int, ...]) -> str:
     return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
 
 
-def _plain(outcome: Match | NearMiss) -> dict[str, Any]:
+def _plain(outcome: Match | NearMiss) -> dict[str, object]:
     plain = asdict(outcome)
     plain["held"] = {str(id): list(nodes) for id, nodes in outcome.held.items()}
     return plain

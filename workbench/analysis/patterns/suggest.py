@@ -6,13 +6,12 @@ places, it asks for attributes, then for types too. The matcher tests each patte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from workbench.analysis.patterns.pattern import DEEPEST, Pattern, PatternBuilder, PatternError
 from workbench.analysis.patterns.program import Program, tensor_parts
-from workbench.analysis.patterns.report import PatternReport
+from workbench.analysis.patterns.report import Match, PatternReport
 from workbench.analysis.patterns.text import code
 from workbench.errors import UnknownNode
 from workbench.graph.model import Graph
@@ -217,7 +216,7 @@ class _Writer:
         return made
 
 
-def _plain_attributes(attrs: Any) -> dict[str, Any]:
+def _plain_attributes(attrs: Mapping[str, object]) -> dict[str, object]:
     """Return the attributes that a pattern can test: numbers, text, and lists of them."""
     return {name: value for name, value in attrs.items() if _is_plain(value) and value not in ("", [])}
 
@@ -238,7 +237,7 @@ def _computes(graph: Graph, node: int) -> bool:
     return graph.nodes[node].kind not in ("param", "constant")
 
 
-def _why_not(report: PatternReport, here: Any, chosen: Collection[int]) -> str:
+def _why_not(report: PatternReport, here: Match | None, chosen: Collection[int]) -> str:
     if here is not None:
         more = sorted(set(here.nodes) - set(chosen))
         return f"the pattern of these nodes also takes in nodes {_few(more)}; choose them too"

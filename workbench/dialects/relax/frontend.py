@@ -12,7 +12,7 @@ import tvm
 from tvm import relax
 from tvm.relax.frontend.nn import Parameter
 
-from workbench.dialects.base import Workload, runnable
+from workbench.dialects.base import Workload
 from workbench.dialects.nesting import refuse_large_types
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.answers import SAFE_NESTING, Drawn, fusion_failure, merged_nodes, nested_depth
@@ -104,8 +104,7 @@ def graph(module: tvm.IRModule, name: str) -> Graph:
     def ask_products() -> Products | None:
         return None if nested_depth(found) > SAFE_NESTING else joined_products(module, found, drawn)
 
-    asked = replace(found, ask=cache(ask), ask_products=cache(ask_products))
-    return runnable(asked, NAME, module)
+    return replace(found, ask=cache(ask), ask_products=cache(ask_products))
 
 
 def copy(module: tvm.IRModule) -> tvm.IRModule:

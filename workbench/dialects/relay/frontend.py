@@ -13,7 +13,7 @@ import tvm
 from tvm import relay
 from tvm.relay.quantize import _calibrate
 
-from workbench.dialects.base import SAFE_DEPTH, Workload, runnable
+from workbench.dialects.base import SAFE_DEPTH, Workload
 from workbench.dialects.nesting import refuse_large_types
 from workbench.dialects.relay.diagnostics import as_error
 from workbench.dialects.relay.diagnostics import infer_types as infer_types
@@ -134,10 +134,7 @@ def graph(module: tvm.IRModule, name: str) -> Graph:
     parsed = parse(printed.text)
     share_scalars(module, parsed)
     digests = constant_digests(module, parsed) if "meta[relay.Constant]" in printed.text else {}
-    drawn = build_graph(
-        parsed, name, registered_pattern, digests, {**printed.names, **parameter_names(printed, parsed)}
-    )
-    return runnable(drawn, NAME, module)
+    return build_graph(parsed, name, registered_pattern, digests, {**printed.names, **parameter_names(printed, parsed)})
 
 
 def same(first: tvm.IRModule, second: tvm.IRModule) -> bool:

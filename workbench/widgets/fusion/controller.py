@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,7 +12,6 @@ from workbench.analysis.branches import BranchGroup, parallel_branches
 from workbench.analysis.branches.relax import is_lowered
 from workbench.analysis.chains import ConstantChain, constant_chains
 from workbench.analysis.fusion.reasons import Decision
-from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
 from workbench.widgets.background import Background, Task
 from workbench.widgets.blocks import Block, sendable, words
@@ -24,6 +24,10 @@ from workbench.widgets.requests import Requests
 
 if TYPE_CHECKING:
     from workbench.widgets.fusion.inspector import FusionInspector
+
+LISTS = {"branches": "parallel branches", "chains": "chains of constants"}
+PATIENCE = 30.0
+"seconds to ask TVM for the outcomes of a list; a click asks for one more"
 
 
 class Controller:
@@ -131,42 +135,72 @@ class Controller:
     # -- the line above the graph, and the open tab
 
     def show_tab(self) -> None:
-        """Show the open tab; branches are added when they are found."""
+        """Show the open tab; branches and chains are added when they are found, and their outcomes when TVM gives them."""
         view = self._view
         with self._lock:
-            looking = view.tab == "branches" and view.min_branches not in self._branches
-            shown = [words("Looking for parallel branches …", "small")] if looking else self._tab()
+            listed = self._listed()
+            shown = [words(f"Looking for {LISTS[view.tab]} …", "small")] if listed is None else self._tab()
             self._put({"head": tabs.head(view.fused, self.base or view.fused, view.before), "tab": shown})
             self._mark()
-        if looking:
+        if listed is None or any(not group.asked for group in self._chosen(listed)):
             self._listing.submit(self._look)
 
+    def _listed(self) -> Sequence[BranchGroup] | Sequence[ConstantChain] | None:
+        """Return the groups of the open tab; None where they are not known yet, and () for a tab without groups."""
+        if self._view.tab == "branches":
+            return self._branches.get(self._view.min_branches)
+        return self._chains if self._view.tab == "chains" else ()
+
+    def _chosen(self, listed: Sequence[BranchGroup] | Sequence[ConstantChain]) -> Sequence[BranchGroup | ConstantChain]:
+        """Return the group of branches that the user clicked."""
+        return listed[self.branch :][:1] if self._view.tab == "branches" and self.branch >= 0 else ()
+
     def _look(self, task: Task) -> None:
-        """Find the branches, and the effect of merging them."""
-        view, fused, least = self._view, self._view.fused, self._view.min_branches
-        found = parallel_branches(fused.graph, least)
+        """List the groups of the open tab, and then ask TVM for their outcomes, the clicked one first."""
+        view, fused = self._view, self._view.fused
+        tab, least = view.tab, view.min_branches
+
+        def show() -> None:
+            with self._lock:
+                if task.wanted and self.fused is fused and (view.tab, view.min_branches) == (tab, least):
+                    self._put({"tab": self._tab()})
+                    self._mark()
+
+        found = self._find(fused, tab, least)
+        show()
+        ends = time.monotonic() + PATIENCE
+        for group in (*self._chosen(found), *found):
+            if not task.wanted or time.monotonic() > ends:
+                break
+            _ = group.results
+        show()
+
+    def _find(self, fused: Fused, tab: str, least: int) -> Sequence[BranchGroup] | Sequence[ConstantChain]:
+        """Return the groups of a tab, from the last time if they are known."""
+        listed = self._branches.get(least) if tab == "branches" else self._chains
+        if listed is not None:
+            return listed
+        if tab == "branches":
+            branches = parallel_branches(fused.graph, least)
+            with self._lock:
+                if self.fused is fused:
+                    self._branches[least] = branches
+            return branches
+        chains = constant_chains(fused.graph)
         with self._lock:
             if self.fused is fused:
-                self._branches[least] = found
-        if task.wanted:
-            shown = tabs.branches(found, least, self.branch, lowered=is_lowered(fused.graph))
-            with self._lock:
-                if task.wanted and self.fused is fused and view.tab == "branches" and view.min_branches == least:
-                    self._put({"tab": shown})
-                    self._mark()
+                self._chains = chains
+        return chains
 
     def _tab(self) -> list[Block]:
         view, fused = self._view, self._view.fused
-        try:
-            if view.tab == "branches":
-                return tabs.branches(self.branches, view.min_branches, self.branch, lowered=is_lowered(fused.graph))
-            if view.tab == "chains":
-                return tabs.chains(self.chains)
-        except WorkbenchError as error:
-            return [words(str(error))]
+        if view.tab == "branches":
+            return tabs.branches(self.branches, view.min_branches, lowered=is_lowered(fused.graph))
+        if view.tab == "chains":
+            return tabs.chains(self.chains)
         if view.tab == "player":
             frames = self.decisions
-            shown = tabs.Filter(**view.frame_filter)
+            shown = tabs.Filter(**self._view.frame_filter)
             return tabs.player(fused, shown, frames, min(view.frame, max(len(frames) - 1, 0)))
         if view.tab == "code":
             return tabs.code_blocks(view.before, list(view.edits), fused, list(view.selection))
@@ -179,7 +213,7 @@ class Controller:
             marks = tabs.decision_marks(fused, frames[min(view.frame, len(frames) - 1)])
         elif view.tab == "branches" and view.min_branches in self._branches:
             marks = tabs.branch_marks(self.branches)
-        elif view.tab == "chains":
+        elif view.tab == "chains" and self._chains is not None:
             marks = tabs.chain_marks(self.chains)
         if view.region >= 0 and (nest := fused.nest(view.region)):
             marks.update(tabs.region_marks(nest[min(view.outward, len(nest) - 1)]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -19,8 +18,6 @@ from workbench.widgets.fusion.program import Edit, Fused, Measured
 from workbench.widgets.fusion.wording import plainly, tested
 from workbench.widgets.page_types import Marks, Sign
 
-PATIENCE = 2.0
-"seconds to compute the effects of merging branches; a click computes the others"
 SIGNS = {"near": "?", "hazard": "!"}
 
 
@@ -117,27 +114,22 @@ def _times(found: Row) -> tuple[str, str, str]:
     return f"{found['kernels']}", middle, f"{low} to {high}"
 
 
-def branches(
-    groups: Sequence[BranchGroup], least: int, chosen: int, patience: float = PATIENCE, *, lowered: bool = False
-) -> list[Block]:
-    """Return the sibling branches that could be merged, nearly could be, or must not be."""
+def branches(groups: Sequence[BranchGroup], least: int, *, lowered: bool = False) -> list[Block]:
+    """Return the sibling branches that could be merged, nearly could be, or must not be, with the outcomes known so far."""
     made = [entry("range", "min_branches", "at least", least, min=2, max=8, show=f"{least} branches")]
     if lowered:
         made.append(words("Products and convolutions are combined before LegalizeOps: look at the program without it."))
     if not groups:
         return [*made, words("No sibling branches that are equal, can be combined, or nearly can.", name="branches")]
-    ends, letters, listed = time.monotonic() + patience, branch_signs(groups), []
+    letters, listed = branch_signs(groups), []
     for place, group in enumerate(groups[:MOST_ROWS]):
         nodes = [n for branch in group.branches for n in branch]
         ops = " → ".join(dict.fromkeys(group.graph.nodes[n].op for n in group.branches[0]))
-        known = "change" in group.__dict__ or place == chosen or time.monotonic() < ends
         said = [reason.sentence for reason in (*group.hazards, *group.reasons)][:2]
-        said += (
-            [group.cost if known else "click for what it would change"] if group.kind not in ("near", "hazard") else []
-        )
+        said += group.results if group.asked else ["click to ask TVM for the outcome"]
         listed.append(
             row(
-                f"{group.kind}: {len(group.branches)} x {ops}",
+                f"{group.headline}: {len(group.branches)} x {ops}",
                 nodes,
                 small=" · ".join([*filter(None, said), group.passes]),
                 sign=letters[place],
@@ -166,8 +158,9 @@ def chains(found: Sequence[ConstantChain]) -> list[Block]:
     listed = []
     for chain in found[:MOST_ROWS]:
         ops = " → ".join(chain.graph.nodes[n].op for n in chain.nodes)
-        fold = f"{len(chain.nodes)} → {chain.left}" if chain.folds else "stays"
+        fold = chain.headline.replace("->", "→") if chain.folds or chain.contradicted else "stays"
         said = [f"by {chain.passes}" if chain.passes else "nothing folds it", *(r.sentence for r in chain.reasons[:2])]
+        said += chain.results if chain.asked else []
         look = "branch" if chain.folds and chain.safe else "removed" if chain.folds else "near"
         sign = "c" if chain.folds and chain.safe else "!" if chain.folds else "?"
         listed.append(row(f"{ops}: {fold}", chain.nodes, small=" · ".join(said), sign=sign, look=look))

@@ -79,7 +79,7 @@ class PatternInspector(View):
     marks = json_trait(Marks, "shades and signs on the graph")
     status = json_trait(Status, "the work under way, and what failed", saved=False)
 
-    def __init__(self, source: Any, pattern: Any = "", **traits: Any) -> None:
+    def __init__(self, source: object, pattern: Any = "", **traits: Any) -> None:
         self.source: Workload | Graph = source if isinstance(source, Graph) else load(source)
         self.model = _graph(self.source)
         self.report: PatternReport | None = None
@@ -185,7 +185,7 @@ class PatternInspector(View):
             self.set_trait("place", min(self.place, len(self.findings) - 1))
             self._show()
 
-    def _selected(self, change: Any) -> None:
+    def _selected(self, change: dict[str, list[int]]) -> None:
         """Show the finding at a clicked node, unless the shown one already involves the node."""
         chosen, shown = list(change["new"]), self.finding
         with self._lock, self.hold_sync():
@@ -286,7 +286,7 @@ class PatternInspector(View):
     # -- validation of assignments
 
     @traitlets.validate("place")
-    def _known_place(self, proposal: dict[str, Any]) -> int:
+    def _known_place(self, proposal: dict[str, int]) -> int:
         place = proposal["value"]
         return place if place == -1 else known([place], len(self.findings), "finding")[0]
 

@@ -19,7 +19,7 @@ import traitlets
 from workbench.errors import WorkbenchError
 from workbench.measurement.overlay import Overlay
 from workbench.pipeline.trace import Trace
-from workbench.widgets.background import Background, Task, wait_all
+from workbench.widgets.background import Background, Task, sentence, wait_all
 from workbench.widgets.base import SAVED, Shown, View, json_trait, saved_traits
 from workbench.widgets.graph.compare import MODES, overlay_state, show_message
 from workbench.widgets.graph.ids import CollapsedSides, SideIds
@@ -187,8 +187,7 @@ class PassStepper(View):
         self.send(*packed(self._states.message(wish)))
 
     def _lost(self, wish: Wish, error: Exception) -> None:
-        said = str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
-        lost: LostMessage = {"type": "lost", "wish": list(wish), "text": said}
+        lost: LostMessage = {"type": "lost", "wish": list(wish), "text": sentence(error)}
         self.send(lost)
 
     # -- checks

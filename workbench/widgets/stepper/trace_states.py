@@ -16,6 +16,7 @@ from workbench.graph.scopes import Scopes, carried, with_scopes
 from workbench.pipeline.lineage import SURE, lineage
 from workbench.pipeline.step import State
 from workbench.pipeline.trace import Trace
+from workbench.widgets.history import Newest
 from workbench.widgets.page_types import (
     CountsMessage,
     DiffMessage,
@@ -61,7 +62,7 @@ class States:
         "numbers of the states before and after each step"
         self._steps = dict(zip(self.of_step, trace.steps, strict=True))
         self._lock = threading.Lock()
-        self._diffs: dict[tuple[int, int], GraphDiff] = {}
+        self._diffs = Newest[tuple[int, int], GraphDiff]()
 
     def __len__(self) -> int:
         return len(self._states)
@@ -86,9 +87,10 @@ class States:
             return step.diff
         if (before, after) == self.pair(WHOLE):
             return self.trace.diff
-        if (before, after) not in self._diffs:
-            self._diffs[before, after] = diff(self.graph(before), self.graph(after))
-        return self._diffs[before, after]
+        known = self._diffs.get((before, after))
+        if known is None:
+            known = self._diffs[before, after] = diff(self.graph(before), self.graph(after))
+        return known
 
     def drawn(self, state: int) -> Graph:
         """Return the graph with the layers of the trace's start, so that a node stays in its box from step to step."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.pipeline.build import build_code
+from workbench.pipeline.config import Config
 from workbench.plots import tuning_progress
 from workbench.plots.tuning import ROWS
 from workbench.tuning.result import Result
@@ -15,6 +16,7 @@ from workbench.tuning.run import Run
 from workbench.tuning.trial import OBJECTIVES, Trial
 from workbench.widgets.background import Background
 from workbench.widgets.blocks import Block, action, code, heading, picture, words
+from workbench.widgets.history import Newest
 from workbench.widgets.tuning import blocks
 from workbench.widgets.tuning.blocks import choice
 
@@ -39,7 +41,7 @@ class Looking:
         self._column: int | None = None
         self._down = False
         self._picked: int | None = None
-        self._codes: dict[int, str] = {}
+        self._codes = Newest[Config, str]()
         self._trouble = ""
         # in a thread of its own, so that it does not replace a request to the search
         self._writing = Background("workbench-tune-code", self._failed)
@@ -89,12 +91,12 @@ class Looking:
 
     def python(self, trial: Trial) -> str:
         """Return the candidate's code without the workbench; empty if not requested or not ready."""
-        return self._codes.get(trial.number, self._trouble) if self.code else ""
+        return self._codes.get(trial.config, self._trouble) if self.code else ""
 
     def write(self, run: Run | None) -> None:
         """Generate the shown candidate's code in a background thread, because this runs a pipeline's passes."""
         trial, _ = self.at(run)
-        if self.code and trial is not None and trial.number not in self._codes:
+        if self.code and trial is not None and trial.config not in self._codes:
             self._writing.submit(lambda _: self._write(trial))
 
     def wait(self, timeout: float) -> bool:
@@ -103,9 +105,9 @@ class Looking:
 
     def _write(self, trial: Trial) -> None:
         try:
-            self._codes[trial.number] = build_code(self.workload, trial.config, self.target)
+            self._codes[trial.config] = build_code(self.workload, trial.config, self.target)
         except WorkbenchError as error:
-            self._codes[trial.number] = f"# {error}"
+            self._codes[trial.config] = f"# {error}"
         self._show()
 
     def _failed(self, error: Exception) -> None:

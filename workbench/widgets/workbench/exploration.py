@@ -13,14 +13,13 @@ from workbench.pipeline.explore import Effect, Exploration, explore
 from workbench.pipeline.spec import Pipeline
 from workbench.widgets import page_types
 from workbench.widgets.background import Background, Task
+from workbench.widgets.history import Newest
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 OFTEN_SECONDS = 0.25
 "seconds between two updates of the rows on the page"
-KEPT = 32
-"number of newest explorations that can continue where they stopped"
 
 
 class Explorer:
@@ -29,7 +28,7 @@ class Explorer:
     def __init__(self, workload: Workload, show: Callable[[page_types.Exploration], None]) -> None:
         self._workload = workload
         self._show_state = show
-        self._found: dict[tuple[Pipeline, int], Exploration] = {}
+        self._found = Newest[tuple[Pipeline, int], Exploration]()
         self._work = Background("workbench-explore", lambda error: self._push(error=f"{type(error).__name__}: {error}"))
         self._where: page_types.Exploration = {}
         self.now: Exploration | None = None
@@ -46,10 +45,7 @@ class Explorer:
         key = (after, opt_level)
         found = self._found.get(key) or explore(self._workload, after=after, opt_level=opt_level)
         self.cancel()
-        self._found.pop(key, None)
         self._found[key] = self.now = found
-        for oldest in list(self._found)[:-KEPT]:
-            del self._found[oldest]
         self._where = {"index": index, "here": here}
         self._show(found, running=True)
         self._work.submit(lambda task: self._run(found, task))

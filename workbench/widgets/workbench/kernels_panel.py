@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -18,6 +18,7 @@ from workbench.pipeline.config import Config
 from workbench.plots.rows import conditions
 from workbench.widgets.background import Task
 from workbench.widgets.blocks import Block, action, entry, picture, table, words
+from workbench.widgets.history import Newest
 from workbench.widgets.messages import whole
 from workbench.widgets.workbench.page import Page
 from workbench.widgets.workbench.panel import Panel
@@ -26,7 +27,6 @@ from workbench.widgets.workbench.session import Session
 if TYPE_CHECKING:
     from workbench.dialects.base import Workload
 
-T = TypeVar("T")
 PLOTS = {
     "op": "time by operator",
     "kernel": "time by kernel",
@@ -42,8 +42,6 @@ OVERLAYS = {
 }
 MOST = 400
 "rows of the table on the page; the filter finds the others"
-KEPT = 32
-"number of newest configurations whose kernels and times are kept"
 
 
 class KernelsPanel(Panel):
@@ -55,8 +53,8 @@ class KernelsPanel(Panel):
         super().__init__(session, page)
         self.plot, self.laid, self.filter = "op", "", ""
         self.sort, self.down = "index", False
-        self._times: dict[Config, pd.DataFrame] = {}
-        self._counts: dict[Config, Kernels] = {}
+        self._times = Newest[Config, pd.DataFrame]()
+        self._counts = Newest[Config, Kernels]()
         self._config: Config | None = None
         self._places: dict[int, list[int]] = {}
         self._picture: tuple[object, Block] | None = None
@@ -70,7 +68,7 @@ class KernelsPanel(Panel):
         if program is None:
             return
         if config not in self._counts:
-            _keep(self._counts, config, self._counted(program, config, task))
+            self._counts[config] = self._counted(program, config, task)
         if not task.wanted:
             return
         self._config = config
@@ -107,7 +105,7 @@ class KernelsPanel(Panel):
         )
         if not row.per_kernel:
             raise WorkbenchError(f"the kernels were not timed: {row.message or row.status}")
-        _keep(self._times, config, pd.DataFrame([row.to_data()]))
+        self._times[config] = pd.DataFrame([row.to_data()])
         if task.wanted:
             self._lay(self.session.graph_after())
 
@@ -231,11 +229,3 @@ class KernelsPanel(Panel):
             made = picture(plots.kernel_times, rows, min(stacks, 12), "plot-kernels-tab", by=self.plot, most=12)
         self._picture = (key, made)
         return made
-
-
-def _keep(found: dict[Config, T], config: Config, value: T) -> None:
-    """Add a value, and forget the oldest beyond KEPT."""
-    found.pop(config, None)
-    found[config] = value
-    for oldest in list(found)[:-KEPT]:
-        del found[oldest]

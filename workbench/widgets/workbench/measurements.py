@@ -79,10 +79,11 @@ class Measurements:
         """Put back the row of a request that a newer one replaces, or that is cancelled."""
         with self._lock:
             for key in [key for key, row in self._rows.items() if row.status == PENDING]:
-                if key in self._before:
-                    self._rows[key] = self._before[key]
-                else:
+                before = self._before.pop(key, None)
+                if before is None:
                     del self._rows[key]
+                else:
+                    self._rows[key] = before
 
     def race(self, a: Config, b: Config, done: Callable[[], None], fail: Callable[[str], None]) -> None:
         """Race two configurations; call `done` afterwards, or `fail` with the reason why there was no race."""

@@ -22,8 +22,7 @@ from workbench.widgets import page_types
 from workbench.widgets.background import Busy
 from workbench.widgets.blocks import Block, picture
 from workbench.widgets.payload import encode_pair
-from workbench.widgets.typed import kind, written
-from workbench.widgets.workbench.pass_list import Choice
+from workbench.widgets.workbench.pass_list import Choice, field_kind, value_text
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -189,11 +188,11 @@ def catalog(infos: Mapping[str, PassInfo], settings: Mapping[str, str]) -> page_
 
 
 def _field(option: Option) -> page_types.FieldSpec:
-    default = "" if option.required or option.default is None else written(option.type, option.default)
+    default = "" if option.required or option.default is None else value_text(option.type, option.default)
     return {
         "name": option.name,
         "type": option.type,
-        "kind": kind(option.type),
+        "kind": field_kind(option.type),
         "default": default,
         "required": option.required,
     }
@@ -218,7 +217,7 @@ def context_state(
         "opt_level": choice.opt_level,
         "disabled": list(choice.disabled),
         "required": list(choice.required),
-        "options": {name: written(settings.get(name, "any"), value) for name, value in choice.options.items()},
+        "options": {name: value_text(settings.get(name, "any"), value) for name, value in choice.options.items()},
         "toggles": toggles,
     }
 
@@ -254,7 +253,7 @@ def _pass_state(chosen: PassStep, step: Step | None, infos: Mapping[str, PassInf
 
 def _options(step: PassStep, info: PassInfo | None) -> dict[str, str]:
     types = {option.name: option.type for option in info.options} if info else {}
-    return {name: written(types.get(name, "any"), value) for name, value in step.options.items()}
+    return {name: value_text(types.get(name, "any"), value) for name, value in step.options.items()}
 
 
 def code(choice: Choice, presets: Sequence[Preset], target: str) -> str:

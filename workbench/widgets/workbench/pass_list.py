@@ -1,4 +1,4 @@
-"""The pass list of a Workbench: the Choice with its edits by place, and edits that need the catalog of passes."""
+"""The pass list of a Workbench: the Choice with its edits by place, edits that need the catalog, and values of form fields."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from workbench.dialects.base import PassInfo, Preset, Workload
 from workbench.dialects.facets import Dialect
 from workbench.dialects.registry import dialect_of
 from workbench.errors import UnknownName, WorkbenchError
+from workbench.graph.received import Damaged, literal
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.widgets import typed
 
 Mode = Literal["pipeline", "context"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -224,7 +224,7 @@ def set_option(catalog: Catalog, choice: Choice, index: int, name: str, text: st
         raise UnknownName(f"option of {step.name}", name, fields)
     options = {key: value for key, value in step.options.items() if key != name}
     if text.strip():
-        options = {**step.options, name: typed.read(fields[name].type, text)}
+        options = {**step.options, name: read_value(fields[name].type, text)}
     lacks = _missing(step.name, info, options)
     if lacks and step.enabled:
         raise WorkbenchError(f"{step.name} needs {lacks}")
@@ -247,7 +247,7 @@ def set_setting(catalog: Catalog, choice: Choice, name: str, text: str) -> Choic
         raise UnknownName("PassContext config of this TVM", name, catalog.settings)
     options = {key: value for key, value in choice.options.items() if key != name}
     if text.strip():
-        options[name] = typed.read(catalog.settings[name], text)
+        options[name] = read_value(catalog.settings[name], text)
         if why := refusal(name, options[name]):
             raise WorkbenchError(f"TVM does not take {text.strip()[:60]}: {why}")
     return replace(choice, options=options)
@@ -257,3 +257,54 @@ def _missing(name: str, info: PassInfo, options: Mapping[str, object]) -> str:
     """Return the first missing required option, or ""; without options BindParams takes the workload's own parameters."""
     missing = (option.name for option in info.options if option.required and option.name not in options)
     return "" if name == BIND else next(missing, "")
+
+
+_KINDS: dict[str, tuple[type, str]] = {
+    "int": (int, "a whole number"),
+    "float": (float, "a number"),
+    "bool": (bool, "True or False"),
+    "list": (list, "a list"),
+    "dict": (dict, "a dict"),
+}
+"the type of a field's value, and its words"
+_BOOLS = {"true": True, "1": True, "false": False, "0": False}
+
+
+def field_kind(type: str) -> str:
+    """Return the kind of form field for a type: `bool`, `int`, `float`, `str`, or `any` for a Python literal."""
+    alone = type.removesuffix(" | None")
+    return alone if alone in (*_KINDS, "str") else "any"
+
+
+def read_value(type: str, text: str) -> object:
+    """Return the value of a text in a field of that type.
+
+    Raises
+    ------
+    WorkbenchError
+        It is of another type, or not a Python literal.
+    """
+    wanted = field_kind(type)
+    text = text.strip()
+    if wanted == "str":
+        return text
+    if wanted == "bool" and text.lower() in _BOOLS:
+        return _BOOLS[text.lower()]
+    python, words = _KINDS.get(wanted, (object, f"a Python literal ({type})"))
+    try:
+        value = literal(text)
+    except Damaged:
+        raise WorkbenchError(f"{text[:60] or 'an empty text'} is not {words}") from None
+    # True is an int for isinstance
+    if wanted in ("int", "float") and isinstance(value, bool):
+        raise WorkbenchError(f"{text} is not {words}")
+    if wanted == "float" and isinstance(value, int):
+        return float(value)
+    if not isinstance(value, python):
+        raise WorkbenchError(f"{text[:60]} is not {words}")
+    return value
+
+
+def value_text(type: str, value: object) -> str:
+    """Return a value as text that `read_value` takes."""
+    return str(value) if field_kind(type) == "str" or isinstance(value, bool) else repr(value)

@@ -171,13 +171,7 @@ class Session:
 
     @property
     def trace(self) -> Trace:
-        """The newest trace; waits for one that is being made.
-
-        Raises
-        ------
-        WorkbenchError
-            The last run gave none; the message gives the reason.
-        """
+        """The newest trace, as `Workbench.trace`."""
         self.drawing.wait(600)
         trace = self.drawing.newest
         if trace is None:
@@ -186,13 +180,7 @@ class Session:
 
     @property
     def kernels(self) -> int:
-        """Kernels in the picture after the passes; waits for a picture that is being made.
-
-        Raises
-        ------
-        WorkbenchError
-            The passes gave no picture yet.
-        """
+        """Kernels in the picture after the passes, as `Workbench.kernels`."""
         self.drawing.wait(600)
         picture = self.drawing.picture
         found = picture.counts.get("after_kernels") if picture else None

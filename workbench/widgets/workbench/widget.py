@@ -23,7 +23,7 @@ from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.trace import Trace
 from workbench.target_text import TargetLike, target_text
 from workbench.widgets import messages
-from workbench.widgets.background import Background, Busy, Task, wait_all
+from workbench.widgets.background import Background, Task, wait_all
 from workbench.widgets.base import SAVED, Shown, View, json_trait
 from workbench.widgets.blocks import Block
 from workbench.widgets.graph.compare import MODES, overlay_state, show_message
@@ -106,7 +106,11 @@ class Workbench(View):
         first = first_preset(program, catalog.presets).pipeline if pipeline is None else pipeline
         choice = Choice("pipeline", Pipeline([first] if isinstance(first, str) else first), opt_level)
         self.catalog = page.catalog(catalog.infos, catalog.settings)
-        passes = Background("workbench-passes", lambda error: self.session.reports.report(error), self._show_passes)
+        passes = Background(
+            "workbench-passes",
+            lambda error: self.session.reports.report(error),
+            lambda progress: self.session.reports.busy("passes")(progress),
+        )
         self._open(Setup(program, target_text(target), catalog, History(choice), passes, budget))
         self._texts = Background("workbench-texts", lambda error: self.session.reports.report(error))
         self.on_msg(self._receive)
@@ -376,9 +380,6 @@ class Workbench(View):
         self._texts.submit_first({seq: send}, lambda _, error: self.session.reports.report(error))
 
     # -- after a picture, a race, a click
-
-    def _show_passes(self, progress: Busy | None) -> None:
-        self.session.reports.busy("passes")(progress)
 
     def _go_on(self, *, complete: bool) -> None:
         if not self._still.picture:

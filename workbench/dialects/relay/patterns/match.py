@@ -14,13 +14,13 @@ from workbench.analysis.patterns import Pattern
 from workbench.analysis.patterns.groups import Bindings, Verdict, attempts
 from workbench.analysis.patterns.pattern import PatternError
 from workbench.analysis.patterns.report import OWN, PatternReport, report
-from workbench.dialects.base import SAFE_DEPTH, Workload, depth
+from workbench.dialects.base import SAFE_DEPTH, Workload
 from workbench.dialects.facets import AskChild
 from workbench.dialects.pattern_objects import Paired
 from workbench.dialects.relay.patterns.pairs import paired
 from workbench.dialects.relay.patterns.program import RelayProgram, programs
 from workbench.errors import MeasureError, last_line
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, depth
 
 STEPS = 10_000
 "most steps of TVM's matcher at one expression in this process; a pattern that may take more goes to a child process"
