@@ -42,7 +42,8 @@ class Here:
         return dialect_here().frontend.read(text, is_json, name)
 
     def relay(self, text: str, params: Mapping[str, Any], name: str) -> list[Workload]:
-        from workbench.dialects.relay.paste.reading import read_all, workloads_of
+        from workbench.dialects.relay.paste.reading import read_all
+        from workbench.dialects.relay.paste.workload import workloads_of
 
         return workloads_of(read_all(text), params, name)
 

@@ -133,7 +133,8 @@ class InChild:
 
     def relay(self, text: str, params: Mapping[str, object], name: str) -> list[Workload]:
         """Make the modules of a Relay text here, if the child process survives making them."""
-        from workbench.dialects.relay.paste.reading import read_all, workloads_of
+        from workbench.dialects.relay.paste.reading import read_all
+        from workbench.dialects.relay.paste.workload import workloads_of
 
         if len(text) < SHORT:
             readings = read_all(text)

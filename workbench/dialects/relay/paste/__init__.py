@@ -8,7 +8,8 @@ assumption becomes a note:
     salvage      the places of programs in the text, and the missing parts of a program
     modules      the pieces that belong together, and their text as TVM would have printed it
     free         the stated types of variables that nothing binds
-    reading      the whole process: a paste becomes readings, each one module with its notes, and each a Workload
+    reading      the whole process: a paste becomes readings, each one module with its notes
+    workload     a Workload of each reading
 
 All of it is linear in the text, and nothing recurses.
 """

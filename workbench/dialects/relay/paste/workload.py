@@ -1,0 +1,53 @@
+"""Workloads of pasted text: with a module if TVM makes one of it, and with a graph in any case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import installed
+from workbench.dialects.relay.paste.reading import Reading, text_only
+
+
+def workloads_of(
+    readings: Sequence[Reading], params: Mapping[str, Any], name: str, refused: Mapping[int, str] | None = None
+) -> list[Workload]:
+    """Return a Workload of each module of a text, with its repairs and assumptions as notes.
+
+    Parameters
+    ----------
+    readings
+        The result of `read_all` for the text.
+    params
+        Parameter name -> array. An array gives the type of a variable whose type the text does not state.
+    refused
+        Index of a reading -> the reason why TVM makes no module from it, if the child process found one.
+
+    Raises
+    ------
+    LoadError
+        TVM refuses a complete text.
+    """
+    here = installed()
+    found: list[Workload] = []
+    for number, reading in enumerate(readings):
+        called = f"{name} {number + 1}" if len(readings) > 1 else name
+        if here == "relay":
+            from workbench.dialects.relay.frontend import from_reading
+
+            workload = from_reading(reading, params, called, (refused or {}).get(number, ""))
+        else:
+            workload = text_only(reading, called, _needs(here))
+        if len(readings) > 1:
+            workload.notes.append(
+                f"the text holds {len(readings)} modules and this is number {number + 1}; wb.load_all(text) gives all"
+            )
+        found.append(workload)
+    return found
+
+
+def _needs(here: str | None) -> str:
+    found = f"TVM here runs {here}" if here else "there is no TVM here"
+    instead = ", or wb.to_relax(...) for a module of Relax" if here == "relax" else ""
+    return f"making one takes a TVM with Relay, and {found}; use the Jupyter kernel `Relay (TVM 0.17)` (make one with `tvm-workbench install-relay`){instead}"
