@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, NoDevice, WorkbenchError
@@ -21,7 +21,10 @@ from workbench.measurement.row import Row, device_of, with_counts, with_times
 from workbench.pipeline.config import Config, check_config
 from workbench.worker.cuda import CudaFacts, why_not
 from workbench.worker.limits import TIMEOUT
-from workbench.worker.parent import Progress, never, silent, worker
+from workbench.worker.parent import JobOptions, Progress, never, silent, worker
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class MeasureOptions:
     "of the child process that does the work"
 
     @property
-    def of_a_job(self) -> dict[str, Any]:
+    def of_a_job(self) -> JobOptions:
         """Return the limits as `Worker.run` takes them."""
         return {
             "timeout": self.timeout,
@@ -162,7 +165,7 @@ _making = threading.Lock()
 "several devices request the same reference at the same time"
 
 
-def reference(workload: Workload, seed: int, **limits: Any) -> tuple[Path | None, str]:
+def reference(workload: Workload, seed: int, **limits: Unpack[JobOptions]) -> tuple[Path | None, str]:
     """Return the file with the outputs for a seed's random inputs; or None, and the reason.
 
     Parameters
@@ -183,7 +186,7 @@ def reference(workload: Workload, seed: int, **limits: Any) -> tuple[Path | None
     return (None, found) if isinstance(found, str) else (found, "")
 
 
-def _made(workload: Workload, seed: int, limits: dict[str, Any]) -> Path | str:
+def _made(workload: Workload, seed: int, limits: JobOptions) -> Path | str:
     path = _folder() / f"{id(workload)}-{seed}.npz"
     try:
         worker().run("reference", workload, {"seed": seed, "path": str(path)}, **limits)

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
 from workbench.dialects.counted import OK
@@ -21,8 +21,11 @@ from workbench.pipeline.spec import Pipeline
 from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table
 from workbench.worker.limits import TIMEOUT
-from workbench.worker.parent import Progress, never, worker
+from workbench.worker.parent import JobOptions, Progress, never, worker
 from workbench.worker.progress import showing_progress
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ def count(
         return count_config(chosen_one, how, target, timeout=timeout, progress=report, cancelled=cancelled)
 
 
-def count_config(workload: Workload, config: Config, target: TargetLike = "llvm", **how: Any) -> Counts:
+def count_config(workload: Workload, config: Config, target: TargetLike = "llvm", **how: Unpack[JobOptions]) -> Counts:
     """Count under a Config; if it has a pipeline, `workload` is the pipeline's result."""
     check_config(workload, config)
     arguments = {"target": target_text(target), "config": config.context().to_data()}
@@ -109,7 +112,9 @@ class Final:
     configurations that share it compile to the same code. Empty if not requested."""
 
 
-def look(workload: Workload, config: Config, target: TargetLike = "llvm", *, final: bool = True, **how: Any) -> Final:
+def look(
+    workload: Workload, config: Config, target: TargetLike = "llvm", *, final: bool = True, **how: Unpack[JobOptions]
+) -> Final:
     """Run the passes of a configuration in the child process; no code is generated.
 
     Parameters

@@ -17,11 +17,12 @@ from workbench.pipeline.config import Config, check_config, context_of
 from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table
 from workbench.worker.limits import TIMEOUT
-from workbench.worker.parent import Progress, never, worker
+from workbench.worker.parent import JobOptions, Progress, never, worker
 from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
     import pandas as pd
+    from typing_extensions import Unpack
 
 
 HANDOVER = ("producer", "consumer", "dtype", "bytes")
@@ -234,7 +235,9 @@ def kernels(
         return kernels_config(chosen_one, how, target, timeout=timeout, progress=report, cancelled=cancelled)
 
 
-def kernels_config(workload: Workload, config: Config, target: TargetLike = "llvm", **how: Any) -> Kernels:
+def kernels_config(
+    workload: Workload, config: Config, target: TargetLike = "llvm", **how: Unpack[JobOptions]
+) -> Kernels:
     """Build under a Config and count; if it has a pipeline, `workload` is the pipeline's result."""
     check_config(workload, config)
     asked = {"target": target_text(target), "config": config.context().to_data()}

@@ -18,7 +18,7 @@ from workbench.pipeline.config import check_config as legal
 from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table, visible
 from workbench.worker.limits import TIMEOUT
-from workbench.worker.parent import Progress, never, worker
+from workbench.worker.parent import JobOptions, Progress, never, worker
 from workbench.worker.progress import showing_progress
 
 
@@ -146,7 +146,7 @@ def _raced(workload: Workload, configs: list[Config], target: str, how: MeasureO
 def _run(workload: Workload, request: RaceRequest, how: MeasureOptions, remote: Tracker | None) -> dict[str, Any]:
     if remote is None:
         return worker().run("race", workload, asdict(request), **how.of_a_job)
-    limits = {**how.of_a_job, "timeout": remote.patience(how.timeout)}
+    limits: JobOptions = {**how.of_a_job, "timeout": remote.patience(how.timeout)}
     with own_role() as role:
         return worker(role).run("race_on_device", workload, asdict(request), **limits)
 

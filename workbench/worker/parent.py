@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from multiprocessing import util
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
@@ -22,6 +22,17 @@ from workbench.worker.launch import Child
 from workbench.worker.limits import TIMEOUT
 
 Progress = Callable[[str, "float | None"], None]
+
+
+class JobOptions(TypedDict, total=False):
+    """The limits of a job, and how it reports; keywords of `Worker.run`."""
+
+    timeout: float
+    memory: int | None
+    progress: Progress
+    cancelled: Callable[[], bool]
+
+
 POLL_SECONDS = 0.05
 ENDED = "the notebook has ended, and what was under way with it"
 
