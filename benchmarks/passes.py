@@ -44,7 +44,7 @@ def built(name: str, bound: bool, recorded: bool) -> dict[str, float]:
     import tvm
     from tvm import relay
 
-    from workbench.dialects.capture import Capture
+    from workbench.dialects.compiler.capture import Capture
     from workbench.dialects.registry import dialect
     from workbench.jobs.trace import Record, is_shown
 

@@ -71,9 +71,9 @@ def built(name: str, recorded: bool) -> float:
     from tvm import relax
 
     import workbench as wb
-    from workbench.dialects.capture import Capture
+    from workbench.dialects.compiler.capture import Capture
+    from workbench.dialects.compiler.tvm_target import make_target
     from workbench.dialects.registry import dialect
-    from workbench.dialects.tvm_target import make_target
     from workbench.jobs.trace import Record, is_shown
 
     w = wb.samples.load(name)

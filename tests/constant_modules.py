@@ -42,7 +42,7 @@ def _relay(dtype: str, shape: tuple[int, ...]) -> Any:
 def _relax(dtype: str, shape: tuple[int, ...]) -> Any:
     from tvm import relax
 
-    from workbench.dialects import compat
+    from workbench.dialects.relax import compat
 
     twice, equal = relax.const(tensor(dtype, shape)), relax.const(tensor(dtype, shape))
     kind = compat.tensor_type(shape, dtype)
@@ -71,7 +71,7 @@ def deep(dialect: str, length: int) -> Any:
         return tvm.IRModule.from_expr(relay.Function([x], value))
     from tvm import relax
 
-    from workbench.dialects import compat
+    from workbench.dialects.relax import compat
 
     value, constant, builder = (
         relax.Var("x", compat.tensor_type(shape, "int8")),

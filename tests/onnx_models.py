@@ -172,7 +172,7 @@ def reference(model: Any, limits: Mapping[str, int], seed: int = 0) -> list[np.n
     """Return the outputs of ONNX's own evaluator for the inputs that the workbench makes; `limits` are the workload's."""
     from onnx.reference import ReferenceEvaluator
 
-    from workbench.dialects.inputs import random_values
+    from workbench.dialects.compiler.inputs import random_values
 
     weights = {tensor.name for tensor in model.graph.initializer}
     fed = {}

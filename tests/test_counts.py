@@ -120,7 +120,7 @@ def test_code_of_a_cuda_build_needs_neither_gpu_nor_nvcc(dialect: str, monkeypat
         code = built.source(function)
         assert code.count("__global__") == built.rows[built.call_of(built.nodes_of(0)[0])[0]]["launches"] == 1
         assert f"{function}_kernel(" in code
-    from workbench.dialects.cuda_code import nvrtc_here
+    from workbench.dialects.compiler.cuda_code import nvrtc_here
 
     if nvrtc_here() is None:
         with pytest.raises(MeasureError, match=r"nvrtc.*tvm-workbench\[cuda\]"):

@@ -90,7 +90,7 @@ def test_tuning_takes_a_json_target(w: wb.Workload) -> None:
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A machine for which TVM's default triple is not."""
-    from workbench.dialects.tvm_target import missing_triple
+    from workbench.dialects.compiler.tvm_target import missing_triple
 
     missing_triple.cache_clear()
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
@@ -110,7 +110,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ],
 )
 def test_triple_of_this_machine_is_added(dialect: str, text: str, triple: str, host: str) -> None:
-    from workbench.dialects.tvm_target import make_target
+    from workbench.dialects.compiler.tvm_target import make_target
 
     made = make_target(text)
     assert made.attrs.get("mtriple", "") == triple
@@ -118,6 +118,6 @@ def test_triple_of_this_machine_is_added(dialect: str, text: str, triple: str, h
 
 
 def test_default_triple_is_left_as_it_is(dialect: str) -> None:
-    from workbench.dialects.tvm_target import make_target
+    from workbench.dialects.compiler.tvm_target import make_target
 
     assert str(make_target("llvm")) == str(objects("llvm"))

@@ -105,7 +105,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_it_loads_and_computes(path: Path, dialect: str) -> None:
-    from workbench.dialects.inputs import random_values
+    from workbench.dialects.compiler.inputs import random_values
 
     workload = wb.load(path)
     assert [node.op.rpartition(".")[2] for node in workload.graph.ops][-1] == "relu"

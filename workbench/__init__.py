@@ -6,31 +6,18 @@ imported on first use, so importing this module loads none of TVM, pandas, matpl
 
 from __future__ import annotations
 
-import ast
-import importlib
-from pathlib import Path
+from workbench import lazy
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    alias.name: statement.module or ""
-    for statement in ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")).body
-    if isinstance(statement, ast.ImportFrom)
-    for alias in statement.names
-}
+_HOMES = lazy.homes(__file__)
 "public name -> its module; of a public module, the package"
 
 __all__ = ["__version__", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]  the names of the stub
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'workbench' has no attribute {name!r}")
-    home = _HOMES[name]
-    value = (
-        importlib.import_module(f"{home}.{name}") if home == __name__ else getattr(importlib.import_module(home), name)
-    )
-    globals()[name] = value
+    value = globals()[name] = lazy.load(__name__, name, _HOMES)
     return value
 
 

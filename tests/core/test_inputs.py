@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.dialects.inputs import index_limits, random_values
+from workbench.dialects.compiler.inputs import index_limits, random_values
 from workbench.graph.model import GraphBuilder
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pastes import MODULES, paste
 
 from workbench.dialects.relay.paste import read_all
-from workbench.dialects.relay.paste.workload import is_relay
+from workbench.dialects.relay.paste.reading import is_relay
 from workbench.errors import WorkbenchError
 
 SECONDS = 5.0

@@ -18,7 +18,7 @@ with atheris.instrument_imports(include=["workbench"]):
 
     import workbench.dialects.importers.executor_json
     import workbench.dialects.importers.params
-    import workbench.dialects.relay.paste.workload
+    import workbench.dialects.relay.paste.reading
     import workbench.graph.json
     import workbench.graph.received
     import workbench.measurement.store

@@ -111,7 +111,7 @@ def loaded(way: str, module: torch.nn.Module, example: torch.Tensor, dialect: st
 
 def expected(workload: wb.Workload, module: torch.nn.Module) -> np.ndarray:
     """What the module gives for the inputs that the workbench makes."""
-    from workbench.dialects.inputs import random_values
+    from workbench.dialects.compiler.inputs import random_values
 
     (name,) = {node.op for node in workload.graph.nodes if node.kind == "param"} - set(workload.params)
     shape = (1, LENGTH, WIDE) if isinstance(module, Transformer) else (1, 3, 6, 6)

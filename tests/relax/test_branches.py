@@ -13,7 +13,7 @@ from tvm import relax
 import workbench as wb
 from workbench.analysis.branches.contraction import remaining
 from workbench.analysis.branches.report import change
-from workbench.dialects.compat import name_of
+from workbench.dialects.relax.compat import name_of
 
 MATMUL = "CombineParallelMatmul"
 RARE = (0.0, 0.04, 0.15)

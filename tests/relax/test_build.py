@@ -8,10 +8,10 @@ import tvm
 from tvm import relax
 
 import workbench as wb
-from workbench.dialects import compat
 from workbench.dialects.base import Workload
+from workbench.dialects.compiler.tvm_target import make_target
+from workbench.dialects.relax import compat
 from workbench.dialects.relax.compiler import build, running
-from workbench.dialects.tvm_target import make_target
 from workbench.errors import MeasureError, UnknownName
 
 PLAIN = {"opt_level": 3, "disabled": [], "required": [], "options": {}}
@@ -38,7 +38,7 @@ def sample(name: str) -> Workload:
 
 def called(built: build.RelaxBuilt) -> list[str]:
     """The functions that the virtual machine really calls in one run, its own ones left out."""
-    machine = relax.VirtualMachine(built.executable, tvm.cpu())
+    machine = relax.VirtualMachine(built.library, tvm.cpu())
     names: list[str] = []
 
     def watch(function: object, name: str, before: bool, result: object, *arguments: object) -> int:

@@ -26,7 +26,7 @@ def test_operator_without_a_kernel_fails():
 def test_function_that_tvm_does_not_have_fails():
     from tvm import relax
 
-    from workbench.dialects import compat
+    from workbench.dialects.relax import compat
 
     x = relax.Var("x", compat.tensor_type((4, 8), "float32"))
     builder = relax.BlockBuilder()

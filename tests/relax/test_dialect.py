@@ -12,9 +12,8 @@ import tvm_ffi
 from tvm import relax
 
 import workbench as wb
-from workbench.dialects import compat
 from workbench.dialects.base import Workload
-from workbench.dialects.relax import DIALECT
+from workbench.dialects.relax import DIALECT, compat
 from workbench.errors import LoadError
 
 

@@ -10,8 +10,9 @@ import tvm
 from tvm import relax
 
 import workbench as wb
-from workbench.dialects import arrays, compat
+from workbench.dialects import arrays
 from workbench.dialects.registry import dialect as door
+from workbench.dialects.relax import compat
 
 BUILT = (
     *("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu"),

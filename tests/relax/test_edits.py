@@ -13,7 +13,7 @@ from relax.test_fusion import Program
 import workbench as wb
 from workbench.analysis import legality
 from workbench.analysis.legality import IllegalEdit
-from workbench.dialects import compat
+from workbench.dialects.relax import compat
 from workbench.dialects.relax.passes.nodes import located
 from workbench.errors import PipelineError
 

@@ -5,7 +5,7 @@ from tvm import relax
 from tvm.relax.frontend import nn
 
 import workbench as wb
-from workbench.dialects import compat
+from workbench.dialects.relax import compat
 
 
 class Steps(nn.Module):

@@ -12,7 +12,7 @@ from relax.relays_numbers import OPERATORS, SAMPLES, SMALL
 from tvm import relax
 
 import workbench as wb
-from workbench.dialects import compat
+from workbench.dialects.relax import compat
 from workbench.errors import LoadError
 from workbench.graph.model import GraphBuilder
 

@@ -15,7 +15,7 @@ from tvm.script import ir as script_ir
 from tvm.script import relax as script_relax
 
 import workbench as wb
-from workbench.dialects import compat
+from workbench.dialects.relax import compat
 
 ROWS, COLUMNS = 4, 8
 UNARY = (relax.op.exp, relax.op.tanh, relax.op.nn.relu, relax.op.negative)

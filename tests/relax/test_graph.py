@@ -12,8 +12,8 @@ from small_samples import SMALL
 from tvm import relax
 
 import workbench as wb
-from workbench.dialects import compat
 from workbench.dialects.base import Workload
+from workbench.dialects.relax import compat
 from workbench.graph.model import Graph, Node
 
 EVERYTHING = """

@@ -65,7 +65,7 @@ def test_a_nodes_name_is_the_one_in_the_printed_text() -> None:
 def test_paths_in_names_change_nothing_else() -> None:
     workload = wb.load(bert(1))
     printed = tvm.script.from_source(workload.module.script(show_meta=True))
-    from workbench.dialects.compat import structural_equal
+    from workbench.dialects.relax.compat import structural_equal
 
     assert structural_equal(printed, workload.module)
     assert {node.scope for node in workload.graph.ops} != {""}

@@ -61,7 +61,7 @@ UNUSUAL = {
 
 @pytest.mark.parametrize("name", UNUSUAL)
 def test_unusual_operators(name: str, tell) -> None:
-    from workbench.dialects import compat
+    from workbench.dialects.relax import compat
 
     block = relax.BlockBuilder()
     x = relax.Var("x", compat.tensor_type((1, 4, 4, 4), "float32"))

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from tvm import relax
 
 import workbench as wb
-from workbench.dialects import compat
-from workbench.dialects.relax import DIALECT
+from workbench.dialects.relax import DIALECT, compat
 from workbench.graph.model import Graph
 
 SHAPE = (2, 3)

@@ -11,7 +11,7 @@ from relax.relays_numbers import SAMPLES, SMALL
 from tvm import relax
 
 import workbench as wb
-from workbench.dialects import compat
+from workbench.dialects.relax import compat
 from workbench.dialects.relax.compiler import build
 
 
@@ -21,7 +21,7 @@ def output(name: str, inputs: dict[str, np.ndarray], opt_level: int) -> np.ndarr
     built: Any = build.compiled(workload, "llvm", config)
     values = {**inputs, **{k: v.numpy() for k, v in workload.params.items()}}
     arguments = [tvm.runtime.tensor(values[compat.name_of(p)]) for p in workload.module["main"].params]
-    return relax.VirtualMachine(built.executable, tvm.cpu())["main"](*arguments).numpy()
+    return relax.VirtualMachine(built.library, tvm.cpu())["main"](*arguments).numpy()
 
 
 @pytest.mark.parametrize(

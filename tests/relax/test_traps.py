@@ -7,7 +7,7 @@ import pytest
 from tvm import relax
 
 import workbench as wb
-from workbench.dialects import compat
+from workbench.dialects.relax import compat
 
 KERNELS = "LegalizeOps,AnnotateTIROpPattern,FuseOps"
 

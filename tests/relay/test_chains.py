@@ -13,6 +13,7 @@ from tvm.contrib import graph_executor
 import workbench as wb
 from workbench.analysis.chains import constant_chains
 from workbench.pipeline.config import AS_IS
+from workbench.worker.parent import Worker
 
 X = relay.var("x", shape=(1, 4, 8, 8))
 I = relay.var("i", shape=(1, 4, 8, 8), dtype="int32")  # noqa: E741  as int32 as X is float32
@@ -265,3 +266,12 @@ def test_random_chains_fold_as_predicted(tell):
 @pytest.mark.long
 def test_many_random_chains_fold_as_predicted(tell):
     agree(range(1000, 4000), tell)
+
+
+def test_a_module_that_cannot_be_sent_is_asked_about_in_this_process(monkeypatch):
+    def refuse(*_):
+        raise ValueError("TVM cannot save this")
+
+    monkeypatch.setattr(Worker, "written", refuse)
+    (chain,) = constant_chains(load(add(add())).graph)
+    assert (chain.outcome.sentence, chain.outcome.contradicts) == ("folded as stated", False)

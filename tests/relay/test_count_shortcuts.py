@@ -11,9 +11,9 @@ from tvm import relay
 
 import workbench as wb
 from workbench.dialects.registry import dialect_of
-from workbench.dialects.relay import folding
+from workbench.dialects.relay.compiler import folding
 from workbench.dialects.relay.compiler.kernels import program_of_module
-from workbench.dialects.relay.shortcuts import quickly_optimized
+from workbench.dialects.relay.compiler.optimization import quickly_optimized
 from workbench.errors import MeasureError
 
 PLAIN = {"opt_level": 3, "disabled": [], "required": [], "options": {}}

@@ -9,7 +9,7 @@ import tvm
 from tvm import relay
 
 import workbench as wb
-from workbench.dialects.cuda_code import compiled_where_it_runs
+from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
 from workbench.dialects.relay.compiler.kernels import Watch, external_functions, program_of_json, program_of_module
 
 TWO = {"cpu": "llvm", "cuda": "cuda -arch=sm_80"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tvm
 
-from workbench.dialects.relay import op_patterns, operators
+from workbench.dialects.relay import operators
 
 
 def test_each_operator_has_the_kind_that_tvm_registers():
@@ -12,7 +12,7 @@ def test_each_operator_has_the_kind_that_tvm_registers():
     assert len(names) > 300
     for dynamic in (False, True):
         ours = {name: operators.pattern_of(name, dynamic) for name in names}
-        assert ours == {name: op_patterns.pattern_of(name, dynamic) for name in names}
+        assert ours == {name: operators.registered_pattern(name, dynamic) for name in names}
 
 
 def test_an_unknown_operator_has_none():

@@ -15,15 +15,15 @@ from tvm import relay
 
 import workbench as wb
 from workbench.dialects.registry import dialect
-from workbench.dialects.relay.diagnostics import diagnostics_as
+from workbench.dialects.relay.diagnostics import as_error
 from workbench.dialects.relay.objects import module_of
 from workbench.dialects.relay.paste import read_all
-from workbench.dialects.relay.text.module import parse
+from workbench.dialects.relay.text.reader import parse
 from workbench.errors import LoadError
 
 
 def parsed_by_tvm(text):
-    with diagnostics_as(LoadError):
+    with as_error(LoadError):
         return relay.transform.InferType()(tvm.relay.parse(text))
 
 

@@ -106,7 +106,7 @@ def test_an_if_in_the_else_of_an_if():
 
 def graph_text(text):
     from workbench.dialects.relay.graph import build_graph
-    from workbench.dialects.relay.op_patterns import pattern_of
+    from workbench.dialects.relay.operators import registered_pattern as pattern_of
     from workbench.dialects.relay.text import parse
 
     return build_graph(parse(text), "text", pattern_of)

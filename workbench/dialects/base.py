@@ -99,7 +99,7 @@ class Workload:
     def limits(self) -> Mapping[str, int]:
         """Return the inputs that hold indices, each with the size of the dimension it indexes; random values stay below it."""
         if self.known_limits is None:
-            from workbench.dialects.inputs import index_limits
+            from workbench.dialects.compiler.inputs import index_limits
 
             try:
                 self.known_limits = index_limits(self.graph) if self.source is None else self.source.limits

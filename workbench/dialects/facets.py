@@ -6,7 +6,7 @@ and each is imported, with its TVM, on first use. TVM's own objects go in and ou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workbench.analysis.patterns.program import Program as PatternProgram
     from workbench.analysis.patterns.report import PatternReport
     from workbench.dialects.base import PassInfo, Preset, Workload
-    from workbench.dialects.counted import Program
+    from workbench.dialects.compiler.counted import Program
     from workbench.graph.model import Graph
 
 
@@ -375,9 +375,10 @@ class CodeText:
     """Python text of a dialect, from which `Trace.code` and `Workbench.code` are composed. It needs no TVM."""
 
     imports: str
-    ours: Sequence[str]
-    "passes of the module `passes`, which TVM does not have"
+    ours: Collection[str]
+    "passes that TVM does not have"
     passes: str
+    "the module that has them"
     run: str
     "the function that runs one pass"
     typed: str
@@ -387,7 +388,7 @@ class CodeText:
     build: str
     "the functions of a build"
     constructor: Callable[[str], str]
-    "returns the expression that makes the pass of a name"
+    "returns the expression that makes one of TVM's passes"
     target: Callable[[str], str]
     "returns the expression of a target"
     config: Mapping[str, Any] = field(default_factory=dict)

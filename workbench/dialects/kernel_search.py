@@ -83,7 +83,7 @@ def search(
     told
         Called with the current step if it takes seconds.
     """
-    from workbench.dialects.tvm_target import tuning_target  # it imports TVM
+    from workbench.dialects.compiler.tvm_target import tuning_target  # it imports TVM
 
     here = registry.dialect(dialect).tuning
     load_intrinsics(here.INTRINSICS)

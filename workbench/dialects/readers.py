@@ -178,7 +178,7 @@ def _read(
     path: Path | None, text: str, params: Mapping[str, Any] | None, name: str, converter: Converter
 ) -> list[Workload]:
     """Return a Workload of each module of a text. Relay's text needs no TVM, so any environment reads it."""
-    from workbench.dialects.relay.paste.workload import is_relay, is_script
+    from workbench.dialects.relay.paste.reading import is_relay, is_script
 
     half = _HALF.search(text)
     if half is not None:

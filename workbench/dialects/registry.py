@@ -74,7 +74,6 @@ def installed() -> str | None:
 
 
 @lru_cache
-@lru_cache
 def dialect(name: str) -> Dialect:
     """Return the dialect of that name; imports its TVM.
 

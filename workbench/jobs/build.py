@@ -17,7 +17,7 @@ from typing import TypedDict
 from workbench.analysis import cost
 from workbench.analysis.units import linked
 from workbench.dialects.base import Workload
-from workbench.dialects.cuda_code import compiled_for_elsewhere, for_elsewhere
+from workbench.dialects.compiler.cuda_code import compiled_for_elsewhere, for_elsewhere
 from workbench.dialects.facets import Built, Compiler
 from workbench.dialects.registry import dialect
 from workbench.dialects.scheduling import RECORDS
@@ -70,7 +70,7 @@ def code(
     kept = compiled(workload, target, config, progress)
     if form != "ptx":
         return {"code": kept.built.code(form)}
-    from workbench.dialects.cuda_code import architecture, ptx
+    from workbench.dialects.compiler.cuda_code import architecture, ptx
 
     progress("Compiling CUDA C")
     return {"code": ptx(kept.built.code("cuda"), architecture(kept.target)).decode()}

@@ -12,7 +12,7 @@ from typing import Any
 import tvm
 
 from workbench.dialects.base import Workload
-from workbench.dialects.cuda_code import compiled_for_elsewhere
+from workbench.dialects.compiler.cuda_code import compiled_for_elsewhere
 from workbench.dialects.facets import Running
 from workbench.dialects.registry import dialect
 from workbench.errors import MeasureError

@@ -18,7 +18,7 @@ from workbench.worker.child import Progress
 if TYPE_CHECKING:
     from tvm.ir import IRModule
 
-    from workbench.dialects.capture import Event
+    from workbench.dialects.compiler.capture import Event
 
 KEPT = 4
 "traces kept; their modules share most of their content"
@@ -38,7 +38,7 @@ def trace_build(
     whole
         The whole build, code generation too; otherwise its graph-level part.
     """
-    from workbench.dialects.capture import Capture
+    from workbench.dialects.compiler.capture import Capture
 
     target = resolved_target(workload, target)
     capture = Capture(is_shown)

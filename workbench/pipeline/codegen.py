@@ -137,7 +137,7 @@ def _call(step: Step, words: CodeText, sources: dict[str, str], given: dict[str,
     if not _PASS.fullmatch(made.name):
         raise WorkbenchError(f"the step {made.name[:80]!r} has not the name of a pass, so there is no code for it")
     options = ", ".join(f"{key}={value!r}" for key, value in made.options.items())
-    return f"{words.constructor(made.name)}({options})"
+    return f"{made.name if made.name in words.ours else words.constructor(made.name)}({options})"
 
 
 def _pass_of(step: Step) -> PassStep:

@@ -10,7 +10,7 @@ import tvm
 from tvm import relax
 from tvm.relax import op
 
-from workbench.dialects import compat
+from workbench.dialects.relax import compat
 from workbench.samples._builder import Weights
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from workbench.dialects.compat import identity, name_of
+from workbench.dialects.relax.compat import identity, name_of
 from workbench.dialects.relax.expressions import sort_of
 from workbench.graph.model import Graph, Node
 

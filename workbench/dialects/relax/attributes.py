@@ -12,7 +12,8 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from workbench.dialects import arrays, compat
+from workbench.dialects import arrays
+from workbench.dialects.relax import compat
 
 
 def call_attributes(op: str, attrs: Any) -> dict[str, Any]:

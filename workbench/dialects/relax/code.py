@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench.dialects.facets import CodeText
+from workbench.dialects.relax import passes
 from workbench.target_text import target_argument
 
 _IMPORTS = """\
 import tvm
 from tvm import relax"""
-
-_OURS = ("CombineParallelConv2D", "CutFusion", "ForceFusion", "OutlineRegion")
-"passes of `_PASSES`, which TVM does not have"
-_PASSES = "workbench.dialects.relax.passes"
 
 _RUN = """\
 def run(mod, each):
@@ -47,9 +44,7 @@ def built(mod, params=None):
 
 
 def constructor(name: str) -> str:
-    """Return the expression that makes the pass of a name; one of ours is imported by its name."""
-    if name in _OURS:
-        return name
+    """Return the expression that makes one of TVM's passes."""
     return f"relax.transform.{name}"
 
 
@@ -58,7 +53,7 @@ def target(text: str) -> str:
     return f"tvm.target.Target({target_argument(text)!r})"
 
 
-CODE = CodeText(_IMPORTS, _OURS, _PASSES, _RUN, _TYPED, _BIND, _BUILD, constructor, target)
+CODE = CodeText(_IMPORTS, passes.OURS, passes.__name__, _RUN, _TYPED, _BIND, _BUILD, constructor, target)
 "of a trace, and of a build"
 
 _TUNED_BUILD = """\

@@ -8,9 +8,9 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from workbench.dialects import compat
 from workbench.dialects.base import Workload
 from workbench.dialects.entries import functions_reached
+from workbench.dialects.relax import compat
 from workbench.dialects.relax.graph import IN_PLACE
 from workbench.errors import LoadError, UnknownName
 

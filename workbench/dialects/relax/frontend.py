@@ -6,30 +6,28 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import tvm
 from tvm import relax
 from tvm.relax.frontend.nn import Parameter
 
-from workbench.dialects import arrays, compat
 from workbench.dialects.base import Workload
-from workbench.dialects.compat import name_of
 from workbench.dialects.nesting import refuse_large_types
-from workbench.dialects.relax import constants
+from workbench.dialects.relax import compat
 from workbench.dialects.relax.answers import SAFE_NESTING, Drawn, fusion_failure, merged_nodes, nested_depth
+from workbench.dialects.relax.compat import name_of
 from workbench.dialects.relax.entries import entries as entries
 from workbench.dialects.relax.entries import with_entry as with_entry
 from workbench.dialects.relax.entries import with_sizes as with_sizes
-from workbench.dialects.relax.expressions import callee_name, sort_of
+from workbench.dialects.relax.expressions import callee_name, sort_of, type_parts
 from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.products import joined_products
+from workbench.dialects.relax.saved import dump as dump
 from workbench.dialects.relax.saved import load_json, load_metadata
+from workbench.dialects.relax.saved import restore as restore
 from workbench.dialects.relax.text import vocabulary
 from workbench.dialects.relax.text.source import Source, find_program
-from workbench.dialects.relax.types import type_parts
 from workbench.errors import LoadError, first_line
 from workbench.graph.model import Graph
 from workbench.graph.nodes import Answers, Products
@@ -138,22 +136,6 @@ def is_module(thing: Any) -> bool:
     return isinstance(thing, tvm.IRModule)
 
 
-def dump(workload: Workload, folder: Path) -> None:
-    """Write module and parameters into a folder, for another process."""
-    thin, numbers = constants.lifted(workload.module)
-    (folder / "module.json").write_text(compat.save_json(thin))
-    arrays.write(folder / "constants", numbers)
-    arrays.write(folder, workload.params)
-
-
-def restore(folder: Path) -> Workload:
-    """Read the workload that `dump` wrote."""
-    compat.warn_of_unknown()
-    thin = tvm.ir.load_json((folder / "module.json").read_text())
-    module = constants.bound(thin, arrays.read(folder / "constants", _tensor))
-    return Workload(module, arrays.read(folder, _tensor), folder.name, NAME)
-
-
 def _module_of(function: relax.Function) -> tvm.IRModule:
     free = [compat.name_of(v) for v in relax.analysis.free_vars(function)]
     if free:
@@ -191,15 +173,6 @@ def _arrays(module: tvm.IRModule, params: Mapping[str, Any]) -> dict[str, tvm.ru
         name: value if isinstance(value, tvm.runtime.Tensor) else tvm.runtime.tensor(value)
         for name, value in named.items()
     }
-
-
-def _tensor(numbers: np.ndarray, shape: list[int], dtype: str) -> tvm.runtime.Tensor:
-    made = tvm.runtime.empty(tuple(shape), dtype)
-    if hasattr(made, "data_ptr"):
-        arrays.copy_into(made.data_ptr(), numbers)
-    else:  # the apache-tvm-ffi of TVM 0.25
-        made.copyfrom(numbers.view(dtype).reshape(shape))
-    return made
 
 
 def noted(module: tvm.IRModule) -> list[str]:

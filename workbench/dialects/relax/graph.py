@@ -14,13 +14,12 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from workbench.dialects import compat
-from workbench.dialects.compat import identity, type_of
 from workbench.dialects.nesting import drive
+from workbench.dialects.relax import compat
 from workbench.dialects.relax.answers import Drawn
 from workbench.dialects.relax.attributes import call_attributes, checksum, constant_text, function_attributes, plain
-from workbench.dialects.relax.expressions import CALLERS, callee_name, operands_of, sort_of
-from workbench.dialects.relax.types import type_text
+from workbench.dialects.relax.compat import identity, type_of
+from workbench.dialects.relax.expressions import CALLERS, callee_name, operands_of, sort_of, type_text
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.graph.scopes import modules
 

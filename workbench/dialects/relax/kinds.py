@@ -16,7 +16,7 @@ from tvm import tirx
 
 from workbench.analysis.fusion.forward import BROADCAST, COMM_REDUCE, ELEMWISE, INJECTIVE, OPAQUE, OUT_ELEMWISE
 from workbench.analysis.fusion.reasons import WORDS
-from workbench.dialects import compat
+from workbench.dialects.relax import compat
 from workbench.terminal import visible
 
 Vars = set[Any]

@@ -13,8 +13,8 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from workbench.dialects.compat import identity
 from workbench.dialects.relax.answers import Drawn, bindings_of
+from workbench.dialects.relax.compat import identity
 from workbench.dialects.relax.expressions import sort_of
 from workbench.errors import last_line
 from workbench.graph.model import Graph

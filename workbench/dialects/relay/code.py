@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench.dialects.facets import CodeText
+from workbench.dialects.relay import passes
 from workbench.dialects.scheduling import LOOKS
 
 _IMPORTS = """\
 import tvm
 from tvm import relay"""
-
-_OURS = ("CombineParallelOps", "CutFusion", "ForceFusion", "MergeIdenticalKernels", "OutlineRegion")
-"passes of `_PASSES`, which TVM does not have"
-_PASSES = "workbench.dialects.relay.passes"
 
 _RUN = """\
 def run(mod, each):
@@ -50,18 +47,11 @@ def built(mod, params):
 
 
 def constructor(name: str) -> str:
-    """Return the expression that makes the pass of a name; one of ours is imported by its name."""
-    if name in _OURS:
-        return name
+    """Return the expression that makes one of TVM's passes."""
     return f"relay.qnn.transform.{name[4:]}" if name.startswith("qnn.") else f"relay.transform.{name}"
 
 
-def target(text: str) -> str:
-    """Return the target as an expression."""
-    return repr(text)
-
-
-CODE = CodeText(_IMPORTS, _OURS, _PASSES, _RUN, _TYPED, _BIND, _BUILD, constructor, target)
+CODE = CodeText(_IMPORTS, passes.OURS, passes.__name__, _RUN, _TYPED, _BIND, _BUILD, constructor, repr)
 "of a trace, and of a build"
 
 _TUNED_BUILD = """\

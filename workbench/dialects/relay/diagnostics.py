@@ -1,4 +1,4 @@
-"""The messages of TVM's diagnostics, which TVM prints to the terminal and leaves out of the error."""
+"""Type inference, and the messages of TVM's diagnostics, which TVM prints and leaves out of the error."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import tvm
+from tvm import relay
 from tvm.ir import diagnostics  # pyright: ignore[reportAttributeAccessIssue]  this is Relay's TVM
 
-from workbench.errors import WorkbenchError
+from workbench.errors import LoadError, WorkbenchError, last_line
 
 _CONSEQUENCE = "The type inference pass was unable"
 "reported for everything downstream of the cause"
@@ -17,26 +18,35 @@ MOST = 2
 
 
 @contextmanager
-def diagnostics_as(kind: type[WorkbenchError], before: str = "") -> Iterator[None]:
+def as_error(kind: type[WorkbenchError], before: str = "") -> Iterator[None]:
     """Turn a DiagnosticError into an error of that kind, with the messages of the diagnostics.
 
     The renderer is global, so the terminal gets no diagnostics while the block runs.
     """
     messages: list[str] = []
-    diagnostics.override_renderer(lambda context: messages.extend(_messages(context)))
+    diagnostics.override_renderer(lambda context: messages.extend(_errors(context)))
     try:
         yield
     except tvm.error.DiagnosticError:
-        telling = [message for message in messages if not message.startswith(_CONSEQUENCE)] or messages
-        text = "; ".join(dict.fromkeys(telling[:MOST])) or "TVM's diagnostics say no more"
+        causes = [message for message in messages if not message.startswith(_CONSEQUENCE)] or messages
+        text = "; ".join(dict.fromkeys(causes[:MOST])) or "TVM's diagnostics give no reason"
         raise kind(before + text) from None
     finally:
         diagnostics.override_renderer(None)
 
 
-def _messages(context: diagnostics.DiagnosticContext) -> list[str]:
+def _errors(context: diagnostics.DiagnosticContext) -> list[str]:
     return [
         " ".join(str(one.message).split())
         for one in context.diagnostics
         if one.level in (diagnostics.DiagnosticLevel.BUG, diagnostics.DiagnosticLevel.ERROR)
     ]
+
+
+def infer_types(module: tvm.IRModule) -> tvm.IRModule:
+    """Return the module with its types inferred."""
+    try:
+        with as_error(LoadError, "the module does not type-check: "):
+            return relay.transform.InferType()(module)
+    except tvm.TVMError as error:
+        raise LoadError(f"the module does not type-check: {last_line(error)}") from None

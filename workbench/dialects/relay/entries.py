@@ -13,6 +13,11 @@ from workbench.dialects.relay.graph import IN_PLACE
 from workbench.errors import LoadError, UnknownName
 
 
+def copy(module: tvm.IRModule) -> tvm.IRModule:
+    """Return a module with the same functions, which can be changed independently."""
+    return tvm.IRModule(module.functions, module.type_definitions, module.attrs)
+
+
 def entries(module: tvm.IRModule) -> tuple[str, ...]:
     """Return `main` first, and the functions of tensors that no other function calls."""
     functions = {
@@ -80,7 +85,7 @@ def with_shapes(module: tvm.IRModule, shapes: Mapping[str, int | Sequence[int]])
     }
     body = relay.bind(main.body, fixed)
     params = [fixed.get(variable, variable) for variable in main.params]
-    made = tvm.IRModule(module.functions, module.type_definitions, module.attrs)
+    made = copy(module)
     made["main"] = relay.Function(params, body, None, main.type_params, main.attrs)
     return made
 

@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
-import json
+import math
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import tvm
 from tvm import relay
+from tvm.relay.quantize import _calibrate
 
-from workbench.dialects import arrays
 from workbench.dialects.base import SAFE_DEPTH, Workload
 from workbench.dialects.nesting import refuse_large_types
-from workbench.dialects.relay import constants
-from workbench.dialects.relay.compat import give_old_names
-from workbench.dialects.relay.compiler.optimization import copy as copy
-from workbench.dialects.relay.diagnostics import diagnostics_as
+from workbench.dialects.relay.diagnostics import as_error
+from workbench.dialects.relay.diagnostics import infer_types as infer_types
+from workbench.dialects.relay.entries import copy as copy
 from workbench.dialects.relay.entries import entries as entries
 from workbench.dialects.relay.entries import with_entry as with_entry
 from workbench.dialects.relay.entries import with_shapes
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.objects import lacks_types, module_of
-from workbench.dialects.relay.op_patterns import pattern_of
+from workbench.dialects.relay.operators import registered_pattern
 from workbench.dialects.relay.paste.reading import METADATA, Reading, read_all, text_only
 from workbench.dialects.relay.printed import constant_digests, parameter_names, print_module, share_scalars
 from workbench.dialects.relay.saved import checked, with_checked_metadata
+from workbench.dialects.relay.saved import dump as dump
+from workbench.dialects.relay.saved import restore as restore
 from workbench.dialects.relay.text import parse
-from workbench.errors import LoadError, TooDeep, WorkbenchError, last_line
+from workbench.errors import LoadError, TooDeep, last_line
 from workbench.graph.model import Graph, depth
+
+
+def give_old_names(module: Any = _calibrate) -> None:
+    """Give a TVM module a numpy with `np.math`, which numpy 2 removed; `relay.quantize` calls it."""
+    if "math" not in vars(module.np):
+        module.np = SimpleNamespace(**vars(np), math=math)
+
 
 _ESCAPED = re.compile(r'[=,\[]\s*"[^"\\]*\\')
 "a string with a backslash, which TVM's parser does not unescape"
@@ -65,7 +72,7 @@ def from_reading(reading: Reading, params: Mapping[str, Any], name: str, refused
         The reason why TVM makes no module from it, if the child process found one.
     """
     # Our reader goes first: its errors give the place, and TVM's own parser ends the process on very deep text.
-    deep = depth(reading.graph(name, pattern_of))
+    deep = depth(reading.graph(name, registered_pattern))
     if deep > SAFE_DEPTH:
         raise TooDeep(
             f"{name} is {deep} operators and functions deep, and TVM's parser ends the process beyond about {SAFE_DEPTH}; split the graph"
@@ -127,7 +134,7 @@ def graph(module: tvm.IRModule, name: str) -> Graph:
     parsed = parse(printed.text)
     share_scalars(module, parsed)
     digests = constant_digests(module, parsed) if "meta[relay.Constant]" in printed.text else {}
-    return build_graph(parsed, name, pattern_of, digests, {**printed.names, **parameter_names(printed, parsed)})
+    return build_graph(parsed, name, registered_pattern, digests, {**printed.names, **parameter_names(printed, parsed)})
 
 
 def same(first: tvm.IRModule, second: tvm.IRModule) -> bool:
@@ -137,7 +144,7 @@ def same(first: tvm.IRModule, second: tvm.IRModule) -> bool:
 
 def bind(module: tvm.IRModule, params: Mapping[str, Any]) -> tvm.IRModule:
     """Return the module with its parameters as constants."""
-    bound = tvm.IRModule(module.functions, module.type_definitions, module.attrs)
+    bound = copy(module)
     bound["main"] = relay.build_module.bind_params_by_name(module["main"], dict(params))
     return infer_types(bound)
 
@@ -145,24 +152,6 @@ def bind(module: tvm.IRModule, params: Mapping[str, Any]) -> tvm.IRModule:
 def is_module(thing: Any) -> bool:
     """Return whether an object is an IRModule."""
     return isinstance(thing, tvm.IRModule)
-
-
-def dump(workload: Workload, folder: Path) -> None:
-    """Write module and parameters into a folder, for another process."""
-    thin = constants.lifted(workload.module)
-    (folder / "module.json").write_text(_saved(thin.module))
-    arrays.write(folder / "constants", thin.numbers)
-    (folder / "constants" / "counts.json").write_text(json.dumps(thin.counts))
-    arrays.write(folder, workload.params)
-
-
-def restore(folder: Path) -> Workload:
-    """Read the workload that `dump` wrote."""
-    saved = tvm.ir.load_json((folder / "module.json").read_text())
-    thin = saved if isinstance(saved, tvm.IRModule) else saved[0]
-    numbers = arrays.read(folder / "constants", _tensor)
-    module = constants.bound(thin, numbers, json.loads((folder / "constants" / "counts.json").read_text()))
-    return Workload(infer_types(module), arrays.read(folder, _tensor), folder.name, NAME)
 
 
 def _module_of(expr: relay.Expr) -> tvm.IRModule:
@@ -188,39 +177,8 @@ def _type_parts(type: Any) -> list[Any]:
     return []
 
 
-def infer_types(module: tvm.IRModule) -> tvm.IRModule:
-    """Return the module with its types inferred."""
-    try:
-        with diagnostics_as(LoadError, "the module does not type-check: "):
-            return relay.transform.InferType()(module)
-    except tvm.TVMError as error:
-        raise LoadError(f"the module does not type-check: {last_line(error)}") from None
-
-
 def _arrays(params: Mapping[str, Any]) -> dict[str, tvm.nd.NDArray]:
     return {name: value if isinstance(value, tvm.nd.NDArray) else tvm.nd.array(value) for name, value in params.items()}
-
-
-def _saved(module: tvm.IRModule) -> str:
-    """Return the JSON of the module, or of a list that begins with it.
-
-    TVM 0.17 does not list the device of a `let` for its JSON. A module with `let` that was read from JSON has TVM's own
-    object for "any device" nowhere else, so a new tuple is added that holds that object.
-    """
-    try:
-        with suppress(tvm.TVMError):
-            return tvm.ir.save_json(module)
-        return tvm.ir.save_json(tvm.runtime.convert([module, relay.Tuple([])]))
-    except tvm.TVMError as error:
-        raise WorkbenchError(
-            f"TVM {tvm.__version__} cannot write this module for another process: {last_line(error)}"
-        ) from None
-
-
-def _tensor(numbers: np.ndarray, shape: list[int], dtype: str) -> tvm.nd.NDArray:
-    made = tvm.nd.empty(tuple(shape), dtype)
-    arrays.copy_into(made.handle.contents.data, numbers)
-    return made
 
 
 def _without_module(reading: Reading, name: str, error: LoadError) -> Workload:
@@ -254,7 +212,7 @@ def _build_module(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.IRMo
 def _parsed(text: str) -> tvm.IRModule:
     """Return the typed module that TVM's parser reads from a text."""
     try:
-        with diagnostics_as(LoadError, "TVM cannot read this Relay text: "):
+        with as_error(LoadError, "TVM cannot read this Relay text: "):
             module = tvm.relay.parse(_with_version(with_checked_metadata(text)))
     except (tvm.TVMError, AttributeError, ValueError, TypeError) as error:
         raise LoadError(f"TVM cannot read this Relay text: {last_line(error)}") from None
@@ -281,9 +239,9 @@ def _contradictions(said: Graph, inferred: Graph) -> list[str]:
     other = [(a, b) for a, b in zip(said.ops, inferred.ops, strict=True) if a.type and a.type != b.type]
     if not other:
         return []
-    first, diagnostics_as = other[0]
+    stated, found = other[0]
     return [
-        f"{len(other)} types differ from what the text states; the first is that of {first.op} in line {first.line}: {first.type} there, {diagnostics_as.type} as TVM infers it"
+        f"{len(other)} types differ from what the text states; the first is that of {stated.op} in line {stated.line}: {stated.type} there, {found.type} as TVM infers it"
     ]
 
 

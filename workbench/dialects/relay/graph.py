@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from workbench.dialects.nesting import drive
-from workbench.dialects.relay.ast import Expr, Module
 from workbench.dialects.relay.blocks import Key, homes
-from workbench.dialects.relay.types import field_type, result_type
+from workbench.dialects.relay.text.ast import Expr, Module, field_type, result_type
 from workbench.graph.model import Graph, GraphBuilder
 
 IN_PLACE = ("Primitive", "Composite", "Compiler")

@@ -9,7 +9,7 @@ import numpy as np
 import tvm
 from tvm import relay
 
-from workbench.dialects.relay.diagnostics import diagnostics_as
+from workbench.dialects.relay.diagnostics import as_error
 from workbench.dialects.relay.paste.free import tensor
 from workbench.errors import LoadError
 
@@ -30,7 +30,7 @@ def relay_type(text: str) -> Any:
     if sum(text.count(mark) for mark in "([{") > MOST_BRACKETS * 16 or _depth(text) > MOST_BRACKETS:
         raise LoadError(f"a type is nested too deeply: {text[:60]}...")
     try:
-        with diagnostics_as(LoadError):
+        with as_error(LoadError):
             function = tvm.relay.parse(f'#[version = "0.0.5"]\ndef @main(%x: {text}) {{ %x }}')["main"]
     except (tvm.TVMError, LoadError):
         raise LoadError(f"{text[:80]} is not a type that TVM reads") from None

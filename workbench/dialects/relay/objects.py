@@ -14,10 +14,10 @@ from typing import Any
 import tvm
 from tvm import relay
 
-from workbench.dialects.relay.ast import Expr, Module
 from workbench.dialects.relay.object_types import SEED, UNREGISTERED, attribute_type, random_values, relay_type, type_of
 from workbench.dialects.relay.paste.assumed import assumed_types
 from workbench.dialects.relay.paste.free import tensor
+from workbench.dialects.relay.text.ast import Expr, Module
 from workbench.dialects.relay.text.attributes import ANY, ObjectText, TypedFloat, literal
 from workbench.dialects.relay.text.tokens import Token
 from workbench.errors import LoadError, last_line

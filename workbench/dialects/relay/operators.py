@@ -1,6 +1,7 @@
-"""The fusion pattern kind that each Relay operator registers (TVM 0.17), so that text can be explained without TVM.
+"""The fusion pattern kind of each Relay operator: from lists, or as the running TVM registered it.
 
-`tests/relay/test_operators.py` compares the lists with the running TVM.
+The lists are those of TVM 0.17; with them a text can be explained without TVM. `tests/relay/test_operators.py` compares
+them with the running TVM.
 """
 
 from __future__ import annotations
@@ -74,15 +75,41 @@ DATA_DEPENDENT = """
 """
 "operators whose result's shape depends on the values of an input"
 
+NEVER_FUSED = 8
+"the kind of opaque operators"
 _KINDS = {
     name: kind
-    for kind, names in ((0, ELEMENTWISE), (1, BROADCAST), (2, INJECTIVE), (3, REDUCE), (4, COMPLEX), (8, OPAQUE))
+    for kind, names in (
+        (0, ELEMENTWISE),
+        (1, BROADCAST),
+        (2, INJECTIVE),
+        (3, REDUCE),
+        (4, COMPLEX),
+        (NEVER_FUSED, OPAQUE),
+    )
     for name in names.split()
 }
 _DATA_DEPENDENT = frozenset(DATA_DEPENDENT.split())
 
 
-@cache
 def pattern_of(op: str, dynamic: bool = False) -> int | None:
-    """Return the operator's kind from the lists, as op_patterns.pattern_of does; opaque if dynamic and data-dependent."""
-    return 8 if dynamic and op in _DATA_DEPENDENT else _KINDS.get(op)
+    """Return the operator's kind from the lists, without TVM."""
+    return NEVER_FUSED if dynamic and op in _DATA_DEPENDENT else _KINDS.get(op)
+
+
+@cache
+def registered_pattern(op: str, dynamic: bool = False) -> int | None:
+    """Return the kind that TVM registered for an operator, or None.
+
+    FuseOps treats an operator as opaque if the shape of its result is dynamic and depends on the values of its inputs.
+    """
+    import tvm
+
+    try:
+        known = tvm.ir.Op.get(op)
+    except tvm.TVMError:
+        return None
+    if dynamic and any(map(int, known.get_attr("TShapeDataDependent") or ())):
+        return NEVER_FUSED
+    kind = known.get_attr("TOpPattern")
+    return None if kind is None else int(kind)

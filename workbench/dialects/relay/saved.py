@@ -1,15 +1,32 @@
-"""JSON as `tvm.ir.save_json` of a TVM with Relay writes it, accepted if it holds data only.
+"""Modules of Relay as JSON: received JSON, accepted if it holds data only, and workloads for another process.
 
-TVM's JSON can also name functions that type inference calls, and hold compiled modules.
+TVM's JSON can also name functions that type inference calls, and hold compiled modules. It holds a constant as base64,
+which TVM writes and reads at some 15 MB a second; so in a workload for another process large constants become parameters,
+which the reader binds. All other constants stay in the JSON: those of attributes, and of functions that TVM's pattern
+matcher does not rewrite because it made them.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from workbench.errors import LoadError
+import numpy as np
+import tvm
+from tvm import relay
+from tvm.relay.dataflow_pattern import DFPatternCallback, is_constant, rewrite
+from tvm.relay.function import FunctionWithFields
+
+from workbench.dialects import arrays
+from workbench.dialects.base import SAFE_DEPTH, Workload
+from workbench.dialects.relay.diagnostics import infer_types
+from workbench.dialects.relay.entries import copy
+from workbench.dialects.relay.printed import parts
+from workbench.errors import LoadError, WorkbenchError, last_line
 
 _DATA = re.compile(
     r"Array|Map|DictAttrs|IRModule|Source(Map|Name)?|(Sequential)?Span|Global(Type)?Var|Type(Var|Data|Call)|Constructor"
@@ -48,3 +65,131 @@ def _check(node: Any) -> None:
     kind = node["type_key"]
     if kind and not _DATA.fullmatch(kind):
         raise LoadError(f"this JSON holds a {kind[:80]}, which is code and not data; save the module without it")
+
+
+def dump(workload: Workload, folder: Path) -> None:
+    """Write module and parameters into a folder, for another process."""
+    thin = lifted(workload.module)
+    (folder / "module.json").write_text(_json(thin.module))
+    arrays.write(folder / "constants", thin.numbers)
+    (folder / "constants" / "counts.json").write_text(json.dumps(thin.counts))
+    arrays.write(folder, workload.params)
+
+
+def restore(folder: Path) -> Workload:
+    """Read the workload that `dump` wrote."""
+    held = tvm.ir.load_json((folder / "module.json").read_text())
+    thin = held if isinstance(held, tvm.IRModule) else held[0]
+    numbers = arrays.read(folder / "constants", _tensor)
+    module = bound(thin, numbers, json.loads((folder / "constants" / "counts.json").read_text()))
+    return Workload(infer_types(module), arrays.read(folder, _tensor), folder.name, "relay")
+
+
+def _json(module: tvm.IRModule) -> str:
+    """Return the JSON of the module, or of a list that begins with it.
+
+    TVM 0.17 does not list the device of a `let` for its JSON. A module with `let` that was read from JSON has TVM's own
+    object for "any device" nowhere else, so a new tuple is added that holds that object.
+    """
+    try:
+        with suppress(tvm.TVMError):
+            return tvm.ir.save_json(module)
+        return tvm.ir.save_json(tvm.runtime.convert([module, relay.Tuple([])]))
+    except tvm.TVMError as error:
+        raise WorkbenchError(
+            f"TVM {tvm.__version__} cannot write this module for another process: {last_line(error)}"
+        ) from None
+
+
+def _tensor(numbers: np.ndarray, shape: list[int], dtype: str) -> tvm.nd.NDArray:
+    made = tvm.nd.empty(tuple(shape), dtype)
+    arrays.copy_into(made.handle.contents.data, numbers)
+    return made
+
+
+_LEAVES = (relay.Var, relay.GlobalVar, relay.Constant, relay.Constructor, tvm.ir.Op)
+
+
+class Lifted(NamedTuple):
+    """A module without its large constants."""
+
+    module: tvm.IRModule
+    numbers: dict[str, tvm.nd.NDArray]
+    "the value of each parameter that replaces a constant, by its name"
+    counts: dict[str, int]
+    "the number of a function's parameters, the last ones, that replace constants"
+
+
+def lifted(module: tvm.IRModule) -> Lifted:
+    """Return the module with its large constants as parameters; the module itself if TVM cannot rewrite it safely."""
+    functions = {gv: function for gv, function in module.functions.items() if isinstance(function, relay.Function)}
+    if not _can_lift(functions.values()):
+        return Lifted(module, {}, {})
+    lift, thin, counts = _Lift(), copy(module), {}
+    for global_var, function in functions.items():
+        lift.used = {}
+        new = rewrite(lift, function, module)
+        if not lift.used:
+            continue
+        thin.update_func(global_var, FunctionWithFields(new, params=[*new.params, *lift.used]))
+        counts[global_var.name_hint] = len(lift.used)
+    return Lifted(thin, {name: numbers for numbers, name in lift.names.items()}, counts)
+
+
+def bound(module: tvm.IRModule, numbers: Mapping[str, tvm.nd.NDArray], counts: Mapping[str, int]) -> tvm.IRModule:
+    """Return a `Lifted` with its constants restored; types are not inferred."""
+    constants: dict[relay.Var, relay.Constant] = {}
+    for name, count in counts.items():
+        function = module[name]
+        taken = list(function.params)[-count:]
+        constants.update((v, relay.Constant(numbers[v.name_hint])) for v in taken if v not in constants)
+        module.update_func(module.get_global_var(name), relay.bind(function, {v: constants[v] for v in taken}))
+    return module
+
+
+class _Lift(DFPatternCallback):
+    """Replaces each large constant by a variable, the same one for all its uses."""
+
+    def __init__(self) -> None:
+        super().__init__(require_type=False, rewrite_once=True)
+        self.pattern = is_constant()
+        self.names: dict[tvm.nd.NDArray, str] = {}
+        self.variables: dict[relay.Constant, relay.Var] = {}
+        self.used: dict[relay.Var, None] = {}
+
+    def callback(self, pre: relay.Expr, post: relay.Constant, node_map: Any) -> relay.Expr:  # noqa: ARG002
+        if not arrays.is_raw(post.data):
+            return post
+        if post not in self.variables:
+            name = self.names.setdefault(post.data, str(len(self.names)))
+            self.variables[post] = relay.var(name, shape=post.data.shape, dtype=post.data.dtype)
+        self.used[self.variables[post]] = None
+        return self.variables[post]
+
+
+def _can_lift(functions: Collection[relay.Function]) -> bool:
+    """Return whether there is a large constant, and no function so deep that rewriting it ends the process."""
+    seen: list[bool] = []
+    for function in functions:
+        relay.analysis.post_order_visit(function, lambda expr: seen.append(_is_raw(expr)))
+    return any(seen) and (len(seen) <= SAFE_DEPTH or max(map(_depth, functions)) <= SAFE_DEPTH)
+
+
+def _is_raw(expr: relay.Expr) -> bool:
+    return isinstance(expr, relay.Constant) and arrays.is_raw(expr.data)
+
+
+def _depth(function: relay.Function) -> int:
+    """Return the depth of a function, without recursion."""
+    # by address: hashing and comparing expressions takes a call into TVM each
+    heights: dict[int, int] = {}
+    stack = [function]
+    while stack:
+        expr = stack[-1]
+        below = [] if isinstance(expr, _LEAVES) else parts(expr)
+        waiting = [part for part in below if part.handle.value not in heights]
+        if waiting:
+            stack.extend(waiting)
+        else:
+            heights[stack.pop().handle.value] = 1 + max((heights[part.handle.value] for part in below), default=0)
+    return heights[function.handle.value]

@@ -137,7 +137,7 @@ class Catalog:
     @classmethod
     def of(cls, workload: Workload) -> Catalog:
         """Return the catalog of the workload's dialect."""
-        from workbench.dialects.capture import settings  # it loads TVM, which this module must not
+        from workbench.dialects.compiler.capture import settings  # it loads TVM, which this module must not
 
         dialect = dialect_of(workload)
         # TVM 0.17 has the keys of both dialects
@@ -241,7 +241,7 @@ def set_setting(catalog: Catalog, choice: Choice, name: str, text: str) -> Choic
     WorkbenchError
         This TVM has no such key, or does not take the value.
     """
-    from workbench.dialects.capture import refusal  # it loads TVM, which this module must not
+    from workbench.dialects.compiler.capture import refusal  # it loads TVM, which this module must not
 
     if name not in catalog.settings:
         raise UnknownName("PassContext config of this TVM", name, catalog.settings)

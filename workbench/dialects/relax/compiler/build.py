@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tvm
 from tvm import relax
 
-from workbench.dialects import compat
 from workbench.dialects.base import Workload
-from workbench.dialects.capture import pass_context
-from workbench.dialects.counted import Program
-from workbench.dialects.cuda_code import compiled_where_it_runs
+from workbench.dialects.compiler.built import SOURCES, Compiled, tir_text
+from workbench.dialects.compiler.built import cuda_compute as cuda_compute
+from workbench.dialects.compiler.built import device_of as device_of
+from workbench.dialects.compiler.built import llvm_host_cpu as llvm_host_cpu
+from workbench.dialects.compiler.capture import pass_context
+from workbench.dialects.compiler.counted import Program
+from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
+from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.facets import Built
-from workbench.dialects.launches import launches_of
+from workbench.dialects.relax import compat
 from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, Watch, program_of_module
 from workbench.dialects.relax.compiler.kernels import count as count
 from workbench.dialects.relax.compiler.probes import probed as probed
-from workbench.dialects.relax.compiler.running import Running
-from workbench.dialects.relax.compiler.running import device_of as device_of
+from workbench.dialects.relax.compiler.running import Running, with_imports
 from workbench.dialects.relax.entries import run_alone
 from workbench.dialects.scheduling import scheduled
-from workbench.dialects.tvm_target import code_forms, make_target
 from workbench.errors import MeasureError
-
-
-def llvm_host_cpu() -> str:
-    """Return the name of the host's CPU that this TVM's LLVM finds."""
-    return str(tvm.get_global_func("target.llvm_get_system_cpu")())
-
-
-def cuda_compute() -> str:
-    """Return the compute capability of the first GPU, `9.0`; empty if TVM finds none."""
-    device = tvm.cuda(0)
-    return str(device.compute_version) if device.exist else ""
 
 
 def optimized(
@@ -79,21 +69,16 @@ def _pipeline(target: tvm.target.Target, config: Mapping[str, Any]) -> Any:
     return pipeline(target)
 
 
-def running(workload: Workload, library: Any, device: Any, seed: int) -> Running:
-    """Return a library, built or loaded, on a device of this machine or of an RPC session, with random inputs."""
-    return Running(workload, library, device, seed)
+running = Running
 
 
-class RelaxBuilt:
+class RelaxBuilt(Compiled):
     """An executable for Relax's virtual machine."""
 
-    def __init__(self, workload: Workload, target: str, executable: Any, watch: Watch) -> None:
-        self.workload = workload
-        self.target = target
-        self.executable = executable
+    def __init__(self, workload: Workload, target: str, library: Any, watch: Watch) -> None:
+        super().__init__(workload, target, library)
         self.watch = watch
-        self.tvm = tvm.__version__
-        self.threads = int(tvm.runtime.num_threads())
+        self.split = watch.split
 
     def program(self) -> Program:
         refuse_without_main(self.workload, MeasureError)
@@ -103,51 +88,21 @@ class RelaxBuilt:
     def module(self) -> tvm.IRModule:
         return run_alone(self.watch.first(FUSED, CALLS), self.workload)
 
-    def calls(self) -> list[dict[str, Any]]:
-        return self.program().rows(
-            None if make_target(self.target).kind.name in ("llvm", "c") else launches_of(self.watch.split)
-        )
-
-    def forms(self) -> tuple[str, ...]:
-        return code_forms(self.target)
-
     def code(self, form: str) -> str:
-        return code(self.executable.mod, self.watch.first(CALLS), form)
-
-    def source(self) -> str:
-        return self.code(self.forms()[0])
-
-    def export(self, path: Path) -> None:
-        self.executable.export_library(str(path))
+        return code(self.library.mod, self.watch.first(CALLS), form)
 
     def load(self, seed: int) -> Running:
-        return Running(self.workload, self.executable, device_of(self.target), seed)
-
-
-_ASKED = {"llvm": "ll", "asm": "s"}
+        return Running(self.workload, self.library, device_of(self.target), seed)
 
 
 def code(library: Any, lowered: tvm.IRModule, form: str) -> str:
     """Return the generated code of the whole library in that form; for `llvm` and `asm` the host's part."""
     if form == "tir":
-        return "\n\n".join(function.script() for _, function in _kernels(lowered))
-    parts = list(_with_imports(library))
-    if form in _ASKED:
-        return "\n".join(str(part.inspect_source(_ASKED[form])) for part in parts if part.kind == "llvm")
+        return tir_text(lowered)
+    parts = list(with_imports(library))
+    if form in SOURCES:
+        return "\n".join(str(part.inspect_source(SOURCES[form])) for part in parts if part.kind == "llvm")
     return "\n".join(str(part.inspect_source()) for part in parts if part.kind in (form, "c"))
-
-
-def _with_imports(module: Any) -> Iterable[Any]:
-    """Return a library and all that it imports: the VM's bytecode, constants, the host's code, the device's."""
-    yield module
-    for imported in getattr(module, "imports", ()):
-        yield from _with_imports(imported)
-
-
-def _kernels(lowered: tvm.IRModule) -> list[tuple[str, Any]]:
-    named = [(variable.name_hint, function) for variable, function in lowered.functions_items()]
-    kernels = [(name, function) for name, function in named if isinstance(function, tvm.tirx.PrimFunc)]
-    return sorted(((n, f.with_attr("global_symbol", n)) for n, f in kernels), key=lambda pair: pair[0])
 
 
 def fingerprint(workload: Workload, target: str, config: Mapping[str, Any]) -> str:

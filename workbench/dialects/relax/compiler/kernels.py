@@ -11,13 +11,13 @@ from tvm import relax
 
 from workbench.analysis.tensors import Tensor, tensors
 from workbench.dialects.base import Workload
-from workbench.dialects.capture import pass_context
-from workbench.dialects.counted import OUTSIDE, Call, Program
+from workbench.dialects.compiler.capture import pass_context
+from workbench.dialects.compiler.counted import OUTSIDE, Call, Program
+from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.relax.entries import run_alone
 from workbench.dialects.relax.expressions import sort_of
 from workbench.dialects.relax.graph import build_graph
-from workbench.dialects.tvm_target import make_target
 from workbench.errors import MeasureError
 from workbench.graph.model import Graph, Node
 

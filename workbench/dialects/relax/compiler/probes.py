@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tvm import relax
 
-from workbench.dialects import compat
 from workbench.dialects.base import Workload
+from workbench.dialects.relax import compat
 from workbench.errors import MeasureError
 
 

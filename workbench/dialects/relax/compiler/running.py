@@ -10,30 +10,14 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from workbench.dialects import compat
 from workbench.dialects.base import Workload
+from workbench.dialects.compiler.inputs import limit_of, random_values
+from workbench.dialects.compiler.launches import evaluated
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.facets import KernelTime
-from workbench.dialects.inputs import limit_of, random_values
-from workbench.dialects.launches import evaluated
+from workbench.dialects.relax import compat
 from workbench.dialects.relax.entries import with_values
-from workbench.dialects.tvm_target import make_target
-from workbench.errors import MeasureError, NoDevice
-
-
-def device_of(target: str) -> Any:
-    """Return the device of this machine that runs code for a target.
-
-    Raises
-    ------
-    NoDevice
-        There is none.
-    """
-    kind = make_target(target).kind.name
-    device = tvm.device("cpu" if kind in ("llvm", "c") else kind, 0)
-    if not device.exist:
-        raise NoDevice(f"there is no {kind} device here, so nothing was run")
-    return device
+from workbench.errors import MeasureError
 
 
 class Running:
@@ -53,7 +37,7 @@ class Running:
     def __init__(self, workload: Workload, library: Any, device: Any, seed: int) -> None:
         self.device = device
         self.machine = relax.VirtualMachine(library, device)
-        self.modules = list(_with_imports(getattr(library, "mod", library)))
+        self.modules = list(with_imports(getattr(library, "mod", library)))
         values = {**random_inputs(workload, seed), **workload.params}
         names = [compat.name_of(variable) for variable in _entry(workload).params]
         self.arguments = [_argument(values[name], device) for name in names]
@@ -132,10 +116,11 @@ def _entry(workload: Workload) -> relax.Function:
     return with_values(workload.module, workload.shapes)["main"]
 
 
-def _with_imports(module: Any) -> Iterable[Any]:
+def with_imports(module: Any) -> Iterable[Any]:
+    """Yield a library and all that it imports: the VM's bytecode, constants, the host's code, the device's."""
     yield module
     for imported in getattr(module, "imports", ()):
-        yield from _with_imports(imported)
+        yield from with_imports(imported)
 
 
 def _flat(value: Any) -> Iterable[np.ndarray]:

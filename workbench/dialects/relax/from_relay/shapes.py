@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from tvm import relax
 
-from workbench.dialects import compat
+from workbench.dialects.relax import compat
 from workbench.dialects.relax.from_relay.call import Call
 from workbench.dialects.relax.from_relay.elementwise import Translation
 from workbench.errors import LoadError

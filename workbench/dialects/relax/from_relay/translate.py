@@ -10,7 +10,7 @@ import tvm
 from tvm import relax
 
 from workbench.analysis.tensors import tensor
-from workbench.dialects import compat
+from workbench.dialects.relax import compat
 from workbench.dialects.relax.from_relay import elementwise, neural, reductions, shapes
 from workbench.dialects.relax.from_relay.call import Call
 from workbench.errors import LoadError, first_line

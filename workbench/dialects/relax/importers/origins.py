@@ -14,7 +14,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from workbench.dialects.compat import identity, name_of, type_of
+from workbench.dialects.relax.compat import identity, name_of, type_of
 from workbench.dialects.relax.expressions import operands_of
 
 _INSIDE_A_PART = re.compile(r"\.(?![0-9]+(?:\.|$))|[^A-Za-z0-9_.]")

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import tvm
 from tvm import relax
 
-from workbench.dialects.base import Option, PassInfo, Preset
-from workbench.dialects.relax.passes import OURS
-from workbench.errors import PipelineError, UnknownName, first_line
+from workbench.dialects.base import PassInfo, Preset
+from workbench.dialects.catalog import Catalog
+from workbench.dialects.catalog import is_pass as is_pass
+from workbench.dialects.catalog import opt_level_of as opt_level_of
+from workbench.dialects.relax import passes
+from workbench.errors import PipelineError, first_line
 
 LOCKED = {
     "LegalizeOps": "an operator without a PrimFunc has no code generator",
@@ -57,76 +58,27 @@ _BASES = (relax.transform.FunctionPass, relax.transform.DataflowBlockPass)
 @lru_cache
 def catalog() -> tuple[PassInfo, ...]:
     """Return every public pass constructor of relax.transform, and ours, in alphabetical order."""
-    ours = {made.__name__ for made in OURS}
-    found = [replace(_describe(name, made), ours=name in ours) for name, made in constructors().items()]
-    return tuple(sorted(found, key=lambda info: info.name.lower()))
+    return tuple(sorted(_catalog().infos(), key=lambda info: info.name.lower()))
+
+
+def make(name: str, options: Mapping[str, Any]) -> tvm.transform.Pass:
+    """Return the pass of a name with these options."""
+    return _catalog().make(name, options)
 
 
 @lru_cache
-def constructors() -> dict[str, Any]:
-    """Return pass name -> the function or class that makes the pass."""
+def _catalog() -> Catalog:
     theirs = {
         name: thing for name, thing in inspect.getmembers(relax.transform) if name[0].isupper() and _makes_a_pass(thing)
     }
-    return {**theirs, **{made.__name__: made for made in OURS}}
+    ours = {name: getattr(passes, name) for name in passes.OURS}
+    return Catalog("relax", {**theirs, **ours}, passes.OURS, first_line, LOCKED, REASONS, EXAMPLES, CAUTIONS)
 
 
 def _makes_a_pass(thing: Any) -> bool:
     if inspect.isclass(thing):
         return issubclass(thing, tvm.transform.Pass) and thing not in _BASES
     return inspect.isfunction(thing)
-
-
-def _describe(name: str, constructor: Any) -> PassInfo:
-    options = tuple(
-        _option(p)
-        for p in inspect.signature(constructor).parameters.values()
-        if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
-    )
-    doc = (inspect.getdoc(constructor) or "").split("\n\n")[0].replace("\n", " ")
-    if name in CAUTIONS:
-        doc = f"{doc} {CAUTIONS[name]}".strip()
-    example = EXAMPLES.get(name, {})
-    level, requires = _level(constructor, options, example)
-    return PassInfo(
-        name,
-        "relax",
-        doc,
-        options,
-        level,
-        LOCKED.get(name, ""),
-        requires=requires,
-        example=example,
-        reason=REASONS.get(name, ""),
-    )
-
-
-def _level(
-    constructor: Any, options: tuple[Option, ...], example: Mapping[str, Any]
-) -> tuple[int | None, tuple[str, ...]]:
-    """Return the opt_level from which a Sequential runs the pass, and the passes that it runs before it."""
-    if not {option.name for option in options if option.required} <= set(example):
-        return None, ()
-    try:
-        with warnings.catch_warnings():
-            # a pass under its former name warns, and is listed too
-            warnings.simplefilter("ignore")
-            info = constructor(**example).info
-    except RuntimeError:
-        # MetaScheduleApplyDatabase needs a current target
-        return None, ()
-    return int(info.opt_level), tuple(map(str, info.required))
-
-
-def _option(parameter: inspect.Parameter) -> Option:
-    required = parameter.default is parameter.empty
-    default = None if required else parameter.default
-    if parameter.annotation is not parameter.empty:
-        annotation = parameter.annotation
-        type = annotation.__name__ if inspect.isclass(annotation) else str(annotation)
-    else:
-        type = "any" if default is None else default.__class__.__name__
-    return Option(parameter.name, type, default, required)
 
 
 _LEGAL = "LegalizeOps,AnnotateTIROpPattern,FoldConstant"
@@ -177,17 +129,6 @@ def toggles() -> tuple[str, ...]:
     return TOGGLES
 
 
-def make(name: str, options: Mapping[str, Any]) -> tvm.transform.Pass:
-    """Return the pass of a name with these options."""
-    known = constructors()
-    if name not in known:
-        raise UnknownName("Relax pass", name, known)
-    try:
-        return known[name](**options)
-    except (TypeError, ValueError, AttributeError, RuntimeError) as error:
-        raise PipelineError(f"{name} cannot be made with {dict(options)}: {first_line(error)}") from None
-
-
 def apply(compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
     """Run one pass as a Sequential does at this opt_level."""
     # a pass that is called directly ignores opt_level; only a Sequential checks it
@@ -195,18 +136,8 @@ def apply(compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) ->
         return tvm.transform.Sequential([compiled])(module)
 
 
-def opt_level_of(compiled: tvm.transform.Pass) -> int:
-    """Return the lowest opt_level at which a Sequential runs the pass."""
-    return int(compiled.info.opt_level)
-
-
 def rewrite(callback: Any, module: tvm.IRModule) -> tvm.IRModule:  # noqa: ARG001
     """Refuse a DFPatternCallback: Relax rewrites with other objects."""
     raise PipelineError(
         f"{type(callback).__name__} is Relay's way to rewrite; give a relax.dpl.PatternMatchingRewriter"
     )
-
-
-def is_pass(thing: Any) -> bool:
-    """Return whether an object is one of TVM's Pass objects."""
-    return isinstance(thing, tvm.transform.Pass)

@@ -8,8 +8,8 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from workbench.dialects import compat
-from workbench.dialects.compat import identity, type_of
+from workbench.dialects.relax import compat
+from workbench.dialects.relax.compat import identity, type_of
 from workbench.dialects.relax.passes.nodes import Place
 from workbench.dialects.relax.passes.rewriting import behind, used, with_block
 

@@ -10,8 +10,8 @@ import tvm
 from tvm import relax
 
 from workbench.analysis import legality
-from workbench.dialects import compat
-from workbench.dialects.compat import identity
+from workbench.dialects.relax import compat
+from workbench.dialects.relax.compat import identity
 from workbench.dialects.relax.passes.nodes import Place, located
 from workbench.dialects.relax.passes.rewriting import replaced, with_block
 

@@ -10,8 +10,8 @@ import tvm
 from tvm import relax
 
 from workbench.analysis.legality import Selection
-from workbench.dialects import compat
-from workbench.dialects.compat import identity, type_of
+from workbench.dialects.relax import compat
+from workbench.dialects.relax.compat import identity, type_of
 from workbench.dialects.relax.passes.nodes import Located, Place
 from workbench.dialects.relax.passes.rewriting import behind, operands, replaced, with_block
 

@@ -7,12 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import tvm
+import tvm_ffi
 from tvm import relax
 
 from workbench.analysis import legality
-from workbench.dialects.compat import identity
+from workbench.dialects.relax.compat import identity
 from workbench.dialects.relax.graph import build_graph
+from workbench.errors import PipelineError
 from workbench.graph.model import Graph
+
+# TVM calls a pass, and keeps only the errors that it knows; others come back as a RuntimeError.
+for error in (legality.IllegalEdit, PipelineError):
+    tvm_ffi.register_error(error.__name__, error)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from workbench.dialects.compat import identity, type_of
+from workbench.dialects.relax.compat import identity, type_of
 from workbench.dialects.relax.passes.nodes import Place
 
 

@@ -20,8 +20,8 @@ from workbench.analysis.patterns.pattern import PatternError
 from workbench.analysis.patterns.program import Program, of_graph
 from workbench.analysis.patterns.report import OWN, PatternReport, report
 from workbench.dialects.base import Workload
-from workbench.dialects.compat import identity
 from workbench.dialects.facets import AskChild
+from workbench.dialects.relax.compat import identity
 from workbench.dialects.relax.patterns.pairs import is_chain, lacks_objects, paired
 from workbench.dialects.relax.patterns.program import RelaxProgram, programs
 from workbench.errors import last_line

@@ -13,7 +13,6 @@ from workbench.analysis.patterns import Pattern, PatternNode
 from workbench.analysis.patterns.pattern import Apart, PatternError
 from workbench.analysis.patterns.program import tensor_parts
 from workbench.analysis.patterns.text import parse
-from workbench.dialects import compat
 from workbench.dialects.pattern_objects import (
     MAKE,
     READ,
@@ -24,8 +23,9 @@ from workbench.dialects.pattern_objects import (
     known_operator,
     read_expr,
 )
+from workbench.dialects.relax import compat
 from workbench.dialects.relax.attributes import plain
-from workbench.dialects.relax.types import type_text
+from workbench.dialects.relax.expressions import type_text
 
 
 def is_chain(pattern: Pattern) -> bool:

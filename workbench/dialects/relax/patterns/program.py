@@ -11,9 +11,9 @@ from tvm import relax
 
 from workbench.analysis.patterns import PatternNode
 from workbench.analysis.patterns.program import Program, Row, other_type
-from workbench.dialects import compat
-from workbench.dialects.compat import identity
 from workbench.dialects.pattern_objects import Paired
+from workbench.dialects.relax import compat
+from workbench.dialects.relax.compat import identity
 from workbench.dialects.relax.expressions import callee_name, sort_of
 from workbench.dialects.relax.graph import build_graph
 from workbench.errors import last_line

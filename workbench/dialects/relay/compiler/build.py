@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from shlex import quote
 from typing import Any
 
@@ -12,36 +11,27 @@ import tvm
 from tvm import relay
 
 from workbench.dialects.base import Workload
-from workbench.dialects.capture import pass_context
-from workbench.dialects.counted import Program
-from workbench.dialects.cuda_code import compiled_where_it_runs
+from workbench.dialects.compiler.built import SOURCES, Compiled, tir_text
+from workbench.dialects.compiler.built import cuda_compute as cuda_compute
+from workbench.dialects.compiler.built import device_of as device_of
+from workbench.dialects.compiler.built import llvm_host_cpu as llvm_host_cpu
+from workbench.dialects.compiler.capture import pass_context
+from workbench.dialects.compiler.counted import Program
+from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
+from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.facets import Built
-from workbench.dialects.launches import launches_of
 from workbench.dialects.relay.compiler.fields import read_by_hash
 from workbench.dialects.relay.compiler.kernels import Watch, external_functions, program_of_json
 from workbench.dialects.relay.compiler.kernels import count as count
 from workbench.dialects.relay.compiler.optimization import devices_in_words, optimize
 from workbench.dialects.relay.compiler.probes import probed as probed
 from workbench.dialects.relay.compiler.running import Running
-from workbench.dialects.relay.compiler.running import device_of as device_of
 from workbench.dialects.relay.entries import open_dimensions
 from workbench.dialects.scheduling import scheduled
-from workbench.dialects.tvm_target import code_forms, make_target
 from workbench.errors import MeasureError
 
 _SMALL_INTEGERS = {"int8", "uint8"}
-
-
-def llvm_host_cpu() -> str:
-    """Return the name of the host's CPU that this TVM's LLVM finds."""
-    return str(tvm.target.codegen.llvm_get_system_cpu())
-
-
-def cuda_compute() -> str:
-    """Return the compute capability of the first GPU, `9.0`; empty if TVM finds none."""
-    device = tvm.cuda(0)
-    return str(device.compute_version) if device.exist else ""
 
 
 def optimized(
@@ -96,21 +86,16 @@ def _refuse_open(workload: Workload) -> None:
             )
 
 
-def running(workload: Workload, library: Any, device: Any, seed: int) -> Running:
-    """Return a library, built or loaded, on a device of this machine or of an RPC session, with random inputs."""
-    return Running(workload, library, device, seed)
+running = Running
 
 
-class RelayBuilt:
+class RelayBuilt(Compiled):
     """A library for the graph executor."""
 
     def __init__(self, workload: Workload, target: str, library: Any, watch: Watch) -> None:
-        self.workload = workload
-        self.target = target
-        self.library = library
+        super().__init__(workload, target, library)
         self.watch = watch
-        self.tvm = tvm.__version__
-        self.threads = int(tvm.runtime.num_threads())
+        self.split = watch.split
 
     def program(self) -> Program:
         module = self.module()
@@ -124,51 +109,24 @@ class RelayBuilt:
             raise MeasureError("the build did not lower any module, so nothing of it can be counted")
         return self.watch.fused
 
-    def calls(self) -> list[dict[str, Any]]:
-        return self.program().rows(
-            None if make_target(self.target).kind.name in ("llvm", "c") else launches_of(self.watch.split)
-        )
-
-    def forms(self) -> tuple[str, ...]:
-        return code_forms(self.target)
-
     def code(self, form: str) -> str:
         return code(self.library.get_lib(), self.watch.lowered or tvm.IRModule(), form)
-
-    def source(self) -> str:
-        return self.code(self.forms()[0])
-
-    def export(self, path: Path) -> None:
-        self.library.export_library(str(path))
 
     def load(self, seed: int) -> Running:
         return Running(self.workload, self.library, device_of(self.target), seed)
 
 
-_ASKED = {"llvm": "ll", "asm": "s"}
-
-
 def code(library: Any, lowered: tvm.IRModule, form: str) -> str:
     """Return the generated code of the whole library in that form; for `llvm` and `asm` the host's part."""
     if form == "tir":
-        return "\n\n".join(_script(name, function) for name, function in _kernels(lowered))
-    if form in _ASKED:
-        return str(library.get_source(_ASKED[form]))
+        return tir_text(lowered)
+    if form in SOURCES:
+        return str(library.get_source(SOURCES[form]))
     return "\n".join(str(part.get_source()) for part in _parts(library) if part.type_key in (form, "c"))
 
 
 def _parts(module: Any) -> list[Any]:
     return [module, *(part for imported in module.imported_modules for part in _parts(imported))]
-
-
-def _kernels(lowered: tvm.IRModule) -> list[tuple[str, Any]]:
-    named = [(variable.name_hint, function) for variable, function in lowered.functions.items()]
-    return sorted((name, function) for name, function in named if isinstance(function, tvm.tir.PrimFunc))
-
-
-def _script(name: str, function: Any) -> str:
-    """Return a function's TVMScript under the name of its calls."""
-    return function.with_attr("global_symbol", name).script()
 
 
 def fingerprint(workload: Workload, target: str, config: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import tvm
 from tvm import relay
 
-from workbench.dialects.relay.folding import at
+from workbench.dialects.relay.compiler.folding import at
 from workbench.dialects.relay.printed import parts
 
 

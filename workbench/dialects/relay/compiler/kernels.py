@@ -11,11 +11,11 @@ from tvm import relay
 
 from workbench.analysis.tensors import Tensor
 from workbench.dialects.base import Workload
-from workbench.dialects.counted import GIVE_SIZES, OUTSIDE, Call, Program
+from workbench.dialects.compiler.counted import GIVE_SIZES, OUTSIDE, Call, Program
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.relay.compiler.fields import foreign, has, tensors_read
-from workbench.dialects.relay.folding import at
-from workbench.dialects.relay.shortcuts import quickly_optimized
+from workbench.dialects.relay.compiler.folding import at
+from workbench.dialects.relay.compiler.optimization import quickly_optimized
 from workbench.errors import MeasureError
 
 _RESHAPE_ONLY = "relay.reshape_only"

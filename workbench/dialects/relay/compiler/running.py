@@ -13,11 +13,10 @@ from tvm import relay
 from tvm.contrib import graph_executor  # pyright: ignore[reportAttributeAccessIssue]  this is Relay's TVM
 
 from workbench.dialects.base import Workload
+from workbench.dialects.compiler.inputs import limit_of, random_values
+from workbench.dialects.compiler.launches import evaluated
 from workbench.dialects.facets import KernelTime
-from workbench.dialects.inputs import limit_of, random_values
-from workbench.dialects.launches import evaluated
-from workbench.dialects.tvm_target import make_target
-from workbench.errors import MeasureError, NoDevice
+from workbench.errors import MeasureError
 
 METHOD = "each call by itself on the inputs of a real run (debug executor), repeated by time_evaluator"
 
@@ -62,21 +61,6 @@ def _calls(graph: Mapping[str, Any], debug: Any) -> Iterator[tuple[str, list[Any
         for entry in {*inputs, *outputs}:
             if readers[entry] <= 0:
                 del held[entry]
-
-
-def device_of(target: str) -> Any:
-    """Return the device of this machine that runs code for a target.
-
-    Raises
-    ------
-    NoDevice
-        There is none.
-    """
-    kind = make_target(target).kind.name
-    device = tvm.device(kind, 0)
-    if not device.exist:
-        raise NoDevice(f"there is no {kind} device here, so nothing was run")
-    return device
 
 
 class Running:

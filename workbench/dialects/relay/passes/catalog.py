@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import tvm
 from tvm import relay
 
-from workbench.dialects.base import Option, PassInfo, Preset
-from workbench.dialects.relay.diagnostics import diagnostics_as
-from workbench.dialects.relay.passes import OURS
-from workbench.errors import PipelineError, UnknownName, last_line
+from workbench.dialects.base import PassInfo, Preset
+from workbench.dialects.catalog import Catalog
+from workbench.dialects.catalog import is_pass as is_pass
+from workbench.dialects.catalog import opt_level_of as opt_level_of
+from workbench.dialects.relay import passes
+from workbench.dialects.relay.diagnostics import as_error
+from workbench.errors import PipelineError, last_line
 
 LOCKED = {
     "InferType": "later passes and the picture need every type",
@@ -54,71 +56,32 @@ EXAMPLES = {
     "EtaExpand": {"expand_global_var": True},
     "SplitArgs": {"max_function_args": 8},
 }
-_MODULES = (("", relay.transform), ("qnn.", relay.qnn.transform))
 
 
 @lru_cache
 def catalog() -> tuple[PassInfo, ...]:
-    """Return every public pass constructor of relay.transform and relay.qnn.transform, in alphabetical order."""
-    found = [
-        _describe(prefix + name, constructor)
-        for prefix, module in _MODULES
-        for name, constructor in inspect.getmembers(module, inspect.isfunction)
-        if name[0].isupper()
-    ]
+    """Return every public pass constructor of relay.transform and relay.qnn.transform, and ours, in alphabetical order."""
     bind = PassInfo(
         "BindParams", "relay", "Make the parameters constants, as relay.build does before any pass.", (), 0, ours=True
     )
-    ours = [replace(_describe(made.__name__, made), ours=True) for made in OURS]
-    return tuple(sorted([*found, bind, *ours], key=lambda info: info.name.lower()))
+    return tuple(sorted([bind, *_catalog().infos()], key=lambda info: info.name.lower()))
+
+
+def make(name: str, options: Mapping[str, Any]) -> tvm.transform.Pass:
+    """Return the pass of a name with these options."""
+    return _catalog().make(name, options)
 
 
 @lru_cache
-def constructors() -> dict[str, Any]:
-    """Return pass name -> the function that makes the pass."""
-    modules = dict(_MODULES)
+def _catalog() -> Catalog:
     theirs = {
-        info.name: getattr(modules["qnn." if info.name.startswith("qnn.") else ""], info.name.removeprefix("qnn."))
-        for info in catalog()
-        if not info.ours
+        prefix + name: constructor
+        for prefix, module in (("", relay.transform), ("qnn.", relay.qnn.transform))
+        for name, constructor in inspect.getmembers(module, inspect.isfunction)
+        if name[0].isupper()
     }
-    return {**theirs, **{made.__name__: made for made in OURS}}
-
-
-def _describe(name: str, constructor: Any) -> PassInfo:
-    options = tuple(
-        _option(p)
-        for p in inspect.signature(constructor).parameters.values()
-        if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
-    )
-    doc = (inspect.getdoc(constructor) or "").split("\n\n")[0].replace("\n", " ")
-    example = EXAMPLES.get(name, {})
-    level, requires = None, ()
-    if {option.name for option in options if option.required} <= set(example):
-        made = constructor(**example)
-        if isinstance(made, tvm.transform.Pass):
-            level, requires = int(made.info.opt_level), tuple(map(str, made.info.required))
-    return PassInfo(
-        name,
-        "relay",
-        doc,
-        options,
-        level,
-        LOCKED.get(name, ""),
-        requires=requires,
-        example=example,
-        reason=REASONS.get(name, ""),
-    )
-
-
-def _option(parameter: inspect.Parameter) -> Option:
-    required = parameter.default is parameter.empty
-    default = None if required else parameter.default
-    if parameter.annotation is not parameter.empty:
-        type = getattr(parameter.annotation, "__name__", str(parameter.annotation))
-    else:
-        type = "any" if default is None else default.__class__.__name__
-    return Option(parameter.name, type, default, required)
+    ours = {name: getattr(passes, name) for name in passes.OURS}
+    return Catalog("relay", {**theirs, **ours}, passes.OURS, last_line, LOCKED, REASONS, EXAMPLES)
 
 
 _BUILD = (
@@ -203,26 +166,10 @@ def toggles() -> tuple[str, ...]:
     return TOGGLES
 
 
-def make(name: str, options: Mapping[str, Any]) -> tvm.transform.Pass:
-    """Return the pass of a name with these options."""
-    known = constructors()
-    if name not in known:
-        raise UnknownName("Relay pass", name, known)
-    try:
-        return known[name](**options)
-    except (TypeError, tvm.TVMError) as error:
-        raise PipelineError(f"{name} cannot be made with {dict(options)}: {last_line(error)}") from None
-
-
 def apply(compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
     """Run one pass as a Sequential does at this opt_level."""
-    with diagnostics_as(PipelineError), tvm.transform.PassContext(opt_level=opt_level):
+    with as_error(PipelineError), tvm.transform.PassContext(opt_level=opt_level):
         return tvm.transform.Sequential([relay.transform.InferType(), compiled, relay.transform.InferType()])(module)
-
-
-def opt_level_of(compiled: tvm.transform.Pass) -> int:
-    """Return the lowest opt_level at which a Sequential runs the pass."""
-    return int(compiled.info.opt_level)
 
 
 def rewrite(callback: Any, module: tvm.IRModule) -> tvm.IRModule:
@@ -231,8 +178,3 @@ def rewrite(callback: Any, module: tvm.IRModule) -> tvm.IRModule:
         if isinstance(function, relay.Function):
             module.update_func(name, relay.dataflow_pattern.rewrite(callback, function, module))
     return module
-
-
-def is_pass(thing: Any) -> bool:
-    """Return whether an object is one of TVM's Pass objects."""
-    return isinstance(thing, tvm.transform.Pass)

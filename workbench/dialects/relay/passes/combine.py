@@ -8,7 +8,7 @@ import tvm
 from tvm import relay
 
 from workbench.analysis.branches.batched import WITH_AXIS, Batch, batch_form, batches
-from workbench.dialects.relay.op_patterns import pattern_of
+from workbench.dialects.relay.operators import registered_pattern
 from workbench.dialects.relay.passes.nodes import Located, located
 from workbench.dialects.relay.passes.rewriting import Memo, in_module, rewritten
 from workbench.errors import PipelineError
@@ -44,7 +44,7 @@ class CombineParallelOps:
             tvm.ir.Op.get(self.op)
         except tvm.TVMError:
             raise PipelineError(f"TVM has no operator named {self.op!r}; give one like nn.dense or add") from None
-        form = batch_form(self.op, pattern_of(self.op))
+        form = batch_form(self.op, registered_pattern(self.op))
         if form is None:
             raise PipelineError(
                 f"{self.op} has no batched form that is always right; element-wise operators, nn.dense, nn.matmul and nn.softmax have one"

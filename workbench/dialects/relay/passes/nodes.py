@@ -12,11 +12,11 @@ from functools import cached_property
 import tvm
 from tvm import relay
 
-from workbench.dialects.relay.ast import Expr, Module
 from workbench.dialects.relay.graph import build_graph
-from workbench.dialects.relay.op_patterns import pattern_of
+from workbench.dialects.relay.operators import registered_pattern
 from workbench.dialects.relay.printed import constant_digests, parameter_names, parts, print_module
 from workbench.dialects.relay.text import parse
+from workbench.dialects.relay.text.ast import Expr, Module
 from workbench.graph.model import Graph
 
 
@@ -45,7 +45,7 @@ def located(module: tvm.IRModule, name: str = "main") -> Located:
     digests = constant_digests(module, parsed) if "meta[relay.Constant]" in printed.text else {}
     names = {**printed.names, **parameter_names(printed, parsed)}
     origins: list[Expr] = []
-    graph = build_graph(parsed, name, pattern_of, digests, names, origins)
+    graph = build_graph(parsed, name, registered_pattern, digests, names, origins)
     meant = _meanings(module, parsed)
     return Located(module, graph, tuple(meant[origin] for origin in origins))
 

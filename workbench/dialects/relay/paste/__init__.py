@@ -9,7 +9,7 @@ assumption becomes a note:
     modules      the pieces that belong together, and their text as TVM would have printed it
     free         the stated types of variables that nothing binds
     reading      the whole process: a paste becomes readings, each one module with its notes
-    workload     a Workload of a reading, where no TVM runs Relay
+    workload     a Workload of each reading
 
 All of it is linear in the text, and nothing recurses.
 """

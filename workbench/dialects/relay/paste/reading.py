@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 from workbench.dialects.base import GraphOnly
 from workbench.dialects.relay import operators
-from workbench.dialects.relay.ast import Module
 from workbench.dialects.relay.graph import build_graph
-from workbench.dialects.relay.paste.characters import Repaired, repaired
+from workbench.dialects.relay.paste.characters import COLOURS, Repaired, repaired
 from workbench.dialects.relay.paste.modules import Program, listed, programs, written
 from workbench.dialects.relay.paste.pieces import Piece
 from workbench.dialects.relay.paste.salvage import Salvage
 from workbench.dialects.relay.text import parse
+from workbench.dialects.relay.text.ast import Module
 from workbench.errors import LoadError, ParseError
 from workbench.graph.model import Graph
 
@@ -133,3 +133,21 @@ def text_only(reading: Reading, name: str, reason: str) -> GraphOnly:
         reading.text,
         reading.metadata,
     )
+
+
+_RELAY = re.compile(
+    r"^[ \t]*\#\[version|\bdef\s+@[\w.]+[^\S\n]*(?:/\*.*?\*/\s*)?[(\[]|\bfn\s*(?:\[\w+\]\s*)?\(\s*%|%\d+\s*=|\bfree_var\s+%|\blet\s+%",
+    re.MULTILINE,
+)
+_SCRIPT = re.compile(r"@(?:I|tvm\.script)\.ir_module|@R\.function|@T\.prim_func|from tvm\.script")
+
+
+def is_relay(text: str) -> bool:
+    """Return whether a text has something of Relay's grammar in it, and nothing of TVMScript."""
+    text = COLOURS.sub("", text)  # they are in front of the words that decide
+    return _RELAY.search(text) is not None and not is_script(text)
+
+
+def is_script(text: str) -> bool:
+    """Return whether a text has the marks of TVMScript."""
+    return _SCRIPT.search(text) is not None

@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import installed
-from workbench.dialects.relay.paste.characters import COLOURS
 from workbench.dialects.relay.paste.reading import Reading, text_only
-
-_RELAY = re.compile(
-    r"^[ \t]*\#\[version|\bdef\s+@[\w.]+[^\S\n]*(?:/\*.*?\*/\s*)?[(\[]|\bfn\s*(?:\[\w+\]\s*)?\(\s*%|%\d+\s*=|\bfree_var\s+%|\blet\s+%",
-    re.MULTILINE,
-)
-_SCRIPT = re.compile(r"@(?:I|tvm\.script)\.ir_module|@R\.function|@T\.prim_func|from tvm\.script")
-
-
-def is_relay(text: str) -> bool:
-    """Return whether a text has something of Relay's grammar in it, and nothing of TVMScript."""
-    text = COLOURS.sub("", text)  # they are in front of the words that decide
-    return _RELAY.search(text) is not None and not is_script(text)
-
-
-def is_script(text: str) -> bool:
-    """Return whether a text has the marks of TVMScript."""
-    return _SCRIPT.search(text) is not None
 
 
 def workloads_of(

@@ -2,11 +2,11 @@
 
 TVM's printer is the one interface that every Relay-era version shares, it takes one call for any module, and users
 paste its output; so the graph of a live module is read from its text too. The reader is an explicit stack of unfinished
-constructs (`names.Frame`), never recursion: graphs of real models nest deeply. It accepts only the form that TVM
+constructs (`expressions.Frame`), never recursion: graphs of real models nest deeply. It accepts only the form that TVM
 prints; pasted text is repaired first (paste/).
 
-tokens -> cursor -> attributes -> expressions -> branches -> functions -> module, each a class over the one before.
+tokens -> attributes -> expressions -> reader, each a class over the one before.
 Grammar: https://tvm.apache.org/docs/v0.17.0/reference/langref/relay_expr.html
 """
 
-from workbench.dialects.relay.text.module import parse as parse
+from workbench.dialects.relay.text.reader import parse as parse

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from workbench.dialects.relay.text.cursor import Cursor
-from workbench.dialects.relay.text.tokens import END, Token
+from workbench.dialects.relay.text.tokens import END, Cursor, Token
 from workbench.errors import ParseError
 
 DEEPEST = 32

@@ -1,27 +1,81 @@
-"""Functions and blocks: their bindings in order, and the result of a block."""
+"""A whole text: the global functions of a module, or one bare function; their blocks and bindings."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
-from workbench.dialects.relay.ast import Expr
-from workbench.dialects.relay.text.branches import Branches
+from workbench.dialects.relay.text.ast import Expr, Module, Pattern
+from workbench.dialects.relay.text.expressions import Expressions, Frame, Scope
 from workbench.dialects.relay.text.tokens import END
-from workbench.dialects.relay.text.variables import Frame, Scope
 from workbench.errors import ParseError
 
 DEEPEST = 2000
 "nested blocks; TVM's own recursion fails far earlier"
 
 
-class Functions(Branches):
-    """Reads functions: an explicit stack of unfinished constructs, never recursion."""
+def parse(text: str) -> Module:
+    """Read a module, or one bare function, as TVM prints it.
+
+    Raises
+    ------
+    ParseError
+        Gives the line, the column, the expected token and the snippet.
+    """
+    return Reader(text).module()
+
+
+class Reader(Expressions):
+    """Reads modules, functions and blocks: an explicit stack of unfinished constructs, never recursion."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.crossed: list[Expr] = []
         "the functions in which a value is used outside the block that binds it"
+
+    def module(self) -> Module:
+        functions: dict[str, Expr] = {}
+        while True:
+            self.skip_comments()
+            token = self.token
+            # the JSON after `#[metadata]` is for TVM's own parser: the values of the constants
+            if token.kind == END or token.text == "#[metadata]":
+                return Module(functions, self.crossed, list(self.constants.values()))
+            if token.kind == "version":
+                self.at += 1
+            elif token.text == "def":
+                self.at += 1
+                self.skip_comments()
+                name = self.token
+                if name.kind != "global":
+                    raise self.fail("the name of a global function, `@main`")
+                if name.text[1:] in functions:
+                    raise self.fail(f"a name that no function before has ({name.text} has been defined)")
+                self.at += 1
+                functions[name.text[1:]] = self.function()
+            elif token.text in ("type", "extern"):
+                self.type_definition()
+            elif token.text == "fn" and not functions:
+                self.at += 1
+                functions["main"] = self.function()
+            else:
+                raise self.fail("`def @name(...)`, `fn (...)` or the end of the text")
+
+    def type_definition(self) -> None:
+        """Record the names of a type's constructors: TVM's own Prelude has some in lower case, like operators."""
+        depth = 0
+        while self.token.kind != END:
+            before, token = self.tokens[self.at - 1], self.token
+            self.at += 1
+            if depth == 1 and token.kind == "name" and before.text in ("{", ","):
+                self.constructors.add(token.text)
+            depth += {"{": 1, "(": 1, "[": 1, "}": -1, ")": -1, "]": -1}.get(token.text, 0)
+            if depth == 0 and token.text in ("}", ";"):
+                return
+        raise self.fail("`}` at the end of the type definition")
+
+    # -- functions and blocks
 
     def function(self) -> Expr:
         """Read a whole function, its header and its body, and everything nested in it."""
@@ -181,3 +235,81 @@ class Functions(Branches):
             done(self.suffix(function, frame.scope, function.line))
 
         return finish
+
+    # -- if and match
+
+    def open_if(self, frame: Frame, stack: list[Frame], done: Callable[[Expr], None], line: int) -> None:
+        self.expect("(")
+        condition = self.operand(frame.scope, line)
+        self.expect(")")
+        self.expect("{")
+
+        def then_done(then: Expr) -> None:
+            self.expect("}")
+            self.expect("else")
+
+            def else_done(other: Expr) -> None:
+                self.expect("}")
+                type, span = self.annotation()
+                done(Expr("if", args=(condition, then, other), type=type or then.type, span=span, line=line))
+
+            if self.token.text == "if":
+                # `else if`: the arm is the nested if itself, without braces
+                self.at += 1
+                self.open_if(
+                    frame,
+                    stack,
+                    lambda nested: self.finished.append(
+                        (done, Expr("if", args=(condition, then, nested), type=then.type, line=line))
+                    ),
+                    line,
+                )
+                return
+            self.expect("{")
+            stack.append(Frame(else_done, Scope()))
+
+        stack.append(Frame(then_done, Scope()))
+
+    def open_match(self, frame: Frame, stack: list[Frame], done: Callable[[Expr], None], line: int) -> None:
+        self.accept("?")
+        self.expect("(")
+        data = self.operand(frame.scope, line)
+        self.expect(")")
+        self.expect("{")
+        patterns: list[Pattern] = []
+        bodies: list[Expr] = []
+
+        def clause() -> None:
+            if self.accept("}"):
+                type, span = self.annotation()
+                result = Expr("match", args=(data, *bodies), patterns=tuple(patterns), span=span, line=line)
+                result.type = type or (bodies[0].type if bodies else "")
+                done(result)
+                return
+            scope = Scope()
+            patterns.append(self.pattern(scope))
+            self.expect("{")
+            stack.append(Frame(clause_done, scope))
+
+        def clause_done(body: Expr) -> None:
+            bodies.append(body)
+            self.expect("}")
+            self.accept(",")
+            clause()
+
+        clause()
+
+    def pattern(self, scope: Scope) -> Pattern:
+        start, depth = self.token.offset, 0
+        variables: list[Expr] = []
+        while not (depth == 0 and self.token.text == "=>"):
+            if self.token.kind == END:
+                raise self.fail("`=>` after the pattern")
+            if self.token.kind == "local":
+                variables.append(self.variable(scope))
+                continue
+            depth += {"(": 1, ")": -1}.get(self.token.text, 0)
+            self.at += 1
+        text = re.sub(r"\s*/\*.*?\*/", "", self.text[start : self.token.offset], flags=re.DOTALL).strip()
+        self.at += 1
+        return Pattern(text, tuple(variables))
