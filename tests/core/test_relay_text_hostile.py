@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from workbench.dialects.relay.parser import parse
+from workbench.dialects.relay.parser.metadata import constants
 from workbench.dialects.relay.paste.reading import read_all
-from workbench.dialects.relay.text import parse
-from workbench.dialects.relay.text.metadata import constants
 from workbench.errors import LoadError, ParseError
 
 MANY = 20_000

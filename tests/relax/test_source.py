@@ -11,7 +11,7 @@ import tvm
 
 import workbench as wb
 from workbench.dialects.base import Workload
-from workbench.dialects.relax.text.nodes import tree_of
+from workbench.dialects.relax.parser.nodes import tree_of
 from workbench.errors import LoadError, ParseError
 
 SMALL = {"attention": {"seq": 8, "heads": 2, "head": 4}, "bert": {"layers": 1, "hidden": 16, "seq": 8, "heads": 2}}

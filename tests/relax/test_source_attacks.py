@@ -22,9 +22,9 @@ import tvm_ffi
 
 import workbench as wb
 from workbench.dialects.readers import load
+from workbench.dialects.relax.parser import expressions, vocabulary
+from workbench.dialects.relax.parser.source import find_program
 from workbench.dialects.relax.saved import load_metadata
-from workbench.dialects.relax.text import expressions, vocabulary
-from workbench.dialects.relax.text.source import find_program
 from workbench.errors import LoadError, ParseError, WorkbenchError
 
 CALLS: list[str] = []

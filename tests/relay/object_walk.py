@@ -8,7 +8,7 @@ from typing import Any
 import tvm
 from tvm import relay
 
-from workbench.dialects.relay.printed import checksum
+from workbench.dialects.relay.printer import checksum
 from workbench.graph.model import Graph
 
 IN_PLACE = ("Primitive", "Composite", "Compiler")

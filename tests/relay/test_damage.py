@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.dialects.relay.graph import build_graph
-from workbench.dialects.relay.text import parse
+from workbench.dialects.relay.parser import parse
 from workbench.errors import WorkbenchError
 
 PIECES = (

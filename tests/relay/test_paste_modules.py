@@ -17,8 +17,8 @@ import workbench as wb
 from workbench.dialects.registry import dialect
 from workbench.dialects.relay.diagnostics import as_error
 from workbench.dialects.relay.objects import module_of
+from workbench.dialects.relay.parser.reader import parse
 from workbench.dialects.relay.paste import read_all
-from workbench.dialects.relay.text.reader import parse
 from workbench.errors import LoadError
 
 

@@ -13,7 +13,7 @@ from tvm.relay.prelude import Prelude
 
 import workbench as wb
 from workbench.dialects.relay.graph import build_graph
-from workbench.dialects.relay.text import parse
+from workbench.dialects.relay.parser import parse
 from workbench.errors import ParseError, WorkbenchError
 
 X = relay.TensorType((2, 3), "float32")
@@ -107,7 +107,7 @@ def test_an_if_in_the_else_of_an_if():
 def graph_text(text):
     from workbench.dialects.relay.graph import build_graph
     from workbench.dialects.relay.operators import registered_pattern as pattern_of
-    from workbench.dialects.relay.text import parse
+    from workbench.dialects.relay.parser import parse
 
     return build_graph(parse(text), "text", pattern_of)
 

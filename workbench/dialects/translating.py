@@ -56,7 +56,7 @@ def _parts(source: Workload | Graph) -> tuple[Graph, dict[str, Any], str]:
     """Return the graph, the arrays that came with it, and its name."""
     if isinstance(source, Graph):
         return source, {}, source.name
-    from workbench.dialects.relay.text.metadata import constants
+    from workbench.dialects.relay.parser.metadata import constants
 
     found = {name: _array(value) for name, value in source.params.items()}
     if isinstance(source, GraphOnly):

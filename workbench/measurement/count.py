@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.counted import OK
-from workbench.dialects.entries import Shapes
+from workbench.dialects.entries import Shapes, choose_entry
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, UnknownName
 from workbench.pipeline.config import AS_IS, Config, check_config, context_of

@@ -22,12 +22,12 @@ from workbench.dialects.relax.entries import with_entry as with_entry
 from workbench.dialects.relax.entries import with_sizes as with_sizes
 from workbench.dialects.relax.expressions import callee_name, sort_of, type_parts
 from workbench.dialects.relax.graph import build_graph
+from workbench.dialects.relax.parser import vocabulary
+from workbench.dialects.relax.parser.source import Source, find_program
 from workbench.dialects.relax.products import joined_products
 from workbench.dialects.relax.saved import dump as dump
 from workbench.dialects.relax.saved import load_json, load_metadata
 from workbench.dialects.relax.saved import restore as restore
-from workbench.dialects.relax.text import vocabulary
-from workbench.dialects.relax.text.source import Source, find_program
 from workbench.errors import LoadError, first_line
 from workbench.graph.model import Graph
 from workbench.graph.nodes import Answers, Products

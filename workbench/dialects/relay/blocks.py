@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from workbench.dialects.relay.text.ast import Expr
+from workbench.dialects.relay.parser.ast import Expr
 from workbench.errors import LoadError
 
 Key = tuple[Expr, int]

@@ -24,12 +24,12 @@ from workbench.dialects.relay.entries import with_shapes
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.objects import lacks_types, module_of
 from workbench.dialects.relay.operators import registered_pattern
+from workbench.dialects.relay.parser import parse
 from workbench.dialects.relay.paste.reading import METADATA, Reading, read_all, text_only
-from workbench.dialects.relay.printed import constant_digests, parameter_names, print_module, share_scalars
+from workbench.dialects.relay.printer import constant_digests, parameter_names, print_module, share_scalars
 from workbench.dialects.relay.saved import checked, with_checked_metadata
 from workbench.dialects.relay.saved import dump as dump
 from workbench.dialects.relay.saved import restore as restore
-from workbench.dialects.relay.text import parse
 from workbench.errors import LoadError, TooDeep, last_line
 from workbench.graph.model import Graph, depth
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.dialects.nesting import drive
 from workbench.dialects.relay.blocks import Key, homes
-from workbench.dialects.relay.text.ast import Expr, Module, field_type, result_type
+from workbench.dialects.relay.parser.ast import Expr, Module, field_type, result_type
 from workbench.graph.model import Graph, GraphBuilder
 
 IN_PLACE = ("Primitive", "Composite", "Compiler")

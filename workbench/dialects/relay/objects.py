@@ -15,11 +15,11 @@ import tvm
 from tvm import relay
 
 from workbench.dialects.relay.object_types import SEED, UNREGISTERED, attribute_type, random_values, relay_type, type_of
+from workbench.dialects.relay.parser.ast import Expr, Module
+from workbench.dialects.relay.parser.attributes import ANY, ObjectText, TypedFloat, literal
+from workbench.dialects.relay.parser.tokens import Token
 from workbench.dialects.relay.paste.assumed import assumed_types
 from workbench.dialects.relay.paste.free import tensor
-from workbench.dialects.relay.text.ast import Expr, Module
-from workbench.dialects.relay.text.attributes import ANY, ObjectText, TypedFloat, literal
-from workbench.dialects.relay.text.tokens import Token
 from workbench.errors import LoadError, last_line
 
 _UNKNOWN_FIELD = re.compile(

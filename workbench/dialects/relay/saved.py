@@ -25,7 +25,7 @@ from workbench.dialects import arrays
 from workbench.dialects.base import SAFE_DEPTH, Workload
 from workbench.dialects.relay.diagnostics import infer_types
 from workbench.dialects.relay.entries import copy
-from workbench.dialects.relay.printed import parts
+from workbench.dialects.relay.printer import parts
 from workbench.errors import LoadError, WorkbenchError, last_line
 
 _DATA = re.compile(

@@ -8,7 +8,7 @@ import tvm
 from tvm import relay
 
 from workbench.dialects.relay.compiler.folding import at
-from workbench.dialects.relay.printed import parts
+from workbench.dialects.relay.printer import parts
 
 
 def tensors_read(function: relay.Function) -> tuple[bool, ...]:

@@ -14,9 +14,9 @@ from tvm import relay
 
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.operators import registered_pattern
-from workbench.dialects.relay.printed import constant_digests, parameter_names, parts, print_module
-from workbench.dialects.relay.text import parse
-from workbench.dialects.relay.text.ast import Expr, Module
+from workbench.dialects.relay.parser import parse
+from workbench.dialects.relay.parser.ast import Expr, Module
+from workbench.dialects.relay.printer import constant_digests, parameter_names, parts, print_module
 from workbench.graph.model import Graph
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import tvm
 from tvm import relay
 
-from workbench.dialects.relay.printed import parts
+from workbench.dialects.relay.printer import parts
 
 Memo = dict[relay.Expr, relay.Expr]
 Change = Callable[[relay.Expr, list[relay.Expr]], "list[relay.Expr]"]

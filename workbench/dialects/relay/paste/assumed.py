@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from workbench.dialects.relay.parser.ast import Expr
 from workbench.dialects.relay.paste.free import Tensor, tensor, uses
-from workbench.dialects.relay.text.ast import Expr
 
 _BINARY = frozenset(
     [

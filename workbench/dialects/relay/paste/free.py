@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from workbench.dialects.relay.parser.ast import Expr, field_type
 from workbench.dialects.relay.paste.pieces import everything
-from workbench.dialects.relay.text.ast import Expr, field_type
 
 SAME_TYPE = frozenset(
     [

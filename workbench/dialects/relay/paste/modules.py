@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from workbench.dialects.relay.parser.tokens import tokenize
 from workbench.dialects.relay.paste.free import stated_types
 from workbench.dialects.relay.paste.pieces import Edit, Piece
-from workbench.dialects.relay.text.tokens import tokenize
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from workbench.dialects.relay.text.ast import Expr
+from workbench.dialects.relay.parser.ast import Expr
 
 
 @dataclass

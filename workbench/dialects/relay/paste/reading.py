@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from workbench.dialects.base import GraphOnly
 from workbench.dialects.relay import operators
 from workbench.dialects.relay.graph import build_graph
+from workbench.dialects.relay.parser import parse
+from workbench.dialects.relay.parser.ast import Module
 from workbench.dialects.relay.paste.characters import COLOURS, Repaired, repaired
 from workbench.dialects.relay.paste.modules import Program, listed, programs, written
 from workbench.dialects.relay.paste.pieces import Piece
 from workbench.dialects.relay.paste.salvage import Salvage
-from workbench.dialects.relay.text import parse
-from workbench.dialects.relay.text.ast import Module
 from workbench.errors import LoadError, ParseError
 from workbench.graph.model import Graph
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 
+from workbench.dialects.relay.parser.ast import Expr
+from workbench.dialects.relay.parser.expressions import Frame, Scope
+from workbench.dialects.relay.parser.reader import Reader
+from workbench.dialects.relay.parser.tokens import END
 from workbench.dialects.relay.paste.pieces import Edit, Piece, everything
-from workbench.dialects.relay.text.ast import Expr
-from workbench.dialects.relay.text.expressions import Frame, Scope
-from workbench.dialects.relay.text.reader import Reader
-from workbench.dialects.relay.text.tokens import END
 from workbench.errors import ParseError
 
 

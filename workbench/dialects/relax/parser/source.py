@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from workbench.dialects.relax.text.expressions import Vocabulary
-from workbench.dialects.relax.text.nodes import Refused, declared_dimension, tree_of
-from workbench.dialects.relax.text.statements import Grammar
+from workbench.dialects.relax.parser.expressions import Vocabulary
+from workbench.dialects.relax.parser.nodes import Refused, declared_dimension, tree_of
+from workbench.dialects.relax.parser.statements import Grammar
 from workbench.errors import LoadError, ParseError
 
 PROGRAMS = ("I.ir_module", "R.function", "T.prim_func")

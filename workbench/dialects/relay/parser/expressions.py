@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.dialects.relay.text.ast import Expr
-from workbench.dialects.relay.text.attributes import Attributes, ObjectText
+from workbench.dialects.relay.parser.ast import Expr
+from workbench.dialects.relay.parser.attributes import Attributes, ObjectText
 
 
 class Names:

@@ -9,4 +9,4 @@ tokens -> attributes -> expressions -> reader, each a class over the one before.
 Grammar: https://tvm.apache.org/docs/v0.17.0/reference/langref/relay_expr.html
 """
 
-from workbench.dialects.relay.text.reader import parse as parse
+from workbench.dialects.relay.parser.reader import parse as parse

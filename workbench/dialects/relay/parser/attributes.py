@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from workbench.dialects.relay.text.tokens import END, Cursor, Token
+from workbench.dialects.relay.parser.tokens import END, Cursor, Token
 from workbench.errors import ParseError
 
 DEEPEST = 32

@@ -12,7 +12,7 @@ import tvm
 from tvm import relay
 
 from workbench.dialects import arrays
-from workbench.dialects.relay.text.ast import Expr, Module
+from workbench.dialects.relay.parser.ast import Expr, Module
 
 _PLAIN_NAME = re.compile(r"[\w./:\-]*[\w./\-]")
 _LIKE_A_FIELD = re.compile(r"(.+)\.[0-9]+")

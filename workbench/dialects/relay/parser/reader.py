@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from workbench.dialects.relay.text.ast import Expr, Module, Pattern
-from workbench.dialects.relay.text.expressions import Expressions, Frame, Scope
-from workbench.dialects.relay.text.tokens import END
+from workbench.dialects.relay.parser.ast import Expr, Module, Pattern
+from workbench.dialects.relay.parser.expressions import Expressions, Frame, Scope
+from workbench.dialects.relay.parser.tokens import END
 from workbench.errors import ParseError
 
 DEEPEST = 2000

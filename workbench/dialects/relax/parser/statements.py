@@ -12,8 +12,8 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from workbench.dialects.relax.text.expressions import Values, Vocabulary
-from workbench.dialects.relax.text.nodes import (
+from workbench.dialects.relax.parser.expressions import Values, Vocabulary
+from workbench.dialects.relax.parser.nodes import (
     PYTHON,
     RESERVED,
     Refused,

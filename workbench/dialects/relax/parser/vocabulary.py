@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import tvm
 
-from workbench.dialects.relax.text.expressions import Vocabulary
+from workbench.dialects.relax.parser.expressions import Vocabulary
 
 _IR = "Range StringType dummy_global_info ir_module module_attrs module_global_infos vdevice"
 _RELAX_TYPES = "Any Callable DTensor Object Prim Shape Tensor Tuple"

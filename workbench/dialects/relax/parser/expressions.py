@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.dialects.relax.text.nodes import (
+from workbench.dialects.relax.parser.nodes import (
     PYTHON,
     RESERVED,
     SHAPED,
