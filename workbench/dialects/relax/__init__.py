@@ -1,7 +1,7 @@
 """Relax (apache-tvm 0.25 and later).
 
 `frontend.py`, `passes/catalog.py`, `compiler/build.py`, `patterns/match.py` and `tuning.py` are the facets of the
-dialect (`dialects/facets.py`). `text/` checks text before TVM's parser sees it; `from_relay/` implements `wb.to_relax`.
+dialect (`dialects/facets.py`). `parser/` checks text before TVM's parser sees it; `from_relay/` implements `wb.to_relax`.
 """
 
 from __future__ import annotations

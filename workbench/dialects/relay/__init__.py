@@ -1,6 +1,6 @@
 """Relay (TVM 0.8 to 0.19).
 
-`text/` reads the text that TVM prints, `paste/` makes such text from anything that users paste; both run without TVM.
+`parser/` reads the text that TVM prints, `paste/` makes such text from anything that users paste; both run without TVM.
 `frontend.py`, `passes/catalog.py`, `compiler/build.py`, `patterns/match.py` and `tuning.py` are the facets of the
 dialect (`dialects/facets.py`); they need its TVM.
 """

@@ -1,6 +1,6 @@
 """Reads Relay from pasted text: damaged, partial, several modules at once, with prose around it.
 
-Text is first read in the form that TVM prints (text/). Only if that fails is it repaired, and every repair and
+Text is first read in the form that TVM prints (parser/). Only if that fails is it repaired, and every repair and
 assumption becomes a note:
 
     characters   damage by web pages and terminals: quotes, dashes, entities, comments, prompts
