@@ -228,6 +228,15 @@ def test_a_matmul_keeps_its_transposes(transposed):
     assert_combined(workload(*made), f"CombineParallelOps{{op={op!r}}}", op)
 
 
+def test_siblings_that_share_one_constant_object_are_combined():
+    x, two = variable("x", 3, 8), relay.const(2.0, "float32")
+    before = workload(*(relay.nn.softmax(relay.add(x, two)) for _ in range(2)))
+    after = result(before, "CombineParallelOps{op='add',min_num_branches=2}")
+    assert wb.compare_outputs(before, after)
+    groups = [g for g in wb.parallel_branches(before) if g.passes.startswith("CombineParallelOps{op='add'")]
+    assert not [str(group) for group in groups if group.outcome.contradicts]
+
+
 def test_equal_casts_become_one_and_others_stay():
     x = variable("x", 2, 8)
     after = assert_combined(

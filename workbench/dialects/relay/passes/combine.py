@@ -98,9 +98,11 @@ def _batched(calls: tuple[relay.Call, ...], parents: list[relay.Expr], made: rel
     rank = len(first.checked_type.shape)
     is_matmul = first.op.name in ("nn.dense", "nn.matmul")
     arguments = []
+    # calls that share every argument are stacked by the last one
+    alike = not parents and all(call.args[i].same_as(a) for call in calls for i, a in enumerate(first.args))
     for index in range(len(first.args)):
         sources = [call.args[index] for call in calls]
-        shared = all(source.same_as(sources[0]) for source in sources)
+        shared = all(source.same_as(sources[0]) for source in sources) and not (alike and index == len(first.args) - 1)
         if parents and sources[0].same_as(parents[0]):
             arguments.append(made)
         elif shared and is_matmul:
