@@ -144,7 +144,7 @@ def sets(held) -> dict[int, set[int]]:
 
 
 def _agree_on_reasons(program: RelayProgram, both, verdict: Verdict) -> None:
-    """What is shown follows TVM, and each match that is left has a reason that we know."""
+    """The report follows TVM, and each match that is left has a known reason."""
     shown = attempts(program, Matcher(program, both.pattern), verdict)
     assert values(program, shown) == {row for row in verdict.matched if program.rows[row].kind != "op"}
     assert {each.row for each in shown if each.taken} == verdict.taken.keys()
@@ -156,13 +156,13 @@ def _agree_on_reasons(program: RelayProgram, both, verdict: Verdict) -> None:
 
 
 def is_partial(pattern: Pattern, node) -> bool:
-    """Whether TVM fails on the arguments that a call of `multiply` or `divide` lacks."""
+    """Return whether TVM fails on the arguments that a call of `multiply` or `divide` lacks."""
     name = pattern.nodes[node.children[0]].fields["name"] if pattern.names_operator(node) else ""
     return name in ("multiply", "divide") and len(node.children) < 3
 
 
 def swaps_division(pattern: Pattern) -> bool:
-    """Whether TVM may read (a * b) / c as a * (b / c), which only TVM does."""
+    """Return whether TVM may read (a * b) / c as a * (b / c), which only TVM does."""
     return {"multiply", "divide"} <= {node.fields["name"] for node in pattern.nodes if node.kind == "op"}
 
 

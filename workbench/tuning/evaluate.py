@@ -119,7 +119,7 @@ class Effort:
     """A candidate is not built if its kernels and traffic are both at least this multiple of those of the best timed one.
     None to build all. It is a heuristic: many small kernels can be faster than few."""
     check: bool = True
-    """Whether a candidate's outputs must equal the reference's. Where the objective is counted, candidates that would win
+    """Return whether a candidate's outputs must equal the reference's. Where the objective is counted, candidates that would win
     are built and checked at the end."""
     timeout: float = TIMEOUT
     memory: int | None = None
