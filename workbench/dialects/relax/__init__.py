@@ -53,9 +53,9 @@ class Relax:
         return importer(format)
 
     def code(self, tuned: bool) -> CodeText:
-        from workbench.dialects.relax import code
+        from workbench.dialects.relax import python_code
 
-        return code.TUNED if tuned else code.CODE
+        return python_code.TUNED if tuned else python_code.CODE
 
 
 DIALECT: Dialect = Relax()

@@ -54,9 +54,9 @@ class Relay:
         return importer(format)
 
     def code(self, tuned: bool) -> CodeText:
-        from workbench.dialects.relay import code
+        from workbench.dialects.relay import python_code
 
-        return code.TUNED if tuned else code.CODE
+        return python_code.TUNED if tuned else python_code.CODE
 
 
 DIALECT: Dialect = Relay()

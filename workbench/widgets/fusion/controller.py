@@ -18,9 +18,9 @@ from workbench.widgets.blocks import Block, sendable, words
 from workbench.widgets.fusion import tabs
 from workbench.widgets.fusion.card import card, region_card
 from workbench.widgets.fusion.program import Fused, Measured, Settings, Source, followed, measure
+from workbench.widgets.inspector_queue import Requests
 from workbench.widgets.page_types import Marks, Panels
 from workbench.widgets.payload import encode_graph
-from workbench.widgets.requests import Requests
 
 if TYPE_CHECKING:
     from workbench.widgets.fusion.inspector import FusionInspector

@@ -25,10 +25,10 @@ from workbench.widgets.fusion.program import Edit, Fused, Settings, Source
 from workbench.widgets.fusion.tabs import Filter, unmeasurable
 from workbench.widgets.graph.ids import CollapsedGroups, NodeIds, known
 from workbench.widgets.history import History
+from workbench.widgets.inspector_queue import Requests
 from workbench.widgets.messages import Act, Handlers, Set
 from workbench.widgets.page_types import Marks, Panels, Status
 from workbench.widgets.payload import GraphPayload
-from workbench.widgets.requests import Requests
 
 TABS = ("", "edits", "branches", "chains", "player", "code")
 State = tuple[str, tuple[str, ...], tuple[tuple[str, int | str | None], ...]]

@@ -23,12 +23,12 @@ from workbench.widgets.base import SAVED, Shown, View, json_trait
 from workbench.widgets.blocks import Block, code, entry, row, rows
 from workbench.widgets.graph.ids import CollapsedGroups, NodeIds, known
 from workbench.widgets.history import History
+from workbench.widgets.inspector_queue import Requests
 from workbench.widgets.messages import Act, Handlers, Set
 from workbench.widgets.page_types import Marks, Panels, Status
 from workbench.widgets.patterns import cards
 from workbench.widgets.patterns.cards import Finding, findings
 from workbench.widgets.payload import GraphPayload, encode_graph
-from workbench.widgets.requests import Requests
 
 LONGEST = 20_000
 "characters of a pattern that the page may send; patterns of whole layers have about 3,000"

@@ -14,7 +14,7 @@ from workbench.tuning.run import Run
 from workbench.tuning.space import Space
 from workbench.tuning.trial import OBJECTIVES, Trial
 from workbench.widgets.blocks import Block, action, entry, row, rows, table, words
-from workbench.widgets.tuning.search import AT_WORK, OVER
+from workbench.widgets.tuning.search_thread import AT_WORK, OVER
 
 TITLES = {"time": "Time", "kernels": "Kernels", "bytes": "Between kernels", "build": "Build"}
 FEW = 12

@@ -26,7 +26,7 @@ from workbench.widgets.pictures import write
 from workbench.widgets.tuning import blocks
 from workbench.widgets.tuning.blocks import Wish, controls, still
 from workbench.widgets.tuning.candidate import Curve, Looking, details, python
-from workbench.widgets.tuning.search import AT_WORK, Searching
+from workbench.widgets.tuning.search_thread import AT_WORK, Searching
 
 
 class TunePanel(TextView):
