@@ -64,11 +64,6 @@ def failure(status: object, message: object) -> str:
     return f"{status}: {message}" if isinstance(message, str) and message else status
 
 
-def may_win(row: Mapping[str, object]) -> bool:
-    """Return whether a row may be called the fastest, or the best by any measure."""
-    return row.get("status") == OK
-
-
 @dataclass(frozen=True)
 class Row:
     """A configuration measured for a target; the fields, in order, are the columns of `wb.measure`.

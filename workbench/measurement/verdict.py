@@ -146,7 +146,8 @@ def judge(
     else:
         claim = f"{b.name} is {times(race.ratio)} than {a.name}"
     # the sentence has each long pipeline once
-    names = f"{a.name} / {b.name} = " if max(len(a.name), len(b.name)) <= NAME_LENGTH else ""
+    brief = max(len(a.name), len(b.name)) <= NAME_LENGTH
+    names = f"{a.name} / {b.name} = " if brief else "of the first to the second " if answer == UNKNOWN else ""
     details = ", ".join(part for part in (f"time ratio {names}{race.ratio:.3f}", interval(race), facts) if part)
     return Outcome(answer, RACED, f"{claim} ({details})")
 

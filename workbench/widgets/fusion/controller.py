@@ -142,7 +142,9 @@ class Controller:
             shown = [words(f"Looking for {LISTS[view.tab]} …", "small")] if listed is None else self._tab()
             self._update_panels({"head": tabs.head(view.fused, self.base or view.fused, view.before), "tab": shown})
             self._mark()
-        if listed is None or any(not group.asked for group in self._chosen(listed)):
+        # a row of branches asks TVM when it is clicked; a row of chains cannot be clicked
+        wanted = (listed or ()) if view.tab == "chains" else self._chosen(listed or ())
+        if listed is None or any(not group.asked for group in wanted):
             self._listing.submit(self._look)
 
     def _listed(self) -> Sequence[BranchGroup] | Sequence[ConstantChain] | None:
@@ -159,6 +161,8 @@ class Controller:
         """List the groups of the open tab, and then ask TVM for their outcomes, the clicked one first."""
         view, fused = self._view, self._view.fused
         tab, least = view.tab, view.min_branches
+        if tab not in LISTS:
+            return
 
         def show() -> None:
             with self._lock:
@@ -170,7 +174,7 @@ class Controller:
         show()
         ends = time.monotonic() + PATIENCE
         for group in (*self._chosen(found), *found):
-            if not task.wanted or time.monotonic() > ends:
+            if not task.wanted or view.tab != tab or time.monotonic() > ends:
                 break
             _ = group.results
         show()

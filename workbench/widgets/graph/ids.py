@@ -27,6 +27,7 @@ class NodeIds(traitlets.List[int]):
 class CollapsedGroups(traitlets.TraitType[list[int] | None, list[int] | None]):
     """Ids of groups of the graph in a view; None lets the view choose."""
 
+    info_text = "a list of ids of groups, or None"
     allow_none, default_value = True, None
 
     def validate(self, obj: View, value: object) -> list[int]:
@@ -39,6 +40,8 @@ class CollapsedGroups(traitlets.TraitType[list[int] | None, list[int] | None]):
 
 class SideIds(traitlets.TraitType[Sides, Sides]):
     """Ids of the two graphs of a comparison."""
+
+    info_text = "a dict with lists of ids for 'before' and 'after'"
 
     def make_dynamic_default(self) -> Sides:
         return {side: [] for side in SIDES}
@@ -53,6 +56,7 @@ class SideIds(traitlets.TraitType[Sides, Sides]):
 class CollapsedSides(traitlets.TraitType[Sides | None, Sides | None]):
     """Ids of groups of the two graphs of a comparison; None lets the view choose."""
 
+    info_text = "a dict with lists of ids for 'before' and 'after', or None"
     allow_none, default_value = True, None
 
     def validate(self, obj: View, value: object) -> Sides:
