@@ -9,6 +9,7 @@ import tvm
 from tvm import relax
 
 import workbench as wb
+from workbench.pipeline.run import Runner
 
 CALLS_OUT = """
 @I.ir_module
@@ -88,6 +89,15 @@ def test_trusted_kernels_run(calls: list[str]) -> None:
     (step,) = wb.trace(workload, "FoldConstant").steps
     assert calls, "the canary can be reached: the test above shows something"
     assert step.status != "error"
+
+
+def test_refusal_is_not_remembered(calls: list[str]) -> None:
+    runner = Runner(wb.load(CALLS_OUT))
+    fold = wb.Pipeline.parse("FoldConstant")
+    assert "trusted" in runner.run(fold).steps[0].error
+    runner.workload.trusted = True
+    assert runner.run(fold).steps[0].error == ""
+    assert calls
 
 
 def test_text_without_kernels_is_trusted(tmp_path: Path) -> None:

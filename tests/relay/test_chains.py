@@ -12,6 +12,7 @@ from tvm.contrib import graph_executor
 
 import workbench as wb
 from workbench.analysis.chains import constant_chains
+from workbench.errors import WorkerLost
 from workbench.pipeline.config import AS_IS
 from workbench.worker.parent import Worker
 
@@ -268,10 +269,34 @@ def test_many_random_chains_fold_as_predicted(tell):
     agree(range(1000, 4000), tell, every=10)
 
 
-def test_a_module_that_cannot_be_sent_is_asked_about_in_this_process(monkeypatch):
+def test_a_module_that_cannot_be_sent_is_not_tried(monkeypatch):
     def refuse(*_):
         raise ValueError("TVM cannot save this")
 
-    monkeypatch.setattr(Worker, "written", refuse)
+    w = load(add(add()))
+    with monkeypatch.context() as patch:
+        patch.setattr(Worker, "written", refuse)
+        (chain,) = constant_chains(w.graph)
+        assert chain.outcome.status == "not tried"
+        assert "TVM cannot save this" in chain.outcome.sentence
+        assert not chain.contradicted
+    # a refusal is not kept
+    (chain,) = constant_chains(w.graph)
+    assert chain.outcome.sentence == "folded as stated"
+
+
+def test_parameters_without_values_are_not_a_failure_of_tvm():
+    x = relay.var("q", shape=(1, 4, 8, 8))
+    w = load(relay.multiply(conv(x, relay.var("w", shape=(4, 4, 1, 1))), k(4, 1, 1)))
+    (chain,) = constant_chains(w.graph)
+    assert (chain.outcome.status, chain.contradicted) == ("not tried", False)
+    assert "BindParams has no values" in chain.outcome.sentence
+
+
+def test_no_answer_in_time_is_not_a_failure_of_tvm(monkeypatch):
+    def lost(*_, **__):
+        raise WorkerLost("no result", "timeout")
+
+    monkeypatch.setattr(Worker, "run", lost)
     (chain,) = constant_chains(load(add(add())).graph)
-    assert (chain.outcome.sentence, chain.outcome.contradicts) == ("folded as stated", False)
+    assert chain.outcome.sentence == "not tried: TVM did not answer within 60 s"

@@ -28,5 +28,7 @@ def failed(graph: Graph, passes: str) -> Outcome | None:
     """Return the outcome of passes that fail on the graph's module, or that cannot run; None where they succeed."""
     if graph.ask_after is None:
         return Outcome(UNTRIED, "not tried: needs TVM")
-    failure = graph.ask_after(passes).failure
-    return Outcome(FAILED, f"TVM's pass fails: {failure}") if failure else None
+    after = graph.ask_after(passes)
+    if not after.tried:
+        return Outcome(UNTRIED, f"not tried: {after.failure}")
+    return Outcome(FAILED, f"TVM's pass fails: {after.failure}") if after.failure else None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
 from typing import Any
 
 from workbench.dialects import registry
 from workbench.errors import LoadError
+from workbench.graph.after import After
 from workbench.graph.model import Graph
 
 SAFE_DEPTH = 5000
@@ -188,7 +189,21 @@ class GraphOnly(Workload):
 
 
 def runnable(graph: Graph, workload: Workload) -> Graph:
-    """Return the graph of a workload with `ask_after`, which runs passes on the module."""
-    # a workload of its own: one that holds the graph would keep itself alive
+    """Return the graph of a workload with `ask_after`, which runs passes on the module; answers are kept, refusals are not."""
+    given = weakref.ref(workload)  # the workload holds the graph
     own = Workload(workload.module, workload.params, workload.name, workload.dialect, trusted=workload.trusted)
-    return replace(graph, ask_after=cache(partial(registry.run_passes, own, graph)))
+    bare = Workload(workload.module, {}, workload.name, workload.dialect)  # the parameters are not written to the child
+    answers: dict[str, After] = {}
+
+    def ask_after(passes: str) -> After:
+        if passes in answers:
+            return answers[passes]
+        asked, owner = own if "BindParams" in passes else bare, given()
+        if owner is not None:
+            own.params, asked.trusted = owner.params, owner.trusted
+        after = registry.run_passes(asked, graph, passes)
+        if after.tried:
+            answers[passes] = after
+        return after
+
+    return replace(graph, ask_after=ask_after)

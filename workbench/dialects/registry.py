@@ -44,7 +44,7 @@ def register_runner(run: Callable[[Workload, Graph, str], After]) -> None:
 def run_passes(workload: Workload, graph: Graph, passes: str) -> After:
     """Run passes, given as a Pipeline's text, on the module of a workload, whose graph is given too."""
     if not _runners:
-        return After(graph, failure="passes are run by workbench.pipeline, which is not imported")
+        return After(graph, failure="passes are run by workbench.pipeline, which is not imported", tried=False)
     return _runners[0](workload, graph, passes)
 
 

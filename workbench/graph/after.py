@@ -20,7 +20,9 @@ class After:
     graph: Graph | None = None
     "the graph after the passes; None where one of them fails"
     failure: str = ""
-    "one sentence: the error of the pass, or how its process ended"
+    "one sentence: the error of the pass, how its process ended, or why it was not run"
+    tried: bool = True
+    "False where TVM did not run the passes, or not to an end: another try may succeed"
 
     @cached_property
     def mapping(self) -> Mapping[int, tuple[int, ...]]:

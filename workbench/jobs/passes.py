@@ -42,7 +42,11 @@ def after(workload: Workload, *, passes: str, progress: Progress) -> dict[str, o
     """Run passes, and return the graph after them, or the error of the pass that fails."""
     progress("Running passes")
     found = run_here(workload, passes)
-    return {"graph": None if found.graph is None else found.graph.to_data(), "failure": found.failure}
+    return {
+        "graph": None if found.graph is None else found.graph.to_data(),
+        "failure": found.failure,
+        "tried": found.tried,
+    }
 
 
 def effect(

@@ -10,12 +10,12 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.dialects.base import SAFE_DEPTH, Workload
 from workbench.dialects.registry import dialect_of
-from workbench.errors import Cancelled, MeasureError, TooDeep, WorkbenchError, WorkerLost
+from workbench.errors import Cancelled, MeasureError, TooDeep, WorkbenchError, WorkerLost, last_line
 from workbench.graph.after import After
 from workbench.graph.model import Graph, depth
 from workbench.pipeline.apply import BIND, Applied, applied, make_pass
@@ -32,7 +32,7 @@ RUN_KERNELS = frozenset({"FoldConstant", "MetaScheduleTuneIRMod", "MetaScheduleT
 "passes that compile kernels of the module and run them"
 ANY_LEVEL = 4
 "the opt_level at which TVM runs every pass"
-ASK_SECONDS = 120.0
+ASK_SECONDS = 60.0
 "seconds for the passes that a Graph asks about"
 _UNTRUSTED = "runs kernels of the module, and these came with a text or a file; set `workload.trusted = True` if you trust its author"
 
@@ -151,7 +151,10 @@ class Runner:
 
     def _remembered(self, key: tuple[object, ...], make: Callable[[], Step]) -> Step:
         if key not in self._steps:
-            self._steps[key] = make()
+            step = make()
+            if step.error.endswith(_UNTRUSTED):
+                return step  # the user may trust the module later
+            self._steps[key] = step
             if len(self._steps) > self.MEMORY:
                 self._steps.popitem(last=False)
         self._steps.move_to_end(key)
@@ -187,27 +190,33 @@ def run_here(workload: Workload, passes: str) -> After:
     except WorkbenchError as error:
         return After(workload.graph, failure=str(error))
     if found.failed is not None:
-        return After(workload.graph, failure=found.failed.error)
+        return After(workload.graph, failure=found.failed.error, tried=not found.failed.error.endswith(_UNTRUSTED))
     return After(workload.graph, found.end.graph)
 
 
 def run_in_child(workload: Workload, graph: Graph, passes: str) -> After:
-    """Run passes in the child process that tries passes; in this process if TVM cannot save the module."""
+    """Run passes in the child process that tries passes."""
+    not_tried = partial(After, graph, None, tried=False)
     if depth(graph) > SAFE_DEPTH:
-        return After(graph, failure=f"the graph is too deep for TVM, which ends its process beyond about {SAFE_DEPTH}")
+        return not_tried(f"the graph is too deep for TVM, which ends its process beyond about {SAFE_DEPTH}")
     if BIND in passes.split(",") and not workload.params:
-        return After(graph, failure=f"{BIND} has no values; give them to wb.load(..., params=...)")
+        return not_tried(f"{BIND} has no values; give them to wb.load(..., params=...)")
     child = worker("trials")
     try:
         child.written(workload)
-    except Exception:  # noqa: BLE001  TVM raises errors of many classes here
-        return replace(run_here(workload, passes), before=graph)
+    except Exception as error:  # noqa: BLE001  TVM raises errors of many classes here
+        return not_tried(f"TVM cannot write this module for the child process ({last_line(error)})")
     try:
         found = child.run("after", workload, {"passes": passes}, timeout=ASK_SECONDS)
+    except WorkerLost as error:
+        if error.status == "crashed":
+            return After(graph, failure=str(error))
+        within = f"within {ASK_SECONDS:g} s" if error.status == "timeout" else f"({error.status})"
+        return not_tried(f"TVM did not answer {within}")
     except MeasureError as error:
         return After(graph, failure=str(error))
     after = found["graph"]
-    return After(graph, None if after is None else Graph.from_data(after), found["failure"])
+    return After(graph, None if after is None else Graph.from_data(after), found["failure"], found["tried"])
 
 
 def _names(name: str, run: object) -> Iterator[str]:

@@ -72,6 +72,8 @@ class RelaxChains(RelayChains):
         if self.given.ask_after is None:
             return None
         after = self.given.ask_after(passes)
+        if not after.tried:
+            return None
         return len(run) if after.failure else after.left_of([node.id for node in run])
 
     def _stays(self, run: Sequence[Node], family: str) -> ConstantChain:
