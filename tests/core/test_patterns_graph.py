@@ -9,6 +9,7 @@ from hypothesis import given
 from random_graphs import graphs, programs
 
 import workbench as wb
+from workbench.analysis.patterns import matcher
 from workbench.analysis.patterns.pattern import PatternError
 from workbench.graph.model import Graph, GraphBuilder
 
@@ -180,3 +181,23 @@ def test_a_graph_alone_has_the_own_matchers_answer_labelled():
     assert found.not_tried == "not tried: needs TVM; shown is the workbench's own matcher"
     assert found.not_tried in str(found)
     assert found.as_json()["not_tried"] == found.not_tried
+
+
+def test_long_paths(monkeypatch):
+    monkeypatch.setattr(matcher, "VISITS", 0)
+    monkeypatch.setattr(matcher, "VISITS_PER_ROW", 20)
+    b = GraphBuilder("chain", "relay")
+    value = b.node("op", "tanh", [b.node("param", "x")])
+    for _ in range(150):
+        value = b.node("op", "exp", [value])
+    b.outputs = [value]
+    found = wb.match(b.build(), 'dominates(is_op("tanh")(wildcard()), wildcard(), is_op("exp")(wildcard()))')
+    assert len(found.matches) == 150
+
+
+@pytest.mark.parametrize(("op", "ends"), [("add", "match in both orders"), ("subtract", r"at node \d+ \(\w+\)")])
+def test_too_many_visits(monkeypatch, op, ends):
+    monkeypatch.setattr(matcher, "VISITS", 0)
+    monkeypatch.setattr(matcher, "VISITS_PER_ROW", 1)
+    with pytest.raises(PatternError, match=f"more steps .*{ends}$"):
+        wb.match(attention(), f'is_op("{op}")(None) | wildcard()')

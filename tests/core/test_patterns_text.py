@@ -88,6 +88,11 @@ def test_a_pattern_is_plain_values_and_a_tree_of_words():
         ("add", 'give an operator by is_op("add"), not `add`'),
         ("nn.relu", 'give an operator by is_op("nn.relu")'),
         ("is_op('add')(relu(wildcard()), None)", 'give an operator by is_op("relu")'),
+        ("nn.relu(wildcard())", 'give an operator by is_op("nn.relu"), not `nn.relu`'),
+        ("relax.nn.relu(wildcard())", 'is_op("relax.nn.relu")'),
+        ("relay.nn.relu(wildcard())", 'is_op("nn.relu")'),
+        ("tvm.relay.op.add(wildcard(), wildcard())", 'is_op("add")'),
+        ("wildcard.split(wildcard())", "call it, as wildcard()"),
         ("is_op", "call it, as is_op(op_name)"),
     ],
 )
@@ -118,6 +123,11 @@ def test_nothing_outside_the_language_is_looked_at(text):
 def test_a_misspelt_name_is_met_with_the_nearest():
     with pytest.raises(UnknownName, match="did you mean is_constant"):
         parse("is_op('add')(wildcard(), is_constnt())")
+
+
+def test_a_misspelt_method_of_a_named_pattern():
+    with pytest.raises(UnknownName, match="did you mean optional"):
+        parse("conv = is_op('nn.conv2d')(None)\nconv.optionl(lambda y: y)")
 
 
 @given(

@@ -9,6 +9,7 @@ from tvm import relax
 from tvm.relax import dpl
 
 import workbench as wb
+from workbench.analysis.patterns import matcher
 from workbench.analysis.patterns.pattern import PatternError
 from workbench.analysis.patterns.text import code, parse
 from workbench.dialects.relax.patterns.pairs import paired
@@ -143,6 +144,13 @@ def test_where_tvm_fails_is_a_note() -> None:
     assert "TVM's matcher ends with an error at" in note
     with pytest.raises(Exception, match="metadata"):
         dpl.wildcard().has_attr({"axis": 1}).match(relax.op.nn.relu(relax.const(1.0)))
+
+
+def test_no_reason_within_the_visits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matcher, "VISITS", 0)
+    monkeypatch.setattr(matcher, "VISITS_PER_ROW", 0)
+    told = wb.match(wb.samples.load("mlp"), 'is_op("relax.nn.relu")(is_op("relax.matmul")(wildcard(), wildcard()))')
+    assert not told.notes
 
 
 def test_what_relax_has_not_is_refused_in_words() -> None:

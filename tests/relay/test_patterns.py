@@ -243,6 +243,27 @@ def test_without_an_answer_in_time_the_own_matcher_is_shown_and_labelled():
     assert not wb.match(module, 'is_op("add")(None)').not_tried
 
 
+def test_a_module_without_a_relay_function():
+    kernel = tvm.tir.PrimFunc([], tvm.tir.Evaluate(0))
+    found = wb.match(wb.load(tvm.IRModule({"f": kernel})), 'is_op("nn.relu")(wildcard())')
+    assert not found.matches
+    assert found.notes == ("the graph has no nn.relu at all",)
+
+
+def test_a_module_or_pattern_that_tvm_cannot_write(monkeypatch):
+    def fail(*_):
+        raise tvm.TVMError("cannot save")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("workbench.worker.parent.Worker.written", fail)
+        found = wb.match(ladder(14), DIAMONDS)
+    assert found.not_tried.startswith("this module cannot be written for the child process: cannot save; ")
+    assert found.matches
+    monkeypatch.setattr(tvm.ir, "save_json", fail)
+    found = wb.match(ladder(14), DIAMONDS)
+    assert found.not_tried.startswith("this pattern cannot be written for the child process: cannot save; ")
+
+
 def test_where_tvm_and_the_own_matcher_disagree_tvms_answer_is_shown(attention, monkeypatch):
     text = 'is_op("add")(wildcard(), wildcard())'
     wanted = wb.match(attention, text)

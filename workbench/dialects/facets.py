@@ -318,7 +318,7 @@ class Patterns(Protocol):
         Parameters
         ----------
         ask_child
-            Runs the job `match` with a pattern as TVM's JSON; raises MeasureError without an answer.
+            Runs the job `match_relay` with a pattern as TVM's JSON; raises MeasureError without an answer.
         """
         ...
 

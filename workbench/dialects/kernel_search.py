@@ -79,7 +79,7 @@ def search(
     Parameters
     ----------
     module
-        The module that a build looks up in a database (scheduling.asked).
+        The module that a build looks up in a database (scheduling.build_and_record).
     told
         Called with the current step if it takes seconds.
     """

@@ -15,7 +15,7 @@ from workbench.analysis.patterns.text import parse
 from workbench.dialects.base import Workload
 from workbench.dialects.facets import Matcher
 from workbench.dialects.registry import dialect_of, known_dialect
-from workbench.errors import MeasureError, WorkbenchError, WorkerLost
+from workbench.errors import MeasureError, WorkbenchError, WorkerLost, last_line
 from workbench.graph.model import Graph
 from workbench.worker.parent import worker
 
@@ -115,8 +115,13 @@ def _matcher(source: Workload | Graph, timeout: float = 60) -> Matcher:
 
 
 def _ask_child(workload: Workload, timeout: float, pattern: str) -> Sequence[Mapping[str, object]]:
+    child = worker("trials")
     try:
-        return worker("trials").run("match_relay", workload, {"pattern": pattern}, timeout=timeout)["verdicts"]
+        child.written(workload)
+    except Exception as error:  # noqa: BLE001  TVM raises errors of many classes here
+        raise MeasureError(f"this module cannot be written for the child process: {last_line(error)}") from None
+    try:
+        return child.run("match_relay", workload, {"pattern": pattern}, timeout=timeout)["verdicts"]
     except WorkerLost as error:
         within = f" within {timeout:g} s" if error.status == "timeout" else f": {error}"
         raise MeasureError(f"TVM did not answer{within}") from None

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from workbench.analysis.patterns.pattern import Pattern, PatternError, PatternNode
 from workbench.analysis.patterns.program import LEAVES, Program
@@ -21,7 +22,8 @@ Bindings = dict[int, tuple[int, ...]]
 "Sub-pattern -> the rows it holds."
 
 VISITS, VISITS_PER_ROW = 1_000_000, 500
-"most visits of a sub-pattern to an expression, in all attempts of one matcher"
+"most visits of a sub-pattern to an expression, in all attempts of one matcher, besides those of walks up a path"
+BOTH_ORDERS = ("add", "multiply", "relax.add", "relax.multiply")
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class Matcher:
         self.root = pattern.root
         self.steps = 0
         "upper bound of the steps that TVM takes up the paths of `dominates` in one attempt, so far"
-        self._left = VISITS + VISITS_PER_ROW * len(program.rows)
+        self._left = VISITS + VISITS_PER_ROW * len(program.rows) + self._walked()
         self.failure: Failure | None = None
         self._memo: dict[int, list[int]] = {}
         self._order: list[int] = []
@@ -124,10 +126,11 @@ class Matcher:
         pattern = self.nodes[id]
         self._left -= 1
         if self._left < 0:
-            raise PatternError(
-                f"the pattern takes more steps than the workbench's matcher makes, at {self.program.named(row)}: it holds "
-                "`add` and `multiply` inside each other, whose arguments match in both orders"
-            )
+            names = dict.fromkeys(node.fields["name"] for node in self.nodes if node.kind == "op")
+            swapped = " and ".join(f"`{name}`" for name in names if name in BOTH_ORDERS)
+            why = f": the arguments of {swapped} match in both orders" if swapped else ""
+            at = self.program.named(row)
+            raise PatternError(f"the pattern takes more steps than the workbench's matcher makes, at {at}{why}")
         if self._memoize and id in self._memo:
             known = self._memo[id]
             if len(known) != 1:
@@ -286,9 +289,9 @@ class Matcher:
             if self._arguments(pattern, arguments, row):
                 return True
             called = self.program.rows[here.parts[0]].name
-            if called in ("relax.add", "relax.multiply"):  # Relax tests the call, with its arguments in reverse order
+            if called in BOTH_ORDERS[2:]:  # Relax tests the call, with its arguments in reverse order
                 return self._arguments(pattern, arguments, row, turned=True)
-            named = self.pattern.names_operator(pattern) and called in ("add", "multiply")
+            named = self.pattern.names_operator(pattern) and called in BOTH_ORDERS[:2]
             return named and self._arguments(pattern, arguments[::-1], row)
         self._clear(mark)
         return False
@@ -328,6 +331,14 @@ class Matcher:
         if self.program.skips_leaves:
             skipped.update(i for i in here.inputs if self.program.rows[i].kind in LEAVES)
         return tuple(i for i in here.inputs if i not in skipped)
+
+    def _walked(self) -> int:
+        """Return the most visits of walks up a path, if each `dominates` walks once from each expression."""
+        paths = sum(node.kind == "dominates" for node in self.nodes)
+        if not paths:
+            return 0
+        above = accumulate(1 + len(self.on_path(row)) for row in range(len(self.program.rows)))
+        return paths * len(self.nodes) * sum(above)
 
     def _path(self, pattern: PatternNode, start: int) -> bool:
         """Return whether every path up from the child matches the path pattern and reaches the parent."""

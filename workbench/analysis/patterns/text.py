@@ -92,7 +92,8 @@ class Reader:
             self.refuse(node, "the pattern language has calls, |, &, ~, >>, ^, +, -, *, / and plain values")
         if get_close_matches(name, [*LANGUAGE, *self.names], cutoff=0.7):
             raise UnknownName("name in the pattern language", name, [*LANGUAGE, *self.names])
-        self.refuse(node, f'give an operator by is_op("{name}")')
+        operator = re.sub(r"^(tvm\.)?(relay\.)?(op\.)?", "", name)
+        self.refuse(node, f'give an operator by is_op("{operator}")')
 
     def pattern(self, value: object, node: ast.AST) -> int:
         if not isinstance(value, Ref):
@@ -154,6 +155,11 @@ class Reader:
                 self.unknown(ast.unparse(node.func), node)
             return self.apply(name, None, node)
         if isinstance(node.func, ast.Attribute):
+            whole = ast.unparse(node.func)
+            first = whole.partition(".")[0]
+            known = first in LANGUAGE or first in self.names or node.func.attr in METHODS
+            if not known and re.fullmatch(r"[A-Za-z][\w.]*", whole):
+                self.unknown(whole, node.func)
             subject = self.value(node.func.value)
             if node.func.attr not in METHODS:
                 raise UnknownName("method of a pattern", node.func.attr, METHODS)

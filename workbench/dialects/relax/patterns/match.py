@@ -92,7 +92,7 @@ def _failure(matcher: Matcher, row: int) -> Failure:
     try:
         matched = matcher.match(row)
     except PatternError as error:
-        return Failure(matcher.root, row, "tvm-fails", f"is not matched: {error}", {})
+        return Failure(matcher.root, row, "not-explained", f"is not matched: {error}", {})
     if matched is None and matcher.failure is not None:
         return matcher.failure
     return Failure(

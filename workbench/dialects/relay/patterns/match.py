@@ -54,12 +54,17 @@ class RelayMatcher:
         )
 
     def _verdicts(self, both: Paired) -> list[Verdict]:
+        if not self.programs:
+            return []
         rows = [len(program.rows) for program in self.programs]
         steps = both.pattern.steps(max(program.paths for program in self.programs))
         typed = any(node.kind in ("type", "shape", "dtype") for node in both.pattern.nodes)
         if steps <= STEPS and depth(self.graph) <= SAFE_DEPTH and not (typed and max(rows) > TYPED):
             return [decide(program, both.objects, both.root) for program in self.programs]
-        saved = tvm.ir.save_json(tvm.runtime.convert([*both.objects, both.root]))
+        try:
+            saved = tvm.ir.save_json(tvm.runtime.convert([*both.objects, both.root]))
+        except Exception as error:  # noqa: BLE001  TVM raises errors of many classes here
+            raise MeasureError(f"this pattern cannot be written for the child process: {last_line(error)}") from None
         answers = self.ask_child(saved)
         if [answer["rows"] for answer in answers] != rows:
             raise MeasureError("TVM's child process reads another program than this one")
