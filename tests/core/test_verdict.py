@@ -92,6 +92,10 @@ def test_factor_in_words_if_and_only_if_the_answer_is_a_raced_difference(
             "no difference shown between opt 2 and opt 3 (time ratio opt 2 / opt 3 = 1.010, 95 % int",
         ),
         (
+            Ratio(0.98, 0.975, 0.988),
+            "no difference above 2 % shown between opt 2 and opt 3 (time ratio opt 2 / opt 3 = 0.980, 95 % int",
+        ),
+        (
             Ratio(25.0, 24.0, 26.0),
             "opt 3 is 25 times faster than opt 2 (time ratio opt 2 / opt 3 = 25.000, 95 % interval",
         ),

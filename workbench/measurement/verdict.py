@@ -142,7 +142,10 @@ def judge(
         return Outcome(UNKNOWN, NOISE, noise_sentence(loud, again))
     answer = race.answer if not any(_overlap(race, each) for each in controls) else UNKNOWN
     if answer == UNKNOWN:
-        claim = f"no difference shown between {a.name} and {b.name}"
+        # a smaller one may come from the addresses of the two builds
+        small = race.answer == UNKNOWN and not race.low <= 1 <= race.high
+        margin = f" above {100 * NEUTRAL:.0f} %" if small else ""
+        claim = f"no difference{margin} shown between {a.name} and {b.name}"
     else:
         claim = f"{b.name} is {times(race.ratio)} than {a.name}"
     # the sentence has each long pipeline once
