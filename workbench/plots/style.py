@@ -132,15 +132,6 @@ def to_svg(plot: Callable[..., Any], data: Any, theme: Theme, rows: int, **optio
     return _svg(_figure(plot, data, theme, rows, **options)[0])
 
 
-def to_png(plot: Callable[..., Any], data: Any, theme: Theme, rows: int, **options: Any) -> bytes:
-    """Return a plot as PNG with the page's background colour."""
-    figure, _ = _figure(plot, data, theme, rows, **options)
-    figure.patch.set_facecolor(theme.page)
-    out = io.BytesIO()
-    figure.savefig(out, format="png", dpi=144)
-    return out.getvalue()
-
-
 def to_both(plot: Callable[..., Any], data: Any, rows: int, **options: Any) -> tuple[str, str, str]:
     """Return a plot for light pages, the same for dark ones, and its title; it is drawn only once, to save time.
 

@@ -76,11 +76,6 @@ class _Combiner:
                 )
         return None
 
-    def level_nodes(self, branches: Branches) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """Yield (parent's node, the operator's nodes) of each level after the first."""
-        for level in range(1, len(branches[0])):
-            yield branches[0][level - 1], tuple(branch[level] for branch in branches)
-
 
 def _unset(value: object) -> bool:
     return value is None or value == ""
